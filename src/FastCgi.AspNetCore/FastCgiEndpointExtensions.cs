@@ -9,13 +9,13 @@ public static class FastCgiEndpointExtensions
     private const string VariablePrefix = "Variable-";
 
     /// <summary>
-    /// Maps an endpoint that decides whether the web server may serve a path. It answers requests in the role <see cref="FastCgiRole.Authorizer"/>,
+    /// Maps an endpoint that decides whether the web server may serve a path. It handles requests in the role <see cref="FastCgiRole.Authorizer"/>,
     /// which must be in <see cref="FastCgiServerOptions.Roles"/>.
     /// </summary>
     /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
     /// <param name="pattern">The route pattern, such as <c>/reports/{**path}</c>.</param>
     /// <param name="isAllowed">
-    /// Returns whether the request is allowed. It may set variables for the server that answers the request (<see cref="SetFastCgiVariable"/>). If it
+    /// Returns whether the request is allowed. It may set variables for the server that handles the request (<see cref="SetFastCgiVariable"/>). If it
     /// returns <see langword="false"/>, it may set the status code and headers of the refusal; the status code defaults to 403.
     /// </param>
     /// <returns>An <see cref="IEndpointConventionBuilder"/> for the endpoint.</returns>
@@ -44,7 +44,7 @@ public static class FastCgiEndpointExtensions
     public static TBuilder WithFastCgiRole<TBuilder>(this TBuilder builder, FastCgiRole role)
         where TBuilder : IEndpointConventionBuilder => builder.WithMetadata(new FastCgiRoleAttribute(role));
 
-    /// <summary>Sets a variable that the web server passes, with an allowed request, to the FastCGI application that answers the request.</summary>
+    /// <summary>Sets a variable that the web server passes, with an allowed request, to the FastCGI application that handles the request.</summary>
     /// <param name="response">The response to a request in the role <see cref="FastCgiRole.Authorizer"/>.</param>
     /// <param name="name">The name, such as REMOTE_USER.</param>
     /// <param name="value">The value.</param>

@@ -3,10 +3,10 @@ namespace FastCgi.AspNetCore;
 /// <summary>Specifies what the web server asks the application to do (FastCGI specification, section 6). The values are those of the protocol.</summary>
 public enum FastCgiRole
 {
-    /// <summary>Answer an HTTP request. Every web server uses this role (section 6.2).</summary>
+    /// <summary>Handle an HTTP request. Every web server uses this role (section 6.2).</summary>
     Responder = 1,
 
-    /// <summary>Allow or refuse an HTTP request that another server answers (section 6.3).</summary>
+    /// <summary>Allow or refuse an HTTP request that another server handles (section 6.3).</summary>
     Authorizer = 2,
 
     /// <summary>Transform a file that the web server sends with the request (section 6.4).</summary>

@@ -1,10 +1,10 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>Restricts an endpoint to requests in one role. Without it, an endpoint answers only the role Responder: every ordinary HTTP request.</summary>
+/// <summary>Restricts an endpoint to requests in one role. Without it, an endpoint handles only the role Responder: every ordinary HTTP request.</summary>
 /// <param name="role">The role.</param>
 [AttributeUsage(AttributeTargets.Class | AttributeTargets.Method)]
 public sealed class FastCgiRoleAttribute(FastCgiRole role) : Attribute
 {
-    /// <summary>Gets the role of the requests that the endpoint answers.</summary>
+    /// <summary>Gets the role of the requests that the endpoint handles.</summary>
     public FastCgiRole Role { get; } = role;
 }

@@ -8,7 +8,7 @@ namespace FastCgi.AspNetCore;
 /// </summary>
 public sealed class FastCgiServerLimits
 {
-    /// <summary>Gets or sets the maximum number of open connections. The server closes further connections without an answer.</summary>
+    /// <summary>Gets or sets the maximum number of open connections. The server closes further connections without a response.</summary>
     /// <remarks>
     /// Defaults to <see langword="null"/> (no limit), as in Kestrel. Must be at least 1. On Linux, the server also reserves the last sixth of the
     /// file descriptors, at most 1,024, for threads and files: .NET terminates a process whose thread pool runs out of them.
@@ -21,7 +21,7 @@ public sealed class FastCgiServerLimits
 
     /// <summary>
     /// Gets or sets the maximum number of requests that the application handles at the same time, over all connections. Further requests wait in
-    /// a queue of <see cref="RequestQueueLimit"/>; if that is full, they are answered 503 with <c>Retry-After</c>.
+    /// a queue of <see cref="RequestQueueLimit"/>; if it is full, they get a 503 with <c>Retry-After</c>.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/> (no limit). Must be at least 1; use 1 if a component is not thread-safe.</remarks>
     public long? MaxConcurrentRequests
@@ -39,10 +39,10 @@ public sealed class FastCgiServerLimits
         set => field = (int)InRange(value, 0);
     }
 
-    /// <summary>Gets or sets how long a request may wait in the queue. One that has waited longer is answered 503 with <c>Retry-After</c>.</summary>
+    /// <summary>Gets or sets how long a request may wait in the queue. After that, it gets a 503 with <c>Retry-After</c>.</summary>
     /// <remarks>
-    /// Defaults to 30 seconds, half of what web servers wait for an answer (nginx: <c>fastcgi_read_timeout 60s</c>; Apache: <c>Timeout 60</c>): a
-    /// request that has waited longer would hardly be answered in time. <see langword="null"/> means no limit. Checked every second. Must be
+    /// Defaults to 30 seconds, half the timeout of web servers (nginx: <c>fastcgi_read_timeout 60s</c>; Apache: <c>Timeout 60</c>): a
+    /// request that has waited longer would hardly get a response in time. <see langword="null"/> means no limit. Checked every second. Must be
     /// greater than zero.
     /// </remarks>
     public TimeSpan? RequestQueueTimeout
@@ -63,7 +63,7 @@ public sealed class FastCgiServerLimits
     } = 8;
 
     /// <summary>
-    /// Gets or sets the maximum number of concurrent requests on one connection (multiplexing). Further requests are answered 503. With 1, a
+    /// Gets or sets the maximum number of concurrent requests on one connection (multiplexing). Further requests get a 503. With 1, a
     /// connection carries one request after another, and the server reports FCGI_MPXS_CONNS as 0.
     /// </summary>
     /// <remarks>Defaults to 100, as <c>option max-reqs</c> in HAProxy's documentation. Must be between 1 and 65,535, the number of request ids.</remarks>
@@ -73,15 +73,15 @@ public sealed class FastCgiServerLimits
         set => field = (int)InRange(value, 1, ushort.MaxValue);
     } = 100;
 
-    /// <summary>Gets or sets the maximum size in bytes of the parameters of a request, with their length fields. More are answered 431.</summary>
-    /// <remarks>Defaults to 128 KiB: nginx sends up to 64 KiB of parameters in one record, Apache was seen to send 80 KiB in several. At least 1.</remarks>
+    /// <summary>Gets or sets the maximum size in bytes of the parameters of a request, with their length fields. A request with more gets a 431.</summary>
+    /// <remarks>Defaults to 128 KiB: nginx sends up to 64 KiB of parameters in one record, Apache 80 KiB in several. Must be at least 1.</remarks>
     public long MaxRequestParametersTotalSize
     {
         get;
         set => field = InRange(value, 1);
     } = 128 * 1024;
 
-    /// <summary>Gets or sets the maximum number of parameters of a request, including headers. A request with more is answered 431.</summary>
+    /// <summary>Gets or sets the maximum number of parameters of a request, including headers. A request with more gets a 431.</summary>
     /// <remarks>Defaults to 1,000; nginx sends about 30 by default, Apache with <c>SSLOptions +StdEnvVars</c> about 90. Must be at least 1.</remarks>
     public int MaxRequestParameterCount
     {
@@ -129,7 +129,7 @@ public sealed class FastCgiServerLimits
     } = 64 * 1024;
 
     /// <summary>
-    /// Gets or sets how long the parameters of a request may take to arrive; after that, the request is answered 408. Also limits how long a new
+    /// Gets or sets how long the parameters of a request may take to arrive; after that, the request gets a 408. Also limits how long a new
     /// connection may be open before its first request.
     /// </summary>
     /// <remarks>
@@ -182,8 +182,8 @@ public sealed class FastCgiServerLimits
 
     /// <summary>Gets or sets how long a keep-alive connection may be idle before the server closes it.</summary>
     /// <remarks>
-    /// Defaults to <see langword="null"/> (no limit): leave it to the web server, because one that reuses a connection at the moment it is closed
-    /// answers its client with an error. Must be greater than zero.
+    /// Defaults to <see langword="null"/> (no limit): leave it to the web server, which returns an error to its client if it reuses a
+    /// connection at the moment it is closed. Must be greater than zero.
     /// </remarks>
     public TimeSpan? KeepAliveTimeout
     {
@@ -191,7 +191,7 @@ public sealed class FastCgiServerLimits
         set => field = PositiveOrNull(value);
     }
 
-    /// <summary>Gets or sets how long the server drops remaining input after the last answer, so that a reset does not destroy that answer.</summary>
+    /// <summary>Gets or sets how long the server drops remaining input after the last response, so that a reset does not destroy it.</summary>
     /// <remarks>Defaults to 5 seconds, as Kestrel's drain of an unread request body and nginx' <c>lingering_timeout</c>. Must be greater than zero.</remarks>
     public TimeSpan LingerTimeout
     {
@@ -201,7 +201,7 @@ public sealed class FastCgiServerLimits
 
     /// <summary>
     /// Gets or sets how long a keep-alive connection must have been idle for the server to close it during a graceful shutdown. A connection that was
-    /// used more recently is closed after its next answer, so that a request already on its way is not lost.
+    /// used more recently is closed after its next response, so that a request already on its way is not lost.
     /// </summary>
     /// <remarks>
     /// Defaults to 2 seconds, so a shutdown under load takes up to 4 seconds. If the web server closes connections that have been idle for less than

@@ -80,8 +80,8 @@ public sealed class FastCgiServerOptions
     }
 
     /// <summary>
-    /// Gets or sets the path, such as <c>/ping</c>, that the server answers itself with <c>pong</c>, so that a load balancer can check it however busy
-    /// the application is; like <c>ping.path</c> of php-fpm. Applies to GET and HEAD. The path excludes the path base.
+    /// Gets or sets the path, such as <c>/ping</c>, for which the server itself returns <c>pong</c>, so that a load balancer can check it even if the
+    /// application is busy; like <c>ping.path</c> of php-fpm. Applies to GET and HEAD. The path excludes the path base.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/>: disabled.</remarks>
     /// <exception cref="ArgumentException">The value does not begin with a slash.</exception>

@@ -17,10 +17,10 @@ public static class FastCgiStatusExtensions
     /// <param name="pattern">The route pattern.</param>
     /// <returns>
     /// An <see cref="IEndpointConventionBuilder"/> for the endpoint. Add <c>RequireAuthorization("policy")</c>, or <c>AllowAnonymous()</c> if the web
-    /// server restricts access to the path. Without either, the endpoint answers only in Development.
+    /// server restricts access to the path. Without either, the status is shown only in Development.
     /// </returns>
     /// <remarks>
-    /// The endpoint answers under overload too: its path is reserved (<see cref="FastCgiServerLimits.MaxReservedRequests"/>). Latencies are recorded from
+    /// The endpoint responds even under overload: its path is reserved (<see cref="FastCgiServerLimits.MaxReservedRequests"/>). Latencies are recorded from
     /// the first request for the status until ten minutes after the last; otherwise, recording is off and costs nothing. Paths are shown without query
     /// strings, and headers are not shown.
     /// </remarks>

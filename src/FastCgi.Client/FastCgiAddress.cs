@@ -4,15 +4,15 @@ using System.Net;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Where a FastCGI application listens: <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://host:9000</c>,
-/// <c>fastcgi://unix:/run/app.sock</c>, or <c>fastcgi://unix:@name</c> for an abstract socket of Linux. Each may be written without
-/// <c>fastcgi://</c>, and the path of a unix socket without <c>unix:</c>.
+/// The address of a FastCGI application: <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://host:9000</c>,
+/// <c>fastcgi://unix:/run/app.sock</c>, or <c>fastcgi://unix:@name</c> for an abstract socket (Linux). The prefix
+/// <c>fastcgi://</c> is optional, as is <c>unix:</c> before a path.
 /// </summary>
 public sealed class FastCgiAddress
 {
     private const string Scheme = "fastcgi://";
     private const string UnixPrefix = "unix:";
-    private const string Forms = "127.0.0.1:9000, [::1]:9000, host:9000, unix:/run/app.sock and unix:@name, each with or without fastcgi:// before it";
+    private const string Forms = "127.0.0.1:9000, [::1]:9000, host:9000, unix:/run/app.sock and unix:@name, with or without the prefix fastcgi://";
 
     private readonly string _text;
 
@@ -22,27 +22,27 @@ public sealed class FastCgiAddress
         _text = text;
     }
 
-    /// <summary>An <see cref="IPEndPoint"/>, a <see cref="DnsEndPoint"/> or a <see cref="UnixDomainSocketEndPoint"/>.</summary>
+    /// <summary>Gets the endpoint: an <see cref="IPEndPoint"/>, a <see cref="DnsEndPoint"/> or a <see cref="UnixDomainSocketEndPoint"/>.</summary>
     public EndPoint EndPoint { get; }
 
     internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
 
     internal bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
 
-    /// <summary>Reads an address.</summary>
-    /// <param name="address">One of the forms above.</param>
-    /// <exception cref="FormatException">It has none of them.</exception>
+    /// <summary>Parses an address.</summary>
+    /// <param name="address">The address, in one of the forms above.</param>
+    /// <exception cref="FormatException">The address has none of these forms.</exception>
     public static FastCgiAddress Parse(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
         return TryParse(address, out var parsed)
-            ? parsed : throw new FormatException($"'{address}' is not the address of a FastCGI application. The forms are {Forms}.");
+            ? parsed : throw new FormatException($"'{address}' is not a valid address. Valid forms are {Forms}.");
     }
 
-    /// <summary>Reads an address.</summary>
-    /// <param name="address">One of the forms above.</param>
-    /// <param name="result">What it names.</param>
-    /// <returns>Whether it has one of the forms.</returns>
+    /// <summary>Parses an address.</summary>
+    /// <param name="address">The address, in one of the forms above.</param>
+    /// <param name="result">The parsed address.</param>
+    /// <returns><see langword="true"/> if the address is valid.</returns>
     public static bool TryParse([NotNullWhen(true)] string? address, [NotNullWhen(true)] out FastCgiAddress? result)
     {
         result = null;
@@ -60,7 +60,7 @@ public sealed class FastCgiAddress
         return true;
     }
 
-    /// <summary>The long form.</summary>
+    /// <summary>Returns the address with all prefixes.</summary>
     public override string ToString() => _text;
 
     internal Socket CreateSocket() => IsUnix

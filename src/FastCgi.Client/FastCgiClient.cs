@@ -4,8 +4,8 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>
-/// The web server's side of FastCGI 1.0: sends requests to an application at one address over connections that it keeps. It may be used from several
-/// threads at once, and is meant to live as long as the program.
+/// Sends FastCGI 1.0 requests to an application at one address, over a connection pool. Instances are thread-safe; reuse one for the lifetime of the
+/// program.
 /// </summary>
 public sealed class FastCgiClient : IDisposable
 {
@@ -15,10 +15,10 @@ public sealed class FastCgiClient : IDisposable
     private readonly FastCgiClientOptions _options;
     private readonly ConnectionPool _pool;
 
-    /// <summary>Creates a client. It connects with the first request.</summary>
-    /// <param name="address">Where the application listens, in a form of <see cref="FastCgiAddress"/>.</param>
-    /// <param name="options">How connections are used; the defaults if not given. Later changes of it have no effect.</param>
-    /// <exception cref="FormatException">The address has none of the forms.</exception>
+    /// <summary>Initializes a client. The first request opens a connection.</summary>
+    /// <param name="address">The address of the application, in a form of <see cref="FastCgiAddress"/>.</param>
+    /// <param name="options">The options, or <see langword="null"/> for the defaults. Later changes have no effect.</param>
+    /// <exception cref="FormatException">The address has none of these forms.</exception>
     public FastCgiClient(string address, FastCgiClientOptions? options = null)
         : this(FastCgiAddress.Parse(address), options)
     {
@@ -33,21 +33,21 @@ public sealed class FastCgiClient : IDisposable
         _pool = new ConnectionPool(address, _options);
     }
 
-    /// <summary>Where the application listens.</summary>
+    /// <summary>Gets the address of the application.</summary>
     public FastCgiAddress Address { get; }
 
     /// <summary>
-    /// Sends a request and waits for the header block of the answer. The bodies of both stream: that of the request is sent as it is read, that of the
-    /// answer is received as it is read. If a kept connection turns out closed before anything of the answer has come, the request is sent again, if its
-    /// body can be, and if that does no harm (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>).
+    /// Sends a request and waits for the response headers. Both bodies are streamed. If a keep-alive connection is closed before any of the response has
+    /// arrived, the request is sent again, provided that its body can be sent again and a repetition is safe
+    /// (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>).
     /// </summary>
-    /// <param name="request">What to send.</param>
-    /// <param name="cancellationToken">Aborts the request, until the header block has come. Behind it, disposing the answer does.</param>
-    /// <returns>The answer. Dispose it.</returns>
-    /// <exception cref="FastCgiProtocolException">There is no answer, or it is malformed.</exception>
-    /// <exception cref="SocketException">No connection could be made.</exception>
-    /// <exception cref="OperationCanceledException">It was aborted.</exception>
-    /// <exception cref="ObjectDisposedException">The client was disposed of before there was a connection.</exception>
+    /// <param name="request">The request.</param>
+    /// <param name="cancellationToken">Aborts the request until the headers have arrived. After that, dispose the response to abort.</param>
+    /// <returns>The response, which the caller must dispose.</returns>
+    /// <exception cref="FastCgiProtocolException">There is no response, or it is malformed.</exception>
+    /// <exception cref="SocketException">The connection failed.</exception>
+    /// <exception cref="OperationCanceledException">The request was aborted.</exception>
+    /// <exception cref="ObjectDisposedException">The client was disposed before it had a connection.</exception>
     public async Task<FastCgiResponseMessage> SendAsync(FastCgiRequestMessage request, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(request);
@@ -82,13 +82,13 @@ public sealed class FastCgiClient : IDisposable
         }
     }
 
-    /// <summary>Asks the application for its limits with FCGI_GET_VALUES (FastCGI specification, section 4.1), on a connection of its own.</summary>
-    /// <param name="names">Such as FCGI_MAX_CONNS, FCGI_MAX_REQS and FCGI_MPXS_CONNS.</param>
-    /// <param name="cancellationToken">Ends the wait. An application that does not know the question may not answer.</param>
+    /// <summary>Gets the limits of the application with FCGI_GET_VALUES (FastCGI specification, section 4.1), on a separate connection.</summary>
+    /// <param name="names">The names, such as FCGI_MAX_CONNS, FCGI_MAX_REQS and FCGI_MPXS_CONNS.</param>
+    /// <param name="cancellationToken">Cancels the call. An application that does not know the record may never respond.</param>
     /// <returns>The names that the application knows, and their values.</returns>
-    /// <exception cref="FastCgiProtocolException">The application closed the connection, or answered with something else.</exception>
-    /// <exception cref="SocketException">No connection could be made.</exception>
-    /// <exception cref="ObjectDisposedException">The client was disposed of before there was a connection.</exception>
+    /// <exception cref="FastCgiProtocolException">The application closed the connection, or sent another record.</exception>
+    /// <exception cref="SocketException">The connection failed.</exception>
+    /// <exception cref="ObjectDisposedException">The client was disposed before it had a connection.</exception>
     public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(names);
@@ -96,7 +96,7 @@ public sealed class FastCgiClient : IDisposable
         return await connection.GetValuesAsync(names, cancellationToken).ConfigureAwait(false);
     }
 
-    /// <summary>Closes all connections. Requests that have not ended fail.</summary>
+    /// <summary>Closes all connections. Active requests fail.</summary>
     public void Dispose() => _pool.Dispose();
 
     /// <summary>Adds CONTENT_LENGTH for a body that has none; most applications would read an empty one.</summary>

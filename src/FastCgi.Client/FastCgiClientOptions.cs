@@ -2,7 +2,7 @@ using FastCgi.Client.Connections;
 
 namespace FastCgi.Client;
 
-/// <summary>How a <see cref="FastCgiClient"/> uses its connections, and its limits.</summary>
+/// <summary>Configures the connections and limits of a <see cref="FastCgiClient"/>.</summary>
 public sealed class FastCgiClientOptions
 {
     // The longest time that a timer accepts.
@@ -12,8 +12,8 @@ public sealed class FastCgiClientOptions
     public int? MaxConnections { get; set => field = AtLeast(value, 1); }
 
     /// <summary>
-    /// The most requests at a time on one connection. Default 1, which every application bears. More are sent only to an application
-    /// that says it can (<see cref="Multiplexing"/>). FastCGI has no flow control: an answer that is not read holds up the others of its connection.
+    /// Gets or sets the maximum number of concurrent requests on one connection. Default 1. Higher values apply only to an application that supports
+    /// multiplexing (<see cref="Multiplexing"/>). FastCGI has no flow control: an unread response blocks the others on its connection.
     /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not from 1 to 65,535, which is the number of ids.</exception>
     public int MaxRequestsPerConnection
@@ -27,40 +27,40 @@ public sealed class FastCgiClientOptions
 
     /// <summary>
     /// Gets or sets whether connections are kept for the next request (FCGI_KEEP_CONN). Default <see langword="null"/>: only if the application
-    /// answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. Each process of php-fpm, for example, serves one connection at a time: an idle one blocks it.
+    /// returns FCGI_MPXS_CONNS=1 for FCGI_GET_VALUES. Each process of php-fpm, for example, serves one connection at a time: an idle one blocks it.
     /// </summary>
     public bool? KeepConnections { get; set; }
 
-    /// <summary>How long a connection is kept without a request. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
+    /// <summary>Gets or sets how long an idle connection is kept. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days nor infinite.</exception>
     public TimeSpan IdleTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromMinutes(1);
 
-    /// <summary>Gets or sets how long a connection takes new requests, as for <see cref="SocketsHttpHandler"/>. Default: no limit.</summary>
+    /// <summary>Gets or sets how long a connection accepts new requests, as for <see cref="SocketsHttpHandler"/>. Default: no limit.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative or more than 49 days, and not infinite.</exception>
     public TimeSpan PooledConnectionLifetime { get; set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value); } = Timeout.InfiniteTimeSpan;
 
     /// <summary>
-    /// Gets or sets whether a body without CONTENT_LENGTH is sent as it is read. Default <see langword="false"/>: most applications read no further than
+    /// Gets or sets whether a body without CONTENT_LENGTH is streamed. Default <see langword="false"/>: most applications read no further than
     /// CONTENT_LENGTH, so such a body is buffered first, up to 64 KiB in memory and more in a temporary file.
     /// </summary>
     public bool StreamsBodiesOfUnknownLength { get; set; }
 
-    /// <summary>How long a connection may take to be made. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
+    /// <summary>Gets or sets the connect timeout. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days nor infinite.</exception>
     public TimeSpan ConnectTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromSeconds(60);
 
-    /// <summary>The largest header block of an answer, in bytes. Default 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
+    /// <summary>Gets or sets the maximum size of the response headers in bytes. Default 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
     public int MaxResponseHeadersSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
-    /// <summary>How many bytes of an answer wait to be read before the application is made to wait. Default 64 KiB.</summary>
+    /// <summary>Gets or sets how many unread bytes of a response are buffered before receiving pauses. Default 64 KiB.</summary>
     public int MaxResponseBufferSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
-    /// <summary>How many bytes of standard error are kept for a request; the rest is dropped. Default 64 KiB.</summary>
+    /// <summary>Gets or sets how many bytes of standard error are kept per request; the rest is dropped. Default 64 KiB.</summary>
     public int MaxStandardErrorSize { get; set => field = AtLeast(value, 0)!.Value; } = 64 * 1024;
 
     /// <summary>
-    /// Whether a request that may change something (POST, PATCH and the like) is sent again when a kept connection turns out closed. Default
-    /// <see langword="false"/>: the application may have worked on it (RFC 9110, section 9.2.2).
+    /// Gets or sets whether a request that is not idempotent (such as POST and PATCH) is sent again if a keep-alive connection is closed. Default
+    /// <see langword="false"/>: the application may have executed it (RFC 9110, section 9.2.2).
     /// </summary>
     public bool RetriesUnsafeRequests { get; set; }
 
@@ -82,12 +82,12 @@ public sealed class FastCgiClientOptions
             ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
 }
 
-/// <summary>When requests share a connection.</summary>
+/// <summary>Specifies when requests share a connection.</summary>
 public enum FastCgiMultiplexing
 {
-    /// <summary>If the application answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. It is asked after its first answer, and has a second to reply.</summary>
+    /// <summary>If the application returns FCGI_MPXS_CONNS=1 for FCGI_GET_VALUES, which is sent after the first response with a timeout of a second.</summary>
     Ask,
 
-    /// <summary>Always: the application is known to allow it.</summary>
+    /// <summary>Always, without asking the application.</summary>
     Always,
 }

@@ -5,38 +5,38 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies stream; a request body of unknown
-/// length is buffered first. The host of the URL goes into parameters only; the connection goes to the address of the handler. It follows no redirects,
-/// keeps no cookies and decompresses nothing.
+/// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies are streamed; a request body of unknown
+/// length is buffered first. The host of the URL sets only parameters; the connection goes to the address of the handler. The handler does not follow
+/// redirects, store cookies or decompress responses.
 /// </summary>
 public sealed class FastCgiHttpHandler : HttpMessageHandler
 {
     private readonly FastCgiClient _client;
 
-    /// <summary>Creates a handler.</summary>
-    /// <param name="address">Where the application listens, in a form of <see cref="FastCgiAddress"/>.</param>
-    /// <param name="options">How connections are used; the defaults if not given.</param>
-    /// <exception cref="FormatException">The address has none of the forms.</exception>
+    /// <summary>Initializes a handler.</summary>
+    /// <param name="address">The address of the application, in a form of <see cref="FastCgiAddress"/>.</param>
+    /// <param name="options">The options, or <see langword="null"/> for the defaults.</param>
+    /// <exception cref="FormatException">The address has none of these forms.</exception>
     public FastCgiHttpHandler(string address, FastCgiClientOptions? options = null)
         => _client = new FastCgiClient(address, options);
 
     /// <summary>
-    /// Parameters for each request, which take the place of those of the same name: SCRIPT_FILENAME and DOCUMENT_ROOT for php-fpm, for example.
+    /// Gets additional parameters for each request, such as SCRIPT_FILENAME and DOCUMENT_ROOT for php-fpm. They replace parameters of the same name.
     /// Set them before the first request.
     /// </summary>
     public IDictionary<string, string> Parameters { get; } = new Dictionary<string, string>(StringComparer.Ordinal);
 
-    /// <summary>Whom the application takes for the client (REMOTE_ADDR and REMOTE_PORT). Default 127.0.0.1, port 0.</summary>
+    /// <summary>Gets or sets the client address that the application sees (REMOTE_ADDR and REMOTE_PORT). Default 127.0.0.1, port 0.</summary>
     public IPEndPoint RemoteEndPoint { get; set; } = new(IPAddress.Loopback, 0);
 
-    /// <summary>What the application takes for the web server's address (SERVER_ADDR). Default 127.0.0.1. SERVER_PORT is the port of the URL.</summary>
+    /// <summary>Gets or sets the web server address that the application sees (SERVER_ADDR). Default 127.0.0.1. SERVER_PORT is the port of the URL.</summary>
     public IPEndPoint LocalEndPoint { get; set; } = new(IPAddress.Loopback, 0);
 
-    /// <summary>Is given what the application writes to its standard error, when a request has ended. It may be called by any thread.</summary>
+    /// <summary>Gets or sets a callback for the application's standard error, called on any thread when a request has ended.</summary>
     public Action<HttpRequestMessage, string>? StandardErrorReceived { get; set; }
 
     /// <inheritdoc/>
-    /// <exception cref="HttpRequestException">There is no connection or no answer. The inner exception says more.</exception>
+    /// <exception cref="HttpRequestException">There is no connection or no response. The inner exception has the cause.</exception>
     protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(request);

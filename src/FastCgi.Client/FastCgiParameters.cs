@@ -3,8 +3,8 @@ using System.Collections;
 namespace FastCgi.Client;
 
 /// <summary>
-/// The parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name may occur twice,
-/// as nginx does with a repeated header.
+/// The parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name may occur twice;
+/// nginx, for example, repeats the name of a repeated header.
 /// </summary>
 public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
 {
@@ -16,8 +16,8 @@ public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
     /// <inheritdoc/>
     public FastCgiParameter this[int index] => _parameters[index];
 
-    /// <summary>The value of the first parameter of a name, as UTF-8; <see langword="null"/> if there is none. Setting it replaces all of the name.</summary>
-    /// <param name="name">The name, in its exact case.</param>
+    /// <summary>Gets the first value of a name, as UTF-8, or <see langword="null"/>. Setting it replaces all values of the name.</summary>
+    /// <param name="name">The name, which is case-sensitive.</param>
     public string? this[string name]
     {
         get
@@ -37,12 +37,12 @@ public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
         }
     }
 
-    /// <summary>Adds a parameter behind the others, as UTF-8.</summary>
+    /// <summary>Adds a parameter at the end, as UTF-8.</summary>
     /// <param name="name">The name. It may be empty.</param>
     /// <param name="value">The value. It may be empty.</param>
     public void Add(string name, string value) => _parameters.Add(FastCgiParameter.Create(name, value));
 
-    /// <summary>Adds a parameter behind the others, as bytes.</summary>
+    /// <summary>Adds a parameter at the end, as bytes.</summary>
     /// <param name="name">The name, of any bytes.</param>
     /// <param name="value">The value, of any bytes.</param>
     public void Add(ReadOnlyMemory<byte> name, ReadOnlyMemory<byte> value) => _parameters.Add(new FastCgiParameter(name, value));
@@ -53,15 +53,15 @@ public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 }
 
-/// <summary>One parameter.</summary>
-/// <param name="NameBytes">The name as it is sent.</param>
-/// <param name="ValueBytes">The value as it is sent.</param>
+/// <summary>A parameter.</summary>
+/// <param name="NameBytes">The bytes of the name.</param>
+/// <param name="ValueBytes">The bytes of the value.</param>
 public readonly record struct FastCgiParameter(ReadOnlyMemory<byte> NameBytes, ReadOnlyMemory<byte> ValueBytes)
 {
-    /// <summary>The name as UTF-8.</summary>
+    /// <summary>Gets the name as UTF-8.</summary>
     public string Name => Encoding.UTF8.GetString(NameBytes.Span);
 
-    /// <summary>The value as UTF-8.</summary>
+    /// <summary>Gets the value as UTF-8.</summary>
     public string Value => Encoding.UTF8.GetString(ValueBytes.Span);
 
     internal static FastCgiParameter Create(string name, string value)

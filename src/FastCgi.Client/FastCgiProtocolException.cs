@@ -1,20 +1,20 @@
 namespace FastCgi.Client;
 
-/// <summary>The exception for an answer that is malformed or ended too early, or a request whose body has another length than declared.</summary>
+/// <summary>The exception for a malformed or incomplete response, or a request body whose length differs from its CONTENT_LENGTH.</summary>
 public sealed class FastCgiProtocolException : IOException
 {
-    /// <summary>Creates the exception.</summary>
-    /// <param name="error">Why the answer cannot be used.</param>
-    /// <param name="message">The same for people.</param>
-    /// <param name="innerException">What the system said, if it did.</param>
+    /// <summary>Initializes the exception.</summary>
+    /// <param name="error">The error.</param>
+    /// <param name="message">The message.</param>
+    /// <param name="innerException">The system's exception, or <see langword="null"/>.</param>
     public FastCgiProtocolException(FastCgiProtocolError error, string message, Exception? innerException = null)
         : base(message, innerException)
         => Error = error;
 
-    /// <summary>Why the answer cannot be used.</summary>
+    /// <summary>Gets the error.</summary>
     public FastCgiProtocolError Error { get; }
 
-    /// <summary>How the request ended, if it did: a refused one has its protocolStatus here.</summary>
+    /// <summary>Gets the result of the request, including the protocolStatus of a refused one, or <see langword="null"/> if it did not end.</summary>
     public FastCgiCompletion? Completion { get; init; }
 
     /// <inheritdoc/>
@@ -23,30 +23,30 @@ public sealed class FastCgiProtocolException : IOException
     internal FastCgiAddress? Address { get; set; }
 }
 
-/// <summary>Why an answer could not be used.</summary>
+/// <summary>Specifies why a request failed.</summary>
 public enum FastCgiProtocolError
 {
-    /// <summary>What came is not FastCGI: a wrong version, a record that only a web server sends, or a body of a wrong length.</summary>
+    /// <summary>The response is not FastCGI: a wrong version, a record that only a web server sends, or a record of the wrong length.</summary>
     MalformedRecord,
 
-    /// <summary>The header block of the answer is not one of CGI.</summary>
+    /// <summary>The response headers are not valid CGI.</summary>
     MalformedHeaders,
 
-    /// <summary>The header block is larger than <see cref="FastCgiClientOptions.MaxResponseHeadersSize"/>.</summary>
+    /// <summary>The response headers are larger than <see cref="FastCgiClientOptions.MaxResponseHeadersSize"/>.</summary>
     HeadersTooLarge,
 
-    /// <summary>The connection ended before the answer did.</summary>
+    /// <summary>The connection ended before the response.</summary>
     ConnectionClosed,
 
-    /// <summary>The request ended without an answer: see the protocolStatus, the appStatus and standard error.</summary>
+    /// <summary>The request ended without a response: see the protocolStatus, the appStatus and standard error.</summary>
     NoAnswer,
 
-    /// <summary>The body has fewer bytes than its Content-Length, or the application ended it as failed.</summary>
+    /// <summary>The body has fewer bytes than its Content-Length, or the application reported a failure.</summary>
     BodyTooShort,
 
     /// <summary>The body has more bytes than its Content-Length.</summary>
     BodyTooLong,
 
-    /// <summary>The body of the request has another length than its CONTENT_LENGTH.</summary>
+    /// <summary>The length of the request body differs from its CONTENT_LENGTH.</summary>
     RequestBodyLength,
 }

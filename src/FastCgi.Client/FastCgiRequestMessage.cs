@@ -2,7 +2,7 @@ using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;
 
-/// <summary>A request to a FastCGI application. It may be sent more than once if its body can.</summary>
+/// <summary>A request to a FastCGI application. It can be sent more than once if its body can.</summary>
 public sealed class FastCgiRequestMessage
 {
     /// <summary>Gets or sets the role. Default <see cref="FastCgiRequestRole.Responder"/>. Any 16-bit number is sent as it is.</summary>
@@ -14,14 +14,14 @@ public sealed class FastCgiRequestMessage
     } = FastCgiRequestRole.Responder;
 
     /// <summary>
-    /// Gets the parameters. An application expects at least REQUEST_METHOD and SCRIPT_NAME or REQUEST_URI. Nothing is added to what is sent but
+    /// Gets the parameters. An application expects at least REQUEST_METHOD and SCRIPT_NAME or REQUEST_URI. The client adds only
     /// CONTENT_LENGTH, if there is a body and the parameter is missing or empty.
     /// </summary>
     public FastCgiParameters Parameters { get; internal init; } = [];
 
     /// <summary>
-    /// Gets or sets the body (FCGI_STDIN), from the current position of the stream; <see langword="null"/> is an empty one. It is sent as it is read, while
-    /// the answer comes back, and is not disposed. If its length is unknown, see <see cref="FastCgiClientOptions.StreamsBodiesOfUnknownLength"/>.
+    /// Gets or sets the body (FCGI_STDIN), from the current position of the stream, or <see langword="null"/> for an empty body. It is streamed
+    /// while the response arrives, and is not disposed. If its length is unknown, see <see cref="FastCgiClientOptions.StreamsBodiesOfUnknownLength"/>.
     /// </summary>
     public Stream? Body
     {
@@ -70,15 +70,15 @@ public sealed class FastCgiRequestMessage
     }
 }
 
-/// <summary>What an application is asked to do (FastCGI specification, section 6).</summary>
+/// <summary>Specifies what the application is asked to do (FastCGI specification, section 6).</summary>
 public enum FastCgiRequestRole
 {
-    /// <summary>Answers an HTTP request.</summary>
+    /// <summary>Handle an HTTP request.</summary>
     Responder = 1,
 
-    /// <summary>Says whether an HTTP request is allowed. It gets no body.</summary>
+    /// <summary>Allow or refuse an HTTP request, without its body.</summary>
     Authorizer = 2,
 
-    /// <summary>Answers with a file that it has filtered. The file is <see cref="FastCgiRequestMessage.Data"/>.</summary>
+    /// <summary>Filter a file, <see cref="FastCgiRequestMessage.Data"/>.</summary>
     Filter = 3,
 }

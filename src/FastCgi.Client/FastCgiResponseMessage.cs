@@ -5,7 +5,7 @@ using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;
 
-/// <summary>An answer whose header block has come. Its body comes as it is read. Dispose it: one that has not ended is aborted then.</summary>
+/// <summary>A response whose headers have arrived. Its body is streamed. Disposing it aborts an active request.</summary>
 public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
 {
     private readonly Exchange _exchange;
@@ -19,38 +19,38 @@ public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
         Body = new ResponseMessageStream(exchange, hasBody, head.ContentLength);
     }
 
-    /// <summary>The status: of the field Status, else 302 if there is a Location, else 200 (RFC 3875, section 6.2).</summary>
+    /// <summary>Gets the status: from the Status field, otherwise 302 if there is a Location, otherwise 200 (RFC 3875, section 6.2).</summary>
     public int StatusCode { get; }
 
-    /// <summary>The text behind the status; empty if there is none.</summary>
+    /// <summary>Gets the reason phrase; empty if there is none.</summary>
     public string ReasonPhrase { get; }
 
-    /// <summary>The header fields without Status, in their order. The values are read as ISO 8859-1, so that no byte is lost.</summary>
+    /// <summary>Gets the header fields except Status, in order. Values are decoded as ISO 8859-1, so that no byte is lost.</summary>
     public IReadOnlyList<KeyValuePair<string, string>> Headers { get; }
 
     /// <summary>
-    /// The body. Reading fails with a <see cref="FastCgiProtocolException"/> if it ends too early or has more bytes than its Content-Length. While nobody
-    /// reads, the application waits. It is empty for HEAD, 204 and 304, whatever the application sends.
+    /// Gets the body. Reading fails with a <see cref="FastCgiProtocolException"/> if the body is shorter or longer than its Content-Length. An unread body
+    /// makes the application wait. The body is empty for HEAD, 204 and 304.
     /// </summary>
     public Stream Body { get; }
 
-    /// <summary>The end of the request. It comes only when the body has been read, or fits into the buffer; it fails if the connection ends before.</summary>
+    /// <summary>Gets the result of the request. It completes once the body has been read or buffered, and fails if the connection ends before.</summary>
     public Task<FastCgiCompletion> Completion => _exchange.Completion;
 
-    /// <summary>What the application has written to its standard error so far, as UTF-8.</summary>
+    /// <summary>Gets what the application has written to standard error so far, as UTF-8.</summary>
     public string StandardError => _exchange.StandardError;
 
-    /// <summary>Finds the first header field of a name.</summary>
-    /// <param name="name">The name, in any case.</param>
-    /// <param name="value">Its value.</param>
-    /// <returns>Whether there is one.</returns>
+    /// <summary>Gets the first header field with a name.</summary>
+    /// <param name="name">The name, which is not case-sensitive.</param>
+    /// <param name="value">The value.</param>
+    /// <returns><see langword="true"/> if the field exists.</returns>
     public bool TryGetHeader(string name, [NotNullWhen(true)] out string? value)
     {
         value = Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
         return value is not null;
     }
 
-    /// <summary>Aborts the request if it has not ended: with ABORT_REQUEST if others share its connection, else by closing the connection.</summary>
+    /// <summary>Aborts an active request: with ABORT_REQUEST if others share its connection, otherwise by closing the connection.</summary>
     public void Dispose() => Body.Dispose();
 
     /// <inheritdoc cref="Dispose"/>

@@ -8,7 +8,7 @@ public sealed class SlowRequestTests
     [Theory]
     [InlineData("/wait?secret", "in the application")]
     [InlineData("/body", "waiting for the body")]
-    [InlineData("/write", "waiting for the web server to take the answer")]
+    [InlineData("/write", "waiting for the web server to accept the response")]
     public async Task Request_ThatTakesLong_IsLoggedOnceWithWhatItWaitsFor(string uri, string activity)
     {
         var go = Waiting.Signal<bool>();

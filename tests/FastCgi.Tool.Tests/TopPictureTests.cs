@@ -7,7 +7,7 @@ namespace FastCgi.Tool.Tests;
 /// <summary>What <c>top</c> shows where there is little room, and where there is none.</summary>
 public sealed class TopPictureTests
 {
-    private const string LongState = "waiting for the web server to take the answer";
+    private const string LongState = "waiting for the web server to accept the response";
 
     [Theory]
     [InlineData(80)]

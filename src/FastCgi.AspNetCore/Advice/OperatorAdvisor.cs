@@ -142,7 +142,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         var limits = request.Server.Options.Limits;
         long count;
         if (request.Rejection == RequestRejection.MissingMethod && _methods.TryAcquire(out count))
-            log.ParametersMissing("REQUEST_METHOD", count, "requests are answered 400", RequestRejections.ParameterAdvice);
+            log.ParametersMissing("REQUEST_METHOD", count, "requests get a 400", RequestRejections.ParameterAdvice);
         else if (request.Rejection == RequestRejection.TooManyRequests && _refusals.TryAcquire(out count))
             log.RequestsRefused(count, limits.MaxConcurrentRequests, limits.RequestQueueLimit);
         else if (request.Rejection == RequestRejection.RequestQueueTimeout && _longWaits.TryAcquire(out count))

@@ -14,46 +14,46 @@ internal static partial class FastCgiLog
     public static partial void HostNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
     [LoggerMessage(ConnectionsNotKeptId, LogLevel.Warning,
-        "{WebServer} opens a connection for each request ({Rate:F0} per second), which costs several times as much as the request. Add {Line}. See "
+        "{WebServer} opens a connection for each request ({Rate:F0} per second), which costs several times as much as the request itself. Add {Line}. See "
             + "docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void ConnectionsNotKept(this ILogger log, string webServer, double rate, string line);
 
     [LoggerMessage(DescriptorsNearLimitId, LogLevel.Warning,
-        "The process has {Count} of at most {Limit} file descriptors open; without a free one, connections are refused and files cannot be opened. "
+        "The process has {Count} of at most {Limit} file descriptors open. Without free descriptors, it can accept no connections and open no files. "
             + "Raise LimitNOFILE= of the systemd unit, or ulimit -n. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void DescriptorsNearLimit(this ILogger log, long count, long limit);
 
     [LoggerMessage(ThreadPoolStarvedId, LogLevel.Warning,
-        "{Count} work items have been waiting for a .NET thread-pool thread for {Seconds} s; handlers probably block its threads after an await. "
+        "{Count} work items have been waiting for a .NET thread-pool thread for {Seconds} s. Handlers probably block its threads after an await. "
             + "Await instead of blocking, or add \"System.Threading.ThreadPool.MinThreads\": {Threads} to runtimeconfig.template.json. See "
             + "docs/troubleshooting.md#slow-responses.")]
     public static partial void ThreadPoolStarved(this ILogger log, long count, int seconds, int threads);
 
     [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning,
-        "Handlers blocked event-loop threads {Rate:F0} times per second, and the request paths do not predict which handlers block, so the loops keep moving "
+        "Handlers blocked event-loop threads {Rate:F0} times per second. The request paths do not predict which handlers block, so the loops keep moving "
             + "to other threads. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. See docs/troubleshooting.md#slow-responses.")]
     public static partial void HandOversTooFrequent(this ILogger log, double rate);
 
     [LoggerMessage(UserNotTakenId, LogLevel.Information,
-        "The user in {UserParameter} is ignored, because {TypeParameter} is absent: {WebServer} passes any name that a client sends, verified or "
-            + "not. Only if the web server authenticates users, add {Line}. See docs/identity.md#the-user.")]
+        "The user in {UserParameter} is ignored because {TypeParameter} is absent: {WebServer} passes any name that a client sends, even "
+            + "unverified. Only if the web server authenticates users, add {Line}. See docs/identity.md#the-user.")]
     public static partial void UserNotTaken(this ILogger log, string userParameter, string typeParameter, string webServer, string line);
 
     [LoggerMessage(111, LogLevel.Warning,
-        "The Data Protection keys are only in the memory of this process, which has no home folder, so each restart logs users out and invalidates "
+        "The Data Protection keys are only in memory, because the process has no home folder, so each restart signs users out and invalidates "
             + "open forms. Add StateDirectory=hello to the systemd unit, and "
             + "AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\")) to the application. "
             + "See docs/troubleshooting.md#ephemeral-key-repository.")]
     public static partial void KeysInMemory(this ILogger log);
 
     [LoggerMessage(RequestsGivenUpId, LogLevel.Warning,
-        "The last {Count} requests that were aborted without an answer were all {Seconds:F0} s old: a timeout, most likely of {WebServer}, ends "
-            + "them, and clients receive a 504. If answers need more time, add {Line}; otherwise, find out what they wait for. See "
+        "The last {Count} requests that were aborted without a response were all {Seconds:F0} s old. A timeout, most likely of {WebServer}, ends "
+            + "them, and clients get a 504. If responses need more time, add {Line}. Otherwise, find out what they are waiting for. See "
             + "docs/troubleshooting.md#504-gateway-timeout.")]
     public static partial void RequestsGivenUp(this ILogger log, int count, double seconds, string webServer, string line);
 
     [LoggerMessage(PathBaseMissingId, LogLevel.Warning,
-        "The application has answered every request 404, and the path of each began with {PathBase}: the path base is probably missing. Set it to "
+        "All requests so far got a 404, and all their paths began with {PathBase}: the path base is probably missing. Set it to "
             + "the path of the location: fastcgi_param PATH_BASE {PathBase}; in nginx, SetEnv PATH_BASE {PathBase} in Apache, or "
             + "FastCgi:PathBase={PathBase} for any web server. See docs/troubleshooting.md#404-not-found.")]
     public static partial void PathBaseMissing(this ILogger log, string pathBase);
@@ -62,7 +62,7 @@ internal static partial class FastCgiLog
     public static partial void StatusShown(this ILogger log, string path, string audience);
 
     [LoggerMessage(114, LogLevel.Warning,
-        "The status at {Path} is visible to no one: outside Development, the application must specify who may see it. Add "
+        "Nobody can see the status at {Path}, because outside Development the application must specify who may see it. Add "
             + ".RequireAuthorization(\"policy\") to MapFastCgiStatus(), or .AllowAnonymous() if the web server restricts access to the path.")]
     public static partial void StatusNotShown(this ILogger log, string path);
 
@@ -76,6 +76,6 @@ internal static partial class FastCgiLog
     [LoggerMessage(108, LogLevel.Trace, "{Record}")]
     public static partial void Record(this ILogger log, string record);
 
-    [LoggerMessage(109, LogLevel.Trace, "Records not logged, because they arrived faster than the log could write them: {Count}.")]
+    [LoggerMessage(109, LogLevel.Trace, "Records not logged because they arrived faster than the log could write them: {Count}.")]
     public static partial void RecordsLost(this ILogger log, long count);
 }

@@ -27,7 +27,7 @@ internal static partial class FastCgiLog
     public static partial void DisposeContextFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
     [LoggerMessage(46, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request is invalid and answered {StatusCode}.")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request is invalid and gets a {StatusCode}.")]
     public static partial void BadRequest(this ILogger log, string connectionId, string traceIdentifier, int statusCode, Exception exception);
 
     [LoggerMessage(47, LogLevel.Error,
@@ -35,13 +35,13 @@ internal static partial class FastCgiLog
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
     [LoggerMessage(48, LogLevel.Warning,
-        "Requests were answered 413 ({Count} since the last such message), because their bodies exceed MaxRequestBodySize, {Limit} bytes. To "
+        "The server returned 413 ({Count} times since the last such message), because request bodies exceeded MaxRequestBodySize, {Limit} bytes. To "
             + "accept them, raise FastCgi:Limits:MaxRequestBodySize, or add [RequestSizeLimit] to the endpoint. See "
             + "docs/troubleshooting.md#413-content-too-large.")]
     public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
 
     [LoggerMessage(50, LogLevel.Debug,
-        "The client certificate is hidden from the application, because SSL_CLIENT_VERIFY is '{Verdict}': the web server has not verified it, or "
+        "The client certificate is hidden from the application because SSL_CLIENT_VERIFY is '{Verdict}': the web server has not verified it, or "
             + "does not pass the variable.")]
     public static partial void ClientCertificateNotVerified(this ILogger log, string? verdict);
 
@@ -55,22 +55,22 @@ internal static partial class FastCgiLog
     public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
 
     [LoggerMessage(57, LogLevel.Warning,
-        "Requests were answered 404 ({Count} since the last such message, the last for {Target}), because their path does not begin with the path "
+        "Requests got a 404 ({Count} since the last such message, the last for {Target}), because their path does not begin with the path "
             + "base '{PathBase}' from {Source}. Set the path base to the path of the location: fastcgi_param PATH_BASE /app; for location /app/ in "
             + "nginx, SetEnv PATH_BASE /app for <Location /app> in Apache, or FastCgi:PathBase=/app for any web server. See "
             + "docs/troubleshooting.md#404-not-found.")]
     public static partial void PathBaseNotMatched(this ILogger log, long count, string target, string pathBase, string source);
 
     [LoggerMessage(58, LogLevel.Warning,
-        "The application redirected requests to https ({Count} since the last such message) that the web server reported as http although "
-            + "{Evidence} indicates https, so clients may be in a redirect loop. Configure the web server to pass the scheme, only for requests from the "
+        "The application redirected requests to https ({Count} since the last such message) that the web server reported as http, although "
+            + "{Evidence} indicates https. Clients may be in a redirect loop. Configure the web server to pass the scheme, only for requests from the "
             + "load balancer: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in "
             + "HAProxy ('Behind a load balancer' in docs/front-ends). Without a load balancer, the client forged the header. See "
             + "docs/troubleshooting.md#redirect-loop.")]
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
     [LoggerMessage(AuthorizationAbsentId, LogLevel.Information,
-        "Requests without Authorization are answered 401, and none had that header; {WebServer} drops it by default. If clients send it, add "
+        "Requests without Authorization get a 401, and no request had that header. {WebServer} drops it by default. If clients send it, add "
             + "{Line}. See docs/troubleshooting.md#401-unauthorized.")]
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
 
@@ -85,14 +85,14 @@ internal static partial class FastCgiLog
     public static partial void ParametersMissing(this ILogger log, string parameters, long count, string result, string advice);
 
     [LoggerMessage(54, LogLevel.Warning,
-        "HTTP_HOST is '{Host}' without a port although the web server was reached on port {Port} ({Count} since the last such message), so "
+        "HTTP_HOST is '{Host}', without a port, although clients reached the web server on port {Port} ({Count} since the last such message), so "
             + "absolute redirects and links lack the port. If clients use port {Port}, add after include fastcgi_params; in nginx: fastcgi_param "
             + "HTTP_HOST $host:$server_port; Otherwise, as behind a load balancer or a port mapping, pass the port that clients use: fastcgi_param "
             + "SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). See docs/troubleshooting.md#redirects-to-another-port.")]
     public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
 
     [LoggerMessage(56, LogLevel.Warning,
-        "Requests were answered 503 ({Count} since the last such message), because MaxConcurrentRequests ({Limit}) were active and the queue was "
+        "The server returned 503 ({Count} times since the last such message), because MaxConcurrentRequests ({Limit}) were active and the queue was "
             + "full (RequestQueueLimit: {Queue}). Raise FastCgi:Limits:MaxConcurrentRequests, or let more requests wait with "
             + "FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
@@ -111,8 +111,8 @@ internal static partial class FastCgiLog
     public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 
     [LoggerMessage(65, LogLevel.Warning,
-        "The response headers have {Length} bytes; by default, nginx accepts 4 KiB, returns 502 and logs 'upstream sent too big header'. Add these "
-            + "lines unless they are already there: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See "
+        "The response headers have {Length} bytes. By default, nginx accepts 4 KiB; otherwise it returns 502 and logs 'upstream sent too big header'. "
+            + "Add these lines unless they are already there: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See "
             + "docs/troubleshooting.md#response-headers-that-are-too-large.")]
     public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);
 }

@@ -24,7 +24,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(2, LogLevel.Warning,
         "The server cannot accept connections to {EndPoint}: {Reason}. Failed attempts since the last such message: {Attempts}; connections closed "
-            + "without an answer, for which the web server returns 502: {Closed}; the others wait in the backlog and are retried every 100 ms. {Advice} "
+            + "without a response, for which the web server returns 502: {Closed}; the others wait in the backlog and are retried every 100 ms. {Advice} "
             + "See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void AcceptOutOfResources(this ILogger log, EndPoint endPoint, string reason, long attempts, long closed, string advice);
 
@@ -33,7 +33,7 @@ internal static partial class FastCgiLog
     public static partial void AcceptLoopFailed(this ILogger log, EndPoint endPoint, Exception exception);
 
     [LoggerMessage(4, LogLevel.Information,
-        "The server ignores {Addresses} from HTTP_PORTS or HTTPS_PORTS, because a FastCGI endpoint is configured. To serve HTTP too, add the "
+        "The server ignores {Addresses} from HTTP_PORTS or HTTPS_PORTS because a FastCGI endpoint is configured. To serve HTTP too, add the "
             + "addresses to urls.")]
     public static partial void PortsDropped(this ILogger log, string addresses);
 
@@ -73,7 +73,7 @@ internal static partial class FastCgiLog
     public static partial void AddressAbsent(this ILogger log, string address);
 
     [LoggerMessage(86, LogLevel.Warning,
-        "FastCGI is not served, because Kestrel was registered after it and the last registered server is used. Call UseFastCgi after UseKestrel, "
+        "FastCGI is not served because Kestrel was registered later, and the last registered server is used. Call UseFastCgi after UseKestrel, "
             + "or replace UseKestrel with ConfigureKestrel.")]
     public static partial void KestrelTookOver(this ILogger log);
 
@@ -102,15 +102,15 @@ internal static partial class FastCgiLog
     public static partial void HttpsPortUnknown(this ILogger log);
 
     [LoggerMessage(19, LogLevel.Warning,
-        "The system has no more threads for handlers that block or compute, apart from a reserve for .NET, so requests wait for one of the "
+        "Apart from a reserve for .NET, the system has no more threads for handlers that block or compute, so requests wait for one of the "
             + "existing threads ({Count}). Raise TasksMax= of the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower "
             + "FastCgi:Transport:MaxBlockingThreads.")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception? exception);
 
-    [LoggerMessage(8, LogLevel.Warning, "The server ignores the sockets that LISTEN_FDS announces: {Reason}.")]
+    [LoggerMessage(8, LogLevel.Warning, "The server ignores the sockets in LISTEN_FDS: {Reason}.")]
     public static partial void InheritedSocketsIgnored(this ILogger log, string reason);
 
-    [LoggerMessage(9, LogLevel.Information, "There was no request for {Time} (FastCgi:IdleExit), so the application stops.")]
+    [LoggerMessage(9, LogLevel.Information, "The application stops because it received no requests for {Time} (FastCgi:IdleExit).")]
     public static partial void IdleExit(this ILogger log, TimeSpan time);
 
     [LoggerMessage(11, LogLevel.Warning,
@@ -148,7 +148,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(16, LogLevel.Warning,
         "Another process has locked the folder {Folder} for more than {Seconds} s, so the server continues without the lock. An instance that "
-            + "starts at the same moment could replace the socket. Run lslocks to find the process.")]
+            + "starts at the same time could replace the socket. Run lslocks to find the process.")]
     public static partial void FolderLocked(this ILogger log, string folder, double seconds);
 
     [LoggerMessage(18, LogLevel.Warning,
@@ -157,7 +157,7 @@ internal static partial class FastCgiLog
     public static partial void EpollUnavailable(this ILogger log, string reason);
 
     [LoggerMessage(26, LogLevel.Warning,
-        "The shutdown timed out. Requests aborted: {Requests}; connections left open because the application does not return: {Connections}. Raise "
+        "The shutdown timed out. Aborted requests: {Requests}; connections left open because the application does not return: {Connections}. Raise "
             + "HostOptions.ShutdownTimeout if requests may take longer.")]
     public static partial void StopTimedOut(this ILogger log, long requests, int connections);
 
@@ -181,7 +181,7 @@ internal static partial class FastCgiLog
     public static partial void AbortRequestReceived(this ILogger log, string connectionId, int requestId);
 
     [LoggerMessage(23, LogLevel.Warning,
-        "The server rejected connections ({Count} since the last such message), because MaxConcurrentConnections are open or the server is "
+        "The server rejected connections ({Count} since the last such message) because MaxConcurrentConnections are open or the server is "
             + "stopping. Raise FastCgi:Limits:MaxConcurrentConnections if the web server needs more.")]
     public static partial void ConnectionRejected(this ILogger log, long count);
 
@@ -192,12 +192,12 @@ internal static partial class FastCgiLog
     public static partial void ConnectionAborted(this ILogger log, string connectionId);
 
     [LoggerMessage(35, LogLevel.Warning,
-        "A web server sends requests in the role {Role}, which the server refuses because it is not in FastCgiServerOptions.Roles. Add the role "
+        "The server refuses requests in the role {Role} because it is not in FastCgiServerOptions.Roles. Add the role "
             + "there, or remove it from the configuration of the web server.")]
     public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
 
     [LoggerMessage(27, LogLevel.Warning,
-        "The server refused connections to {EndPoint} ({Count} since the last such message, the last from {Peer}), because {Setting} does not "
+        "The server refused connections to {EndPoint} ({Count} since the last such message, the last from {Peer}) because {Setting} does not "
             + "allow the peer. If it is the web server, add it there. See docs/troubleshooting.md#502-bad-gateway.")]
     public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count, string peer, string setting);
 
@@ -207,8 +207,8 @@ internal static partial class FastCgiLog
     public static partial void RequestBodyTooSlow(this ILogger log, string connectionId, string traceIdentifier, double rate);
 
     [LoggerMessage(89, LogLevel.Warning,
-        "Requests were answered 503 ({Count} since the last such message), because they waited for RequestQueueTimeout ({Timeout}) while "
-            + "MaxConcurrentRequests ({Limit}) were active. Make the application faster, or raise FastCgi:Limits:MaxConcurrentRequests; to refuse "
+        "The server returned 503 ({Count} times since the last such message), because requests waited for RequestQueueTimeout ({Timeout}) while "
+            + "MaxConcurrentRequests ({Limit}) were active. Make the application faster, or raise FastCgi:Limits:MaxConcurrentRequests. To reject "
             + "requests sooner, lower FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsWaitedTooLong(this ILogger log, long count, long? limit, TimeSpan? timeout);
 }

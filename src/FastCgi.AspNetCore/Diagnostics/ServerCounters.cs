@@ -31,7 +31,7 @@ internal sealed class ServerCounters
     public IEnumerable<KeyValuePair<AbortCause, long>> AbortedRequests
         => Enum.GetValues<AbortCause>().Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
 
-    /// <summary>Requests that the server answered itself, or whose body it refused.</summary>
+    /// <summary>Requests that the server rejected, or whose body it refused.</summary>
     public IEnumerable<KeyValuePair<(int StatusCode, string Reason), long>> RejectedRequests => _rejectedRequests;
 
     public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors => _protocolErrors;

@@ -364,7 +364,7 @@ internal sealed class FastCgiServer : IServer
             if (audience == StatusAudience.Development && !IsDevelopment)
                 _log.StatusNotShown(path);
             else
-                _log.StatusShown(path, audience == StatusAudience.Authorized ? "users whom its authorization policy admits" : "anyone who can reach it");
+                _log.StatusShown(path, audience == StatusAudience.Authorized ? "users that satisfy its authorization policy" : "anyone who can reach it");
         }
     }
 }

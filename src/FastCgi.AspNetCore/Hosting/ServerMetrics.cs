@@ -22,15 +22,15 @@ internal static class ServerMetrics
         ["sent"] = ("By", "Bytes sent to web servers."),
         ["active_requests"] = ("{request}", "Requests that the application is handling."),
         ["requests"] = ("{request}", "Requests started."),
-        ["queued_requests"] = ("{request}", "Requests that wait because MaxConcurrentRequests are active."),
-        ["rejected_requests"] = ("{request}", "Requests that the server answered itself, or whose body it refused."),
+        ["queued_requests"] = ("{request}", "Requests waiting because MaxConcurrentRequests are active."),
+        ["rejected_requests"] = ("{request}", "Requests that the server rejected, or whose body it refused."),
         ["aborted_requests"] = ("{request}", "Requests that ended before their response was complete."),
         ["protocol_errors"] = ("{error}", "Connections closed because of a protocol error."),
         ["buffer_memory"] = ("By", "Memory of pooled buffers, in use or free."),
-        ["hand_overs"] = ("{hand_over}", "Loops moved from a blocked thread to another."),
-        ["threads"] = ("{thread}", "Threads of the server that run loops and handlers, or are idle."),
+        ["hand_overs"] = ("{hand_over}", "Event loops and batches moved off a blocked thread."),
+        ["threads"] = ("{thread}", "The server's own threads, including idle ones."),
         ["kept_threads"] = ("{thread}", "Threads blocked by handlers."),
-        ["requests_without_thread"] = ("{request}", "Requests that wait because MaxBlockingThreads are blocked."),
+        ["requests_without_thread"] = ("{request}", "Requests waiting because MaxBlockingThreads are blocked."),
     };
 
     /// <summary>Describes an instrument, for the meter and for the OpenMetrics text.</summary>

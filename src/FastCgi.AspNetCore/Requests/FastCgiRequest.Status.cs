@@ -48,7 +48,7 @@ internal static class RequestActivities
         RequestActivity.ReceivingParameters => "receiving parameters",
         RequestActivity.Queued => "in the queue",
         RequestActivity.WaitingForBody => "waiting for the body",
-        RequestActivity.WaitingForClient => "waiting for the web server to take the answer",
+        RequestActivity.WaitingForClient => "waiting for the web server to accept the response",
         _ => "in the application",
     };
 }

@@ -109,7 +109,7 @@ internal sealed partial class FastCgiResponse
         if (OperatingSystem.IsLinux() && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
             throw new IOException(string.Create(
                 CultureInfo.InvariantCulture,
-                $"The file '{path}' is not sent: Too many open files. The last of the {limit} descriptors of the process are reserved for threads. "
+                $"The file '{path}' is not sent: Too many open files. The last of the process's {limit} descriptors are reserved for threads. "
                     + $"Raise LimitNOFILE= of the systemd unit, or ulimit -n."));
     }
 

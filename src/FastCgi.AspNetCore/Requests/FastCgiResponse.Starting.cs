@@ -138,7 +138,7 @@ internal sealed partial class FastCgiResponse
         if (IsAuthorizer && !_request.MayAnswerAuthorizer(SentStatusCode))
         {
             throw new InvalidOperationException(
-                $"An Authorizer request was answered with status {SentStatusCode}, which could allow access, by something that is no authorizer. "
+                $"Code other than an authorizer endpoint returned status {SentStatusCode} for an Authorizer request, which could allow access. "
                     + "Use MapFastCgiAuthorizer.");
         }
 

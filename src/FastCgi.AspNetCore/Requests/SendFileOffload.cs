@@ -49,7 +49,7 @@ internal sealed class SendFileOffload
         if (obstacle is null && response.Keys.FirstOrDefault(name => IsDropped(name, root)) is { } dropped)
             obstacle = $"the web server would drop the header {dropped}";
         if (obstacle is null && root.Location is null && !IsPlain(root.Folder + path))
-            obstacle = "lighttpd and Apache read such a path differently";
+            obstacle = "lighttpd and Apache decode such a path differently";
         if (obstacle is not null)
             return false;
 
@@ -61,11 +61,11 @@ internal sealed class SendFileOffload
     {
         var isWhole = part.Offset == 0 && part.Length == part.File.Length;
         if (statusCode != StatusCodes.Status206PartialContent && !(statusCode == StatusCodes.Status200OK && isWhole))
-            return $"the status is {statusCode}, and the web server would answer with that of the whole file";
+            return $"the status is {statusCode}, but the web server would send that of the whole file";
         if (statusCode == StatusCodes.Status206PartialContent && !IsRangeOf(request, part))
-            return "it is not the one range that the client asked for";
+            return "it is not the single range that the client requested";
         if (response.ContentLength != part.Length)
-            return "Content-Length does not say that it is the whole body";
+            return "Content-Length is not the length of the file or range";
 
         return s_conditions.FirstOrDefault(request.ContainsKey) is { } condition ? $"the request has {condition}" : null;
     }
@@ -82,7 +82,7 @@ internal sealed class SendFileOffload
         if (root.Folder is null)
         {
             path = string.Empty;
-            return "it is in none of the folders of SendFile";
+            return "it is not in a SendFile folder";
         }
 
         path = file.FullName[root.Folder.Length..];

@@ -13,7 +13,7 @@ internal sealed class FastCgiHealthCheck(IServiceProvider services) : IHealthChe
     {
         // In a test or during development.
         if (services.GetService<IServer>() is not FastCgiServer server)
-            return HealthCheckResult.Healthy("The server of this application is not FastCgi.AspNetCore.");
+            return HealthCheckResult.Healthy("The application does not use FastCgi.AspNetCore.");
         if (server is not { IsRunning: true, Connections: { } connections, Scheduler: { } scheduler })
             return new HealthCheckResult(failure, "The FastCGI server has not started, or is stopping.");
 

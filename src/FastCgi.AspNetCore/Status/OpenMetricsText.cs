@@ -55,7 +55,7 @@ internal static class OpenMetricsText
     private static void WriteLatencies(StringBuilder text, RecentStatus recent)
     {
         const string Name = "recent_latency_seconds";
-        WriteHead(text, Name, "gauge", "Latency of the requests of the last minute.");
+        WriteHead(text, Name, "gauge", "Latency of requests in the last minute.");
         foreach (var (part, value) in new[] { ("0.5", recent.P50), ("0.9", recent.P90), ("0.99", recent.P99), ("1", recent.Max) })
         {
             if (value is { } seconds)

@@ -22,7 +22,7 @@ internal static class StatusEndpoint
 
         return context.RequestServices.GetService<IServer>() is FastCgiServer server
             ? AnswerAsync(context, MakeReader(server, context.RequestServices))
-            : FailAsync(context.Response, "No status is available, because the server of this application is not FastCgi.AspNetCore.\n");
+            : FailAsync(context.Response, "No status is available, because the application does not use FastCgi.AspNetCore.\n");
     }
 
     /// <summary>Answers without checking access.</summary>
@@ -38,7 +38,7 @@ internal static class StatusEndpoint
 
         var format = ChooseFormat(context.Request);
         if (reader.Read(isWhole: format != OpenMetrics) is not { } status)
-            return FailAsync(response, "No status is available, because FastCGI has not started.\n");
+            return FailAsync(response, "No status is available because FastCGI has not started.\n");
 
         response.Headers.CacheControl = "no-store";
         response.Headers.XContentTypeOptions = "nosniff";

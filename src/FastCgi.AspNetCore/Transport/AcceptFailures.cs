@@ -97,10 +97,10 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     private string Advise(int error) => error switch
     {
         Libc.ErrorTooManyOpenFiles => AdviseOnDescriptors(server.GetMaxDescriptors()),
-        Libc.ErrorTooManyOpenFilesInSystem => "No process can open more descriptors: raise fs.file-max (sysctl).",
+        Libc.ErrorTooManyOpenFilesInSystem => "The system's descriptor limit is reached: raise fs.file-max (sysctl).",
         Libc.ErrorNoBuffers or Libc.ErrorOutOfMemory
-            => "The system has no memory left for sockets: raise the memory of the machine or of the container (MemoryMax=), or net.ipv4.tcp_mem.",
-        _ => "See accept(2) for the error; a sandbox (SystemCallFilter=, seccomp) may forbid the call.",
+            => "The system has no memory left for sockets: raise the memory of the machine or the container (MemoryMax=), or net.ipv4.tcp_mem.",
+        _ => "See accept(2) for the error. A sandbox (SystemCallFilter=, seccomp) may forbid the call.",
     };
 
     private static string AdviseOnDescriptors(long limit) => string.Create(
@@ -110,5 +110,5 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
 
     private static string AdviseOnWatch(int error) => error == Libc.ErrorNoSpace
         ? "The user has reached the system's limit for connections in epoll: raise fs.epoll.max_user_watches (sysctl)."
-        : "See epoll_ctl(2) for the error; if memory ran out, raise that of the machine or of the container (MemoryMax=).";
+        : "See epoll_ctl(2) for the error. If memory ran out, raise that of the machine or the container (MemoryMax=).";
 }

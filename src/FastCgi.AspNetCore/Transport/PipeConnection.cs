@@ -70,7 +70,7 @@ internal sealed class PipeConnection : ConnectionTransport
         Connection.OnClosed(error);
         if (!TryEndOutput())
         {
-            AbortTransport("The connection is closed while a send is under way.");
+            AbortTransport("The connection is closed during a send.");
             // If the peer takes nothing, the send never ends unless the transport ends it.
             Ask(static transport => transport.Output.CancelPendingFlush());
         }
@@ -88,7 +88,7 @@ internal sealed class PipeConnection : ConnectionTransport
         {
             var limit = Task.Delay(_manager.Server.Options.Limits.LingerTimeout, _manager.Server.Time, CancellationToken.None);
             if (await Task.WhenAny(disposing, limit).ConfigureAwait(false) == limit)
-                AbortTransport("The web server has not taken the rest in time.");
+                AbortTransport("The web server did not accept the rest in time.");
         }
 
         await disposing.ConfigureAwait(false);

@@ -44,7 +44,7 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
             var (name, value) = ParseLine(line);
             if (name.Equals("Status", StringComparison.OrdinalIgnoreCase))
             {
-                status = status is null ? ParseStatus(value) : throw Malformed("it has two fields Status");
+                status = status is null ? ParseStatus(value) : throw Malformed("it has two Status fields");
                 continue;
             }
 
@@ -55,7 +55,7 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
         }
 
         if (headers.Count == 0 && status is null)
-            throw Malformed("it has no field");
+            throw Malformed("it has no fields");
 
         var (code, reason) = status ?? (hasLocation ? (302, "Found") : (200, "OK"));
         return new HeaderBlock(code, reason, headers, length);
@@ -65,11 +65,11 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
     {
         var colon = line.IndexOf((byte)':');
         if (line.StartsWith("HTTP/"u8) && colon < 0)
-            throw Malformed($"it begins with a status line of HTTP, '{Show(line)}', where CGI has 'Status: 200 OK'");
+            throw Malformed($"it begins with an HTTP status line, '{Show(line)}', instead of 'Status: 200 OK'");
         if (colon <= 0)
             throw Malformed($"the line '{Show(line)}' has no name and colon");
         if (line[..colon].ContainsAnyExcept(s_token))
-            throw Malformed($"the name of '{Show(line)}' has other characters than those of a token");
+            throw Malformed($"the name in '{Show(line)}' contains invalid characters");
 
         var value = line[(colon + 1)..].Trim(" \t"u8);
         if (value.IndexOfAny((byte)'\r', (byte)0) >= 0)
@@ -82,14 +82,14 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
         if (value.Length >= 3 && (value.Length == 3 || value[3] == ' ')
             && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code) && code is >= 100 and <= 999)
             return (code, value.Length > 4 ? value[4..].Trim() : "");
-        throw Malformed($"its Status is '{Show(value)}', where three digits are expected");
+        throw Malformed($"its Status is '{Show(value)}' instead of three digits");
     }
 
     private static long ParseLength(string value, long? earlier)
     {
         if (!long.TryParse(value, NumberStyles.None, CultureInfo.InvariantCulture, out var length))
-            throw Malformed($"its Content-Length is '{Show(value)}', where digits are expected");
-        return earlier is null || earlier == length ? length : throw Malformed("it has two different fields Content-Length");
+            throw Malformed($"its Content-Length is '{Show(value)}' instead of digits");
+        return earlier is null || earlier == length ? length : throw Malformed("it has two different Content-Length fields");
     }
 
     public static string Show(ReadOnlySpan<byte> line) => Show(Encoding.Latin1.GetString(line));
@@ -102,5 +102,5 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
     }
 
     private static FastCgiProtocolException Malformed(string why)
-        => new(FastCgiProtocolError.MalformedHeaders, $"The header block of the answer cannot be read: {why}.");
+        => new(FastCgiProtocolError.MalformedHeaders, $"The header block of the response cannot be read: {why}.");
 }

@@ -30,7 +30,7 @@ internal sealed partial class ClientConnection
                     if (received == 0)
                     {
                         _options.Trace?.OnEvent(_number, isSent: false, "end");
-                        Close(Closed("The application closed the connection before the end of its answer."));
+                        Close(Closed("The application closed the connection before the end of the response."));
                         return;
                     }
 
@@ -54,7 +54,7 @@ internal sealed partial class ClientConnection
         {
             if (exception is SocketException)
                 _options.Trace?.OnEvent(_number, isSent: false, "reset");
-            Close(Closed($"The connection was lost before the end of the answer: {exception.Message}", exception));
+            Close(Closed($"The connection was lost before the end of the response: {exception.Message}", exception));
         }
     }
 
@@ -79,7 +79,7 @@ internal sealed partial class ClientConnection
         while (_reader.Read(ref bytes, out var piece) is var result and not RecordReadResult.NeedMore)
         {
             if (result == RecordReadResult.UnsupportedVersion)
-                throw Malformed($"a record begins with '{HeaderBlock.Show(bytes)}' instead of the version 1, so this is not FastCGI");
+                throw Malformed($"a record begins with '{HeaderBlock.Show(bytes)}' instead of version 1, so it is not FastCGI");
             if (piece.IsStart)
                 _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
             if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
@@ -162,5 +162,5 @@ internal sealed partial class ClientConnection
     }
 
     private FastCgiProtocolException Malformed(string why)
-        => new(FastCgiProtocolError.MalformedRecord, $"The answer is malformed: {why}.") { Address = Address };
+        => new(FastCgiProtocolError.MalformedRecord, $"The response is malformed: {why}.") { Address = Address };
 }

@@ -37,7 +37,7 @@ internal sealed partial class ClientConnection
         foreach (var name in names)
             RecordSender.WritePair(pairs, Encoding.UTF8.GetBytes(name), []);
         if (pairs.WrittenCount > ProtocolConstants.MaxAlignedContentLength)
-            throw new ArgumentException("The names have more than the 65,528 bytes of a record.", nameof(names));
+            throw new ArgumentException("The names exceed the 65,528 bytes of a record.", nameof(names));
 
         var records = new ArrayBufferWriter<byte>();
         RecordSender.WriteRecord(records, RecordType.GetValues, ProtocolConstants.NullRequestId, pairs.WrittenSpan);
@@ -50,7 +50,7 @@ internal sealed partial class ClientConnection
     {
         // More records than one may come: Go ends its answer with an empty one. The first counts.
         if (_values is not { } values || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
-            throw Malformed($"the application sent a management record of type {(int)piece.Header.Type} that nobody asked for");
+            throw Malformed($"the application sent an unrequested management record of type {(int)piece.Header.Type}");
 
         if (piece.IsStart)
             _management.ResetWrittenCount();

@@ -295,7 +295,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     private string Explain(SocketException exception) => exception.SocketErrorCode switch
     {
         SocketError.AccessDenied => $"Permission denied: user {Environment.UserName} may not connect to {address}.",
-        SocketError.ConnectionRefused => $"{address} refused the connection: no process listens there.",
+        SocketError.ConnectionRefused => $"{address} refused the connection: no process is listening.",
         SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {address} cannot be resolved: {exception.Message}.",
         _ when address.IsMissing => $"{address}: no such socket.",
         _ => $"No connection to {address}: {exception.Message}.",

@@ -167,7 +167,7 @@ internal sealed class Exchange
         var completion = new FastCgiCompletion(appStatus, protocolStatus, StandardError);
         // A failed program that has not closed its output has not written all of it.
         EndStdout(appStatus == 0 ? null : new FastCgiProtocolException(
-            FastCgiProtocolError.BodyTooShort, $"The application ended the answer as failed, with appStatus {appStatus}, before its end.")
+            FastCgiProtocolError.BodyTooShort, $"The application ended an incomplete response with appStatus {appStatus}.")
         { Completion = completion, Address = _connection.Address });
         _completion.TrySetResult(completion);
     }
@@ -222,7 +222,7 @@ internal sealed class Exchange
         var why = completion.ProtocolStatus switch
         {
             FastCgiProtocolStatus.RequestComplete => $"The request ended without a header block, with appStatus {completion.AppStatus}.",
-            FastCgiProtocolStatus.CantMultiplexConnection => "The application takes one request at a time on a connection (CANT_MPX_CONN).",
+            FastCgiProtocolStatus.CantMultiplexConnection => "The application accepts only one request at a time on a connection (CANT_MPX_CONN).",
             FastCgiProtocolStatus.Overloaded => "The application is overloaded (OVERLOADED).",
             FastCgiProtocolStatus.UnknownRole => $"The application does not serve the role {Request.Role} (UNKNOWN_ROLE).",
             _ => $"The application refused the request with protocolStatus {(int)completion.ProtocolStatus}.",

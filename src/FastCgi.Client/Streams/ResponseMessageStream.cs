@@ -34,7 +34,7 @@ internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, lon
                 exchange.Output.AdvanceTo(taken.End);
                 _received += length;
                 if (contentLength is { } expected && _received > expected)
-                    throw Fail(FastCgiProtocolError.BodyTooLong, $"The body has more than the {expected} bytes of its Content-Length.");
+                    throw Fail(FastCgiProtocolError.BodyTooLong, $"The body exceeds its Content-Length of {expected} bytes.");
                 return length;
             }
 
@@ -45,7 +45,7 @@ internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, lon
                 _isEnded = true;
                 return !hasBody || contentLength is null || _received == contentLength
                     ? 0
-                    : throw Fail(FastCgiProtocolError.BodyTooShort, $"The body has {_received} bytes of the {contentLength} of its Content-Length.");
+                    : throw Fail(FastCgiProtocolError.BodyTooShort, $"The body has {_received} bytes, but its Content-Length is {contentLength}.");
             }
         }
     }

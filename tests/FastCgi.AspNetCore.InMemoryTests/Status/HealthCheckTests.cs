@@ -13,7 +13,7 @@ public sealed class HealthCheckTests
 
         var result = await CheckAsync(none);
 
-        Assert.Equal((HealthStatus.Healthy, "The server of this application is not FastCgi.AspNetCore."), (result.Status, result.Description));
+        Assert.Equal((HealthStatus.Healthy, "The application does not use FastCgi.AspNetCore."), (result.Status, result.Description));
     }
 
     [Fact]

@@ -126,8 +126,8 @@ public sealed class StatusEndpointTests
         await using var run = ServerRun.Make(Apps.Hello);
         using var none = new ServiceCollection().BuildServiceProvider();
 
-        Assert.Equal((503, "No status is available, because FastCGI has not started.\n"), await AskShortAsync(run.Host.Services));
-        Assert.Equal((503, "No status is available, because the server of this application is not FastCgi.AspNetCore.\n"), await AskShortAsync(none));
+        Assert.Equal((503, "No status is available because FastCGI has not started.\n"), await AskShortAsync(run.Host.Services));
+        Assert.Equal((503, "No status is available, because the application does not use FastCgi.AspNetCore.\n"), await AskShortAsync(none));
 
         static async Task<(int, string)> AskShortAsync(IServiceProvider services)
         {

@@ -95,7 +95,7 @@ public sealed class StatusTests : HostTest
         });
 
         Assert.Equal(
-            ["/fastcgi-status anyone who can reach it", "/nobody", "/policy", "/some users whom its authorization policy admits"],
+            ["/fastcgi-status anyone who can reach it", "/nobody", "/policy", "/some users that satisfy its authorization policy"],
             Logs.All.Where(static log => log.EventName is "StatusShown" or "StatusNotShown")
                 .Select(static log => Regex.Match(log.Message, "^The status at (/.*?) is visible to (.*?)[.:]").Result("$1 $2").Replace(" no one", "", StringComparison.Ordinal)).Order(StringComparer.Ordinal));
         Assert.Contains("Status: 403", await GetAsync("/nobody", "127.0.0.1"), StringComparison.Ordinal);

@@ -17,17 +17,17 @@ public sealed class OpenMetricsTextTests
         "counter|sent_bytes|Bytes sent to web servers.| 16",
         """counter|protocol_errors|Connections closed because of a protocol error.|{error_type="BadRecord"} 17|{error_type="WrongProtocol"} 18""",
         "gauge|active_requests|Requests that the application is handling.| 21",
-        "gauge|queued_requests|Requests that wait because MaxConcurrentRequests are active.| 22",
+        "gauge|queued_requests|Requests waiting because MaxConcurrentRequests are active.| 22",
         "counter|requests|Requests started.| 23",
-        """counter|rejected_requests|Requests that the server answered itself, or whose body it refused.|{reason="400 MissingMethod"} 24""",
+        """counter|rejected_requests|Requests that the server rejected, or whose body it refused.|{reason="400 MissingMethod"} 24""",
         """counter|aborted_requests|Requests that ended before their response was complete.|{fastcgi_abort_cause="ByWebServer"} 25""",
         "gauge|buffer_memory_bytes|Memory of pooled buffers, in use or free.| 41",
-        "counter|hand_overs|Loops moved from a blocked thread to another.| 46",
-        "gauge|threads|Threads of the server that run loops and handlers, or are idle.| 47",
+        "counter|hand_overs|Event loops and batches moved off a blocked thread.| 46",
+        "gauge|threads|The server's own threads, including idle ones.| 47",
         "gauge|kept_threads|Threads blocked by handlers.| 48",
-        "gauge|requests_without_thread|Requests that wait because MaxBlockingThreads are blocked.| 49",
+        "gauge|requests_without_thread|Requests waiting because MaxBlockingThreads are blocked.| 49",
         "gauge|recommendations|Warnings that an operator can fix.| 1",
-        """gauge|recent_latency_seconds|Latency of the requests of the last minute.|{quantile="0.5"} 0.25|{quantile="0.9"} 0.5|{quantile="1"} 4""",
+        """gauge|recent_latency_seconds|Latency of requests in the last minute.|{quantile="0.5"} 0.25|{quantile="0.9"} 0.5|{quantile="1"} 4""",
     ];
 
     /// <summary>A decimal comma would be another number to whoever scrapes.</summary>

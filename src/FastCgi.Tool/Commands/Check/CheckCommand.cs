@@ -34,7 +34,7 @@ internal sealed class CheckCommand : ToolCommand
         {
             var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
             if (!plain.IsWhole)
-                throw new ToolException(ExitCode.Failure, $"The server cannot be checked: a plain GET of {context.Path} gets no response ({plain.Describe()}).");
+                throw new ToolException(ExitCode.Failure, $"The server cannot be checked: a GET of {context.Path} gets no response ({plain.Describe()}).");
 
             context.Status = plain.Status;
             var results = new List<CheckedStatement>();

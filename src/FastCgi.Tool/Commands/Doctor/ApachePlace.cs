@@ -57,7 +57,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public override (string, string, double) ReadTimeout
         => (Where, "the timeout", double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0);
 
-    public override (string, string?, string) HttpMistake => ($"{target}, but the application there speaks FastCGI", scheme == "http" ? null : "Apache returns 502",
+    public override (string, string?, string) HttpMistake => ($"{target}, but the application there speaks FastCGI",
+        scheme == "http" ? null : "Apache returns 502",
         $"ProxyPass \"{path}\" \"{target.Replace(scheme + "://", "fcgi://", StringComparison.Ordinal)}\" flushpackets=on timeout=120");
 
     public string Target => target;

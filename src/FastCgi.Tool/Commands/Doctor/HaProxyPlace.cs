@@ -55,7 +55,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
             => unit switch { "us" => 1e-6, "s" => 1, "m" => 60, "h" => 3600, "d" => 86400, _ => 1e-3 }));
 
     public override (string, string?, string) HttpMistake => ($"{Target} has no 'proto fcgi', but the application there speaks FastCGI",
-        "the application returns 400, 'This port speaks FastCGI, not HTTP.', or HAProxy returns 502", $"use-fcgi-app hello\nserver {Pass.First} {Target} proto fcgi");
+        "the application returns 400, 'This port speaks FastCGI, not HTTP.', or HAProxy returns 502",
+        $"use-fcgi-app hello\nserver {Pass.First} {Target} proto fcgi");
 
     private Directive Backend => Pass.Parent!;
 
