@@ -14,7 +14,7 @@ public class MisconfigurationTests
             var response = await frontEnd.ReadResponseAsync();
             Assert.Equal(400, response.Status);
             Assert.Contains("REQUEST_METHOD is missing or empty. In nginx, add to the location: include fastcgi_params;", response.Text, StringComparison.Ordinal);
-        }, "REQUEST_METHOD", "answered 400", "include fastcgi_params;", "does not inherit");
+        }, "REQUEST_METHOD", "get a 400", "include fastcgi_params;", "does not inherit");
     }
 
     [Fact]
@@ -87,7 +87,7 @@ public class MisconfigurationTests
         await AssertReportedOnceAMinuteAsync(
             server, "RequestsRefused",
             async () => Assert.Equal(503, (await frontEnd.AskAsync()).Status),
-            "answered 503", "MaxConcurrentRequests (1) were active", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
+            "returned 503", "MaxConcurrentRequests (1) were active", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
 
         release.SetResult();
         await busy.ReadResponseAsync();

@@ -144,13 +144,13 @@ public sealed class AnswerTests : IDisposable
 
     public static TheoryData<string, byte[]> Malformed => new()
     {
-        { "'HTTP/1.1 400 Bad Request??' instead of the version 1", "HTTP/1.1 400 Bad Request\r\n"u8.ToArray() },
-        { "instead of the version 1", Record(Stdout, 1, "A: b"u8, version: 2) },
+        { "'HTTP/1.1 400 Bad Request??' instead of version 1", "HTTP/1.1 400 Bad Request\r\n"u8.ToArray() },
+        { "instead of version 1", Record(Stdout, 1, "A: b"u8, version: 2) },
         { "the request 2, which is not active", Record(Stdout, 2, "A: b\n\n"u8) },
         { "type 1", Record(BeginRequest, 1, new byte[8]) },
         { "type 5", Record(Stdin, 1, "A: b\n\n"u8) },
         { "type 200", Record(200, 1, "A: b\n\n"u8) },
-        { "that nobody asked for", Record(GetValuesResult, 0) },
+        { "an unrequested management record", Record(GetValuesResult, 0) },
         { "7 bytes of content where 8", Record(EndRequest, 1, new byte[7]) },
         { "9 bytes of content where 8", Record(EndRequest, 1, new byte[9]) },
     };

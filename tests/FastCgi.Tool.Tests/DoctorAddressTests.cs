@@ -223,7 +223,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         var (_, output, _) = await ToolRun.RunAsync("doctor", file, "--status", "/fastcgi-status");
 
         if (line is null)
-            Assert.DoesNotContain(id == "body-size" ? "MaxRequestBodySize of the application" : id, output, StringComparison.Ordinal);
+            Assert.DoesNotContain(id == "body-size" ? "the application's MaxRequestBodySize" : id, output, StringComparison.Ordinal);
         else
             Assert.Matches($"note {id}  {file}:3\n.* of the application is .*\n.*\n  {System.Text.RegularExpressions.Regex.Escape(line)}", output);
     }

@@ -70,7 +70,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         Assert.Contains("GET_VALUES FCGI_MAX_CONNS=", output, StringComparison.Ordinal);
         string[] webServers = ["www-data:", "nginx:", "caddy:", "haproxy:", "lighttpd:", "http:", "apache:"];
         var isOneThere = File.ReadLines("/etc/passwd").Any(line => webServers.Any(user => line.StartsWith(user, StringComparison.Ordinal)));
-        Assert.Contains(isOneThere ? "problem permission  " : "no user of a web server", output, StringComparison.Ordinal);
+        Assert.Contains(isOneThere ? "problem permission  " : "no web-server user", output, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -150,8 +150,8 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         var (code, output, error) = await RunAsync(text.Replace(":80", ":8080", StringComparison.Ordinal));
 
         Assert.True(code == 0, output + error);
-        Assert.Contains($"not checked: {_folder.GetPath("site.conf")}: the doctor does not read configurations of {server}, except for addresses\n", output, StringComparison.Ordinal);
-        Assert.Contains(address.Replace("ADDRESS", SocketPath, StringComparison.Ordinal) + ": GET / is answered with 200", output, StringComparison.Ordinal);
+        Assert.Contains($"not checked: {_folder.GetPath("site.conf")}: of {server} configurations, the doctor reads only addresses\n", output, StringComparison.Ordinal);
+        Assert.Contains(address.Replace("ADDRESS", SocketPath, StringComparison.Ordinal) + ": GET / returns 200", output, StringComparison.Ordinal);
         Assert.EndsWith(": 0 problems, 0 notes, 1 not checked\n", output, StringComparison.Ordinal);
     }
 

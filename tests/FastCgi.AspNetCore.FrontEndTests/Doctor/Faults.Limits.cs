@@ -16,7 +16,7 @@ internal static partial class Faults
             Log = "upstream sent too big header",
         };
         yield return LargeHead(FrontEndKind.HaProxy, 16_000, "tune.bufsize 32768", HttpStatusCode.BadGateway) with { Right = [("fcgi-app hello\n    docroot", "global\n    tune.bufsize 32768\n\nfcgi-app hello\n    docroot")] };
-        yield return LargeHead(FrontEndKind.Apache, 20_000, "# no line of Apache", HttpStatusCode.InternalServerError) with { Log = "AH01070: Error parsing script headers" };
+        yield return LargeHead(FrontEndKind.Apache, 20_000, "# Apache has no setting for it", HttpStatusCode.InternalServerError) with { Log = "AH01070: Error parsing script headers" };
 
         yield return new("uploads of more than its own limit", FrontEndKind.Nginx)
         {

@@ -72,7 +72,7 @@ public sealed class PeerAddressTests : IDisposable
 
     /// <summary>The operator is to know which one to change.</summary>
     [Theory]
-    [InlineData(true, true, "FCGI_WEB_SERVER_ADDRS, which lets no process connect")]
+    [InlineData(true, true, "FCGI_WEB_SERVER_ADDRS, which allows no process to connect")]
     [InlineData(true, false, "AllowedUsers or AllowedGroups")]
     [InlineData(false, true, "AllowedAddresses")]
     [InlineData(false, false, "AllowedAddresses")]
