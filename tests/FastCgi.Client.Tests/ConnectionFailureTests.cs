@@ -20,7 +20,7 @@ public sealed class ConnectionFailureTests : IDisposable
         silent.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
         using var refused = new FastCgiClient(folder.GetPath("app.sock"));
         exception = await Assert.ThrowsAnyAsync<SocketException>(() => refused.SendAsync(Requests.Create()));
-        Assert.Equal($"fastcgi://unix:{folder.Path}/app.sock refused the connection: no process listens there.", exception.Message);
+        Assert.Equal($"fastcgi://unix:{folder.Path}/app.sock refused the connection: no process is listening.", exception.Message);
     }
 
     [RootFact]
