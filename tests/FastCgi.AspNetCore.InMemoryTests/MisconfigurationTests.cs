@@ -87,7 +87,7 @@ public class MisconfigurationTests
         await AssertReportedOnceAMinuteAsync(
             server, "RequestsRefused",
             async () => Assert.Equal(503, (await frontEnd.AskAsync()).Status),
-            "returned 503", "MaxConcurrentRequests (1) were active", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
+            "got a 503", "MaxConcurrentRequests (1) were active", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
 
         release.SetResult();
         await busy.ReadResponseAsync();

@@ -225,7 +225,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         if (line is null)
             Assert.DoesNotContain(id == "body-size" ? "the application's MaxRequestBodySize" : id, output, StringComparison.Ordinal);
         else
-            Assert.Matches($"note {id}  {file}:3\n.* of the application is .*\n.*\n  {System.Text.RegularExpressions.Regex.Escape(line)}", output);
+            Assert.Matches($"note {id}  {file}:3\n.*, but the application's .* is .*\n.*\n  {System.Text.RegularExpressions.Regex.Escape(line)}", output);
     }
 
     [Fact]

@@ -206,7 +206,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
 
     /// <summary>A readable line for a client that speaks HTTP: the most common setup mistake.</summary>
     private static ReadOnlySpan<byte> HttpAnswer =>
-        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 105\r\n\r\n"u8 +
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 126\r\n\r\n"u8 +
         "This port speaks FastCGI, not HTTP. Configure the web server to use FastCGI, for example with fastcgi_pass or mod_proxy_fcgi.\n"u8;
 
     /// <summary>Logs first, so that an operator who sees the response finds the line that explains it.</summary>

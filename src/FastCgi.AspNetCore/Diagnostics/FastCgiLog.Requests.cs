@@ -35,7 +35,7 @@ internal static partial class FastCgiLog
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
     [LoggerMessage(48, LogLevel.Warning,
-        "The server returned 413 ({Count} times since the last such message), because request bodies exceeded MaxRequestBodySize, {Limit} bytes. To "
+        "Requests got a 413 ({Count} since the last such message), because their bodies exceed MaxRequestBodySize, {Limit} bytes. To "
             + "accept them, raise FastCgi:Limits:MaxRequestBodySize, or add [RequestSizeLimit] to the endpoint. See "
             + "docs/troubleshooting.md#413-content-too-large.")]
     public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
@@ -92,7 +92,7 @@ internal static partial class FastCgiLog
     public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
 
     [LoggerMessage(56, LogLevel.Warning,
-        "The server returned 503 ({Count} times since the last such message), because MaxConcurrentRequests ({Limit}) were active and the queue was "
+        "Requests got a 503 ({Count} since the last such message), because MaxConcurrentRequests ({Limit}) were active and the queue was "
             + "full (RequestQueueLimit: {Queue}). Raise FastCgi:Limits:MaxConcurrentRequests, or let more requests wait with "
             + "FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);

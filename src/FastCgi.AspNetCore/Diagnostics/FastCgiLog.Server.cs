@@ -207,7 +207,7 @@ internal static partial class FastCgiLog
     public static partial void RequestBodyTooSlow(this ILogger log, string connectionId, string traceIdentifier, double rate);
 
     [LoggerMessage(89, LogLevel.Warning,
-        "The server returned 503 ({Count} times since the last such message), because requests waited for RequestQueueTimeout ({Timeout}) while "
+        "Requests got a 503 ({Count} since the last such message), because they waited for RequestQueueTimeout ({Timeout}) while "
             + "MaxConcurrentRequests ({Limit}) were active. Make the application faster, or raise FastCgi:Limits:MaxConcurrentRequests. To reject "
             + "requests sooner, lower FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsWaitedTooLong(this ILogger log, long count, long? limit, TimeSpan? timeout);
