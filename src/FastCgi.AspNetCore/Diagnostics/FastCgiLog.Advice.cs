@@ -62,7 +62,7 @@ internal static partial class FastCgiLog
     public static partial void StatusShown(this ILogger log, string path, string audience);
 
     [LoggerMessage(114, LogLevel.Warning,
-        "Nobody can see the status at {Path}, because outside Development the application must specify who may see it. Add "
+        "The status at {Path} is visible to no one: outside Development, the application must specify who may see it. Add "
             + ".RequireAuthorization(\"policy\") to MapFastCgiStatus(), or .AllowAnonymous() if the web server restricts access to the path.")]
     public static partial void StatusNotShown(this ILogger log, string path);
 

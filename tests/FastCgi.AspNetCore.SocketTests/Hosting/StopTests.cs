@@ -113,7 +113,7 @@ public sealed class StopTests : HostTest
         {
             await GetServer(app).StopAsync(patience.Token).WaitAsync(Waiting.Patience);
 
-            Assert.StartsWith("The shutdown timed out. Requests aborted: 1; ", Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
+            Assert.StartsWith("The shutdown timed out. Aborted requests: 1; ", Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
             await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(Address));
         }
         finally
