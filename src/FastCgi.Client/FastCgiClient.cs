@@ -102,12 +102,12 @@ public sealed class FastCgiClient : IDisposable
     /// <summary>Adds CONTENT_LENGTH for a body that has none; most applications would read an empty one.</summary>
     private async Task<(FastCgiRequestMessage, BodyBuffer?)> DeclareLengthAsync(FastCgiRequestMessage request, CancellationToken cancellationToken)
     {
-        if (request.BodySource is not { } body || !string.IsNullOrEmpty(request.Parameters["CONTENT_LENGTH"]))
+        if (request.BodySource is not { } body || !string.IsNullOrEmpty(request.Parameters["CONTENT_LENGTH"])
+            || (_options.StreamsBodiesOfUnknownLength && body.Length is null))
             return (request, null);
-        if (body.Length is { } length)
+        // The files of /proc have the length 0, and content.
+        if (body.Length is > 0 and var length)
             return (request.WithBody(body, length), null);
-        if (_options.StreamsBodiesOfUnknownLength)
-            return (request, null);
 
         var buffer = await BodyBuffer.CreateAsync(body, cancellationToken).ConfigureAwait(false);
         return (request.WithBody(new StreamSource(buffer.Content), buffer.Content.Length), buffer);

@@ -4,6 +4,9 @@ using FastCgi.Tool.Terminal;
 namespace FastCgi.Tool.Tests;
 
 /// <summary>SIGTERM to this process, which would end it where nobody listens. SIGINT is ignored in the background of a shell.</summary>
+/// <remarks>It would also stop the servers that other tests have started in this process.</remarks>
+[Collection(nameof(InterruptionTests))]
+[CollectionDefinition(nameof(InterruptionTests), DisableParallelization = true)]
 public sealed class InterruptionTests
 {
     [Fact]

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using System.Text;
@@ -64,7 +65,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var response = await client.GetAsync("/");
 
         Assert.Equal(HttpStatusCode.BadGateway, response.StatusCode);
-        Assert.StartsWith("502: no connection to fastcgi://unix:/nonexistent/app.sock", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+        Assert.StartsWith("502: fastcgi://unix:/nonexistent/app.sock: no such socket", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
         await proxy.UntilOutHasAsync("\n");
         Assert.Equal(502, JsonDocument.Parse(proxy.Out).RootElement.GetProperty("status").GetInt32());
     }
@@ -83,10 +84,13 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         listener.Listen();
         using var proxy = await StartAsync($"{listener.LocalEndPoint}");
-        using var client = new HttpClient { BaseAddress = new Uri(Url) };
-        var asking = client.GetAsync("/");
+        using var client = new HttpClient(new SocketsHttpHandler { RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1 });
+        client.DefaultRequestHeaders.Add("X-A", "\u00e4");
+        var asking = client.GetAsync(Url);
         using var connection = await listener.AcceptAsync().Within("the connection");
-        await connection.ReceiveAsync(new byte[10_000]);
+        var received = new byte[10_000];
+        await connection.ReceiveAsync(received);
+        Assert.Contains("HTTP_X_A\u00e4", Encoding.Latin1.GetString(received), StringComparison.Ordinal);
         // At once: the proxy may close the connection as soon as it has seen the first record.
         await connection.SendAsync((byte[])[
             .. RecordBytes.Record(RecordBytes.Stdout, 1, Encoding.Latin1.GetBytes(answer)),
@@ -108,6 +112,25 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
 
         Assert.Equal(HttpStatusCode.GatewayTimeout, response.StatusCode);
         Assert.Equal("504: the response did not begin within 0.2 s\n", await response.Content.ReadAsStringAsync());
+    }
+
+    /// <summary>The time that a client takes for its body is not the application's.</summary>
+    [Fact]
+    public async Task Upload_Slow_IsNoTimeout()
+    {
+        using var proxy = await StartAsync(_server!.Address, "--timeout", "0.5");
+        var head = "POST /sum HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n";
+
+        Assert.StartsWith("HTTP/1.1 200 ", await ExchangeAsync([head, "1", "1"], TimeSpan.FromSeconds(1)), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Target_Absolute_IsPassedWithoutItsHost()
+    {
+        using var proxy = await StartAsync(_server!.Address);
+        var request = "GET http://example.com/target?a=%20 HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
+
+        Assert.Contains("\r\n/target?a=%20\r\n", await ExchangeAsync([request], default), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -175,12 +198,40 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal(3, (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url, "--record", "/nonexistent/file")).Code);
     }
 
+    /// <summary>Its reader could stall the site.</summary>
+    [Fact]
+    public async Task Record_IntoAPipe_IsRefused()
+    {
+        using var folder = new ScratchFolder();
+        var pipe = folder.GetPath("pipe");
+        using (var make = Process.Start("mkfifo", [pipe]))
+            await make.WaitForExitAsync();
+
+        var (code, _, error) = await ToolRun.RunAsync("proxy", _server!.Address, "--listen", Url, "--record", pipe);
+        Assert.Equal((3, $"fastcgi: {pipe} is a pipe. If its reader stalled, the site would too. Record in a file.\n"), (code, error));
+    }
+
     [Fact]
     public async Task Address_InUse_IsThree()
     {
         using var proxy = await StartAsync(_server!.Address);
 
         Assert.Equal(3, (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url)).Code);
+    }
+
+    /// <summary>Sends the parts of a request, with a pause between them, and reads until the connection ends.</summary>
+    private async Task<string> ExchangeAsync(string[] parts, TimeSpan pause)
+    {
+        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        await socket.ConnectAsync(_port.EndPoint);
+        foreach (var part in parts)
+        {
+            await socket.SendAsync(Encoding.Latin1.GetBytes(part));
+            await Task.Delay(pause);
+        }
+
+        using var reader = new StreamReader(new NetworkStream(socket));
+        return await reader.ReadToEndAsync().Within("the answer");
     }
 
     private async Task<ToolRun> StartAsync(string address, params string[] more)

@@ -43,6 +43,11 @@ public sealed class RequestCommandTests : IAsyncLifetime
         Assert.Equal("from a file", await File.ReadAllTextAsync(output));
     }
 
+    /// <summary>The files of /proc have the length 0, and content.</summary>
+    [Fact]
+    public async Task Data_OfAFileWithoutLength_IsWhole()
+        => Assert.Equal(await File.ReadAllTextAsync("/proc/version"), (await ToolRun.RunAsync("request", Address, "/", "-d", "@/proc/version")).Out);
+
     [Fact]
     public async Task Include_WritesStatusAndHeaders()
         => Assert.Matches(@"^Status: 200 OK\nContent-Type: text/plain; charset=utf-8\n(Content-Length: 5\n)?\nhello$", (await ToolRun.RunAsync("request", Address, "/", "-i")).Out);
@@ -82,7 +87,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
 
         (code, text, _) = await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--repeat", "2", "--json");
         Assert.Equal((3, 2), (code, JsonDocument.Parse(text).RootElement.GetProperty("requests").GetInt32()));
-        Assert.Contains("2 × No connection to ", (await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--repeat", "2")).Out, StringComparison.Ordinal);
+        Assert.Contains("2 × fastcgi://unix:/nonexistent/app.sock: no such socket", (await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--repeat", "2")).Out, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -110,7 +115,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
         Assert.Equal((0, 200, "hello", "RequestComplete"), (code, document.GetProperty("status").GetInt32(), document.GetProperty("body").GetString(), document.GetProperty("protocolStatus").GetString()));
         Assert.True(document.GetProperty("records").GetArrayLength() > 4);
         Assert.DoesNotContain("secret", text, StringComparison.Ordinal);
-        Assert.Contains("No connection", JsonDocument.Parse((await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--json")).Out).RootElement.GetProperty("error").GetString(), StringComparison.Ordinal);
+        Assert.Contains("no such socket", JsonDocument.Parse((await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--json")).Out).RootElement.GetProperty("error").GetString(), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -140,10 +145,15 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("request", "127.0.0.1:9000", "/", "--timeout", "soon")]
     [InlineData("request", "127.0.0.1:9000", "/", "--no-such-option")]
     [InlineData("request", "127.0.0.1:9000", "/", "--repeat", "0")]
+    [InlineData("request", "127.0.0.1:9000", "/", "-d", "@")]
+    [InlineData("request", "127.0.0.1:9000", "/", "-o", "")]
+    [InlineData("request", "127.0.0.1:9000", "/", "-X", "")]
     [InlineData("check", "127.0.0.1:9000", "--only", "nothing")]
     [InlineData("proxy", "127.0.0.1:9000", "--listen", "https://localhost")]
+    [InlineData("proxy", "127.0.0.1:9000", "--listen", "http://localhost:8080/path")]
     [InlineData("record", "127.0.0.1:9000")]
     [InlineData("top", "nowhere")]
+    [InlineData("top", "127.0.0.1:9000", "--once", "--path", "http://[")]
     [InlineData("config", "iis")]
     [InlineData("config", "nginx", "--name", "a;b")]
     [InlineData("config", "nginx", "--path-base", "/app")]

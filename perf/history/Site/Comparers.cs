@@ -83,13 +83,16 @@ internal static class Comparers
         return best;
     }
 
-    /// <summary>The best of rounds, which compile the code first. A name is another string than the one in the dictionary, as it is for a handler.</summary>
+    /// <summary>
+    /// The best of rounds for two seconds, in which the runtime compiles the code. A name is another string than the one in the dictionary, as it is for
+    /// a handler.
+    /// </summary>
     private static double Best(string[] names, Func<string, int> read)
     {
         var asked = names.Select(static name => new string(name.AsSpan())).ToArray();
         var best = double.MaxValue;
         var sum = 0L;
-        for (var round = 0; round < 30; round++)
+        for (var start = Stopwatch.GetTimestamp(); Stopwatch.GetElapsedTime(start) < TimeSpan.FromSeconds(2);)
         {
             var clock = Stopwatch.StartNew();
             for (var i = 0; i < 2_000; i++)

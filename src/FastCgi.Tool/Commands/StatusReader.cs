@@ -15,7 +15,9 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
     public async Task<(string Text, StatusSnapshot Status)> ReadAsync(string path, CancellationToken cancellationToken)
     {
         var url = path.Contains("://", StringComparison.Ordinal) ? path : "http://localhost/" + path.TrimStart('/');
-        var uri = new Uri(url + (url.Contains('?', StringComparison.Ordinal) ? "&" : "?") + "format=json");
+        if (!Uri.TryCreate(url + (url.Contains('?', StringComparison.Ordinal) ? "&" : "?") + "format=json", UriKind.Absolute, out var uri))
+            throw new ToolException(ExitCode.Usage, $"'{path}' is not a path.");
+
         try
         {
             using var response = await _client.GetAsync(uri, cancellationToken);
@@ -28,7 +30,8 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
             if (response.Content.Headers.ContentType?.MediaType is var type && type is not "application/json")
                 throw NoStatus(uri, $"is {type ?? "a response without a type"}, not the status of FastCgi.AspNetCore. {SetPath}");
 
-            var text = await response.Content.ReadAsStringAsync(cancellationToken);
+            // JSON is UTF-8 (RFC 8259, section 8.1), whatever its charset says.
+            var text = Encoding.UTF8.GetString(await response.Content.ReadAsByteArrayAsync(cancellationToken));
             return (text, Parse(text) ?? throw NoStatus(uri, $"is JSON, but not the status of FastCgi.AspNetCore. {SetPath}"));
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)

@@ -64,9 +64,7 @@ internal abstract class ToolCommand : Command
     protected void AddParameters()
         => AddTexts("--param", "NAME=VALUE", "Adds or replaces a parameter; repeatable", static text => CheckPair(text, '=', "NAME=VALUE"), "-p");
 
-    protected void AddPath() => AddPath("Path and query of the page to request", "/");
-
-    protected void AddPath(string description, string usual)
+    protected void AddPath(string description = "Path and query of the page to request", string usual = "/")
         => Add(new Option<string>("--path") { Description = description, DefaultValueFactory = _ => usual, HelpName = "PATH" });
 
     protected void AddTimeoutAndJson(string description, double seconds)
@@ -84,6 +82,8 @@ internal abstract class ToolCommand : Command
     /// <summary>Rejects a value without a separator between its two parts.</summary>
     protected static string? CheckPair(string text, char separator, string form)
         => text.IndexOf(separator, StringComparison.Ordinal) > 0 ? null : $"'{text}' is not of the form {form}.";
+
+    protected static string? CheckPresence(string text) => text.Length > 0 ? null : "The value of an option is empty.";
 
     protected static void CheckTokens(SymbolResult result, Func<string, string?>? check)
     {

@@ -21,7 +21,4 @@ internal static class ExitCode
 internal sealed class ToolException(int code, string message) : Exception(message)
 {
     public int Code { get; } = code;
-
-    public static ToolException NoConnection(object address, Exception exception)
-        => new(ExitCode.CannotRun, $"No connection to {address}: {exception.Message}");
 }

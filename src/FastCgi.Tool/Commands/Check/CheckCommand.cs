@@ -30,27 +30,20 @@ internal sealed class CheckCommand : ToolCommand
         var context = new CheckContext(arguments.GetAddress(), arguments.GetText("--path")!, arguments.GetParameters(), arguments.GetTimeout());
         var only = arguments.GetValue<string[]>("--only") ?? [];
         var chosen = only.Length > 0 ? All.Where(check => only.Contains(check.Id)) : arguments.Has("--hostile") ? All : Polite;
-        try
-        {
-            var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
-            if (!plain.IsWhole)
-                throw new ToolException(ExitCode.Failure, $"The server cannot be checked: a GET of {context.Path} gets no response ({plain.Describe()}).");
+        var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
+        if (!plain.IsWhole)
+            throw new ToolException(ExitCode.Failure, $"The server cannot be checked: a GET of {context.Path} gets no response ({plain.Describe()}).");
 
-            context.Status = plain.Status;
-            var results = new List<CheckedStatement>();
-            foreach (var check in chosen)
-            {
-                var (verdict, detail) = await RunAsync(check, context);
-                results.Add(new CheckedStatement(check.Id, verdict.ToString().ToLowerInvariant(), check.Statement, check.Source, detail));
-                await Task.Delay(s_pause, cancellationToken);
-            }
-
-            return Report(arguments, context, results);
-        }
-        catch (SocketException exception)
+        context.Status = plain.Status;
+        var results = new List<CheckedStatement>();
+        foreach (var check in chosen)
         {
-            throw ToolException.NoConnection(arguments.GetAddress(), exception);
+            var (verdict, detail) = await RunAsync(check, context);
+            results.Add(new CheckedStatement(check.Id, verdict.ToString().ToLowerInvariant(), check.Statement, check.Source, detail));
+            await Task.Delay(s_pause, cancellationToken);
         }
+
+        return Report(arguments, context, results);
     }
 
     private static async Task<(CheckVerdict Verdict, string Detail)> RunAsync(CheckCase check, CheckContext context)

@@ -1,3 +1,4 @@
+using FastCgi.Tool.Commands.Doctor;
 using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
@@ -28,17 +29,9 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
     /// <summary>The parameters of a request, as nginx sends them.</summary>
     public IEnumerable<(string Name, string Value)> GetParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)
     {
-        var question = path.IndexOf('?', StringComparison.Ordinal);
-        var plain = question < 0 ? path : path[..question];
-        (string Name, string Value)[] made =
-        [
-            ("QUERY_STRING", question < 0 ? "" : path[(question + 1)..]), ("REQUEST_METHOD", method),
-            ("CONTENT_TYPE", length is null ? "" : "application/octet-stream"), ("CONTENT_LENGTH", $"{length}"), ("SCRIPT_NAME", plain),
-            ("REQUEST_URI", path), ("DOCUMENT_URI", plain), ("SERVER_PROTOCOL", "HTTP/1.1"), ("REQUEST_SCHEME", "http"), ("GATEWAY_INTERFACE", "CGI/1.1"),
-            ("SERVER_SOFTWARE", "fastcgi-check"), ("REMOTE_ADDR", "127.0.0.1"), ("REMOTE_PORT", "0"), ("SERVER_ADDR", "127.0.0.1"),
-            ("SERVER_PORT", "80"), ("SERVER_NAME", "localhost"), ("HTTP_HOST", "localhost"), ("HTTP_USER_AGENT", "fastcgi-check"),
-        ];
-        return made.Where(pair => !more.Any(own => own.Name == pair.Name)).Concat(more).Concat(extra);
+        var made = ApplicationProbe.CreateParameters("fastcgi-check", method, path, length is null ? "" : "application/octet-stream", $"{length}");
+        return made.Select(static parameter => (parameter.Name, parameter.Value)).Where(pair => !more.Any(own => own.Name == pair.Name))
+            .Concat(more).Concat(extra);
     }
 
     public byte[] CreateParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)

@@ -48,6 +48,18 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
         }
     }
 
+    /// <summary>The parameters of a request from this machine.</summary>
+    public static FastCgiParameters CreateParameters(string agent, string method, string target, string contentType = "", string contentLength = "")
+    {
+        var parameters = new FastCgiParameters();
+        var (remote, local) = (new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, 80));
+        HttpParameters.AddTarget(parameters, method, target, contentType, contentLength);
+        HttpParameters.AddConnection(parameters, "http", "HTTP/1.1", remote, local, Host);
+        parameters.Add("HTTP_HOST", Host);
+        parameters.Add("HTTP_USER_AGENT", agent);
+        return parameters;
+    }
+
     private static bool IsFailure(Exception exception, CancellationToken cancellationToken)
         => exception is IOException or SocketException || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested);
 
@@ -84,12 +96,7 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
 
     private FastCgiRequestMessage CreateRequest()
     {
-        var request = new FastCgiRequestMessage();
-        var (remote, local) = (new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, 80));
-        HttpParameters.AddTarget(request.Parameters, "GET", path, "", "");
-        HttpParameters.AddConnection(request.Parameters, "http", "HTTP/1.1", remote, local, Host);
-        request.Parameters.Add("HTTP_HOST", Host);
-        request.Parameters.Add("HTTP_USER_AGENT", "fastcgi-doctor");
+        var request = new FastCgiRequestMessage { Parameters = CreateParameters("fastcgi-doctor", "GET", path) };
         foreach (var (name, value) in parameters)
             request.Parameters[name] = value;
         return request;

@@ -31,10 +31,7 @@ internal sealed class DoctorCommand : ToolCommand
 
         var files = WebServer.All.SelectMany(static server => server.Files).Where(File.Exists).ToList();
         if (files.Count == 0)
-        {
-            throw new ToolException(ExitCode.CannotRun,
-                "No web server configuration was found in /etc. Specify a configuration file or the address of an application.");
-        }
+            throw new ToolException(ExitCode.CannotRun, "There is no web server configuration in /etc. Specify a configuration file or an address.");
 
         var code = ExitCode.Ok;
         foreach (var file in files)

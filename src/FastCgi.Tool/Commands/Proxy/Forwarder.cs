@@ -1,3 +1,5 @@
+using FastCgi.Client.Streams;
+using FastCgi.Tool.Commands.Request;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
@@ -45,15 +47,17 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
     /// <exception cref="RefusedException">There is no response.</exception>
     private async Task<FastCgiResponseMessage> SendAsync(HttpContext context, ForwardedRequest forwarded)
     {
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted);
+        var timeout = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted);
+        // The body may still be read when the response has begun.
+        context.Response.RegisterForDispose(timeout);
         timeout.CancelAfter(_timeout);
         try
         {
-            return await client.SendAsync(CreateRequest(context), timeout.Token);
+            return await client.SendAsync(CreateRequest(context, timeout), timeout.Token);
         }
         catch (SocketException exception)
         {
-            throw new RefusedException(StatusCodes.Status502BadGateway, $"no connection to {arguments.GetAddress()}: {exception.Message}");
+            throw new RefusedException(StatusCodes.Status502BadGateway, exception.Message);
         }
         catch (FastCgiProtocolException exception)
         {
@@ -82,13 +86,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         {
             SetHead(context, response);
             await context.Response.StartAsync(context.RequestAborted);
-            var buffer = new byte[32 * 1024];
-            while (await response.Body.ReadAsync(buffer, context.RequestAborted) is > 0 and var read)
-            {
-                await context.Response.Body.WriteAsync(buffer.AsMemory(0, read), context.RequestAborted);
-                await context.Response.Body.FlushAsync(context.RequestAborted);
-            }
-
+            await response.Body.CopyToAsync(context.Response.Body, context.RequestAborted);
             forwarded.StandardError = (await response.Completion.WaitAsync(context.RequestAborted)).StandardError;
         }
         catch (FastCgiProtocolException exception)
@@ -125,11 +123,14 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         => new(s_hopByHop.Concat(connection.SelectMany(static value => (value ?? "").Split(',', StringSplitOptions.TrimEntries))),
             StringComparer.OrdinalIgnoreCase);
 
-    private FastCgiRequestMessage CreateRequest(HttpContext context)
+    private FastCgiRequestMessage CreateRequest(HttpContext context, CancellationTokenSource timeout)
     {
         var http = context.Request;
-        var request = new FastCgiRequestMessage { Body = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody ? http.Body : null };
-        var target = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
+        var body = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody ? new UploadStream(http.Body, timeout, _timeout) : null;
+        var request = new FastCgiRequestMessage { Body = body };
+        var raw = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
+        // Without the scheme and host that a client of a proxy sends, as nginx.
+        var target = RequestTarget.TryParse(raw)?.PathAndQuery ?? raw;
         HttpParameters.AddTarget(request.Parameters, http.Method, target, http.ContentType ?? "", Invariant($"{http.ContentLength}"));
         // Without dot segments, as nginx: an application opens the file that SCRIPT_FILENAME names.
         request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = http.Path.HasValue ? http.Path.Value : "/";
@@ -146,7 +147,8 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         foreach (var (name, values) in http.Headers.Where(header => HttpParameters.IsPassed(header.Key) && !dropped.Contains(header.Key)))
         {
             var separator = name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? "; " : ", ";
-            request.Parameters.Add(HttpParameters.ToParameterName(name), string.Join(separator, (IEnumerable<string?>)values));
+            var text = string.Join(separator, (IEnumerable<string?>)values);
+            request.Parameters.Add(Encoding.ASCII.GetBytes(HttpParameters.ToParameterName(name)), Encoding.Latin1.GetBytes(text));
         }
 
         foreach (var (name, value) in _parameters)
@@ -156,6 +158,18 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
 
     private static IPEndPoint ToEndPoint(IPAddress? address, int port)
         => new(address is null ? IPAddress.Loopback : address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address, port);
+
+    /// <summary>While the proxy waits for the client, the application's time does not run.</summary>
+    private sealed class UploadStream(Stream inner, CancellationTokenSource timeout, TimeSpan time) : ForwardStream(canRead: true)
+    {
+        public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+        {
+            timeout.CancelAfter(Timeout.InfiniteTimeSpan);
+            var read = await inner.ReadAsync(buffer, cancellationToken);
+            timeout.CancelAfter(time);
+            return read;
+        }
+    }
 
     /// <summary>The proxy answers instead of the application.</summary>
     private sealed class RefusedException(int status, string message) : Exception(message)

@@ -1,3 +1,4 @@
+using FastCgi.Tool.Commands.Doctor;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.Extensions.DependencyInjection;
@@ -10,8 +11,6 @@ namespace FastCgi.Tool.Commands.Proxy;
 /// <summary><c>fastcgi proxy</c>: Kestrel and the FastCGI client in front of an application, for trying and for debugging.</summary>
 internal sealed class ProxyCommand : ToolCommand
 {
-    private static readonly string[] s_usualUrls = ["http://localhost:8080"];
-
     // Ctrl-C takes effect at once: a developer does not wait for long polls.
     private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(100);
 
@@ -21,21 +20,20 @@ internal sealed class ProxyCommand : ToolCommand
         HandlesInterruption = true;
         AddAddress();
         AddTexts("--listen", "URL", "The HTTP address to listen on; repeatable [default: http://localhost:8080]", static text
-            => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme == "http" ? null : $"'{text}' is not an address that begins with http://.");
-        AddText("--root", "FOLDER", "Serve the files of this folder, and use it as DOCUMENT_ROOT");
+            => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri is { Scheme: "http", PathAndQuery: "/" }
+                ? null : $"'{text}' is not of the form http://HOST:PORT.");
+        AddText("--root", "FOLDER", "Serve the files of this folder, and use it as DOCUMENT_ROOT",
+            static text => Directory.Exists(text) ? null : $"There is no folder '{text}'.");
         AddParameters();
         AddNumber("--max-connections", "The most concurrent connections to the application");
-        AddText("--record", "FILE", "Record the traffic with the application in a file");
+        AddText("--record", "FILE", "Record the traffic with the application in a file", CheckPresence);
         AddTimeoutAndJson("How long the application may take to begin its response; then the client gets a 504", 60);
     }
 
     protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
         var (address, root) = (arguments.GetAddress(), arguments.GetText("--root"));
-        var urls = arguments.GetValue<string[]>("--listen") is { Length: > 0 } named ? named : s_usualUrls;
-        if (root is not null && !Directory.Exists(root))
-            throw new ToolException(ExitCode.CannotRun, $"There is no folder {root}.");
-
+        var urls = arguments.GetValue<string[]>("--listen") is { Length: > 0 } named ? named : ["http://localhost:8080"];
         using var recording = arguments.GetText("--record") is { } file ? new Recording(file, Terminal) : null;
         var most = arguments.GetValue<int?>("--max-connections");
         using var client = new FastCgiClient(
@@ -63,10 +61,14 @@ internal sealed class ProxyCommand : ToolCommand
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(static options =>
         {
+            // A request takes two descriptors, and the runtime ends the process if none is left for a thread.
+            if (new ListeningProcess(0, 0, Environment.ProcessId, null).ReadDescriptors() is var (_, limit))
+                options.Limits.MaxConcurrentConnections = Math.Max((limit - 200) / 3, 1);
             // The application limits the size.
             options.Limits.MaxRequestBodySize = null;
             // As the client reads them: no byte is lost.
             options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
+            options.RequestHeaderEncodingSelector = static name => name == "Content-Type" ? Encoding.UTF8 : Encoding.Latin1;
         });
         builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = s_shutdownTimeout);
         builder.Logging.ClearProviders();

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using FastCgi.Client.Connections;
 
 namespace FastCgi.Tool.Commands.Request;
@@ -6,26 +7,16 @@ namespace FastCgi.Tool.Commands.Request;
 internal sealed class RecordLog(TextWriter? writer) : RecordTrace
 {
     private readonly Stopwatch _watch = Stopwatch.StartNew();
-    private readonly List<string> _lines = [];
+    private readonly ConcurrentQueue<string> _lines = new();
 
-    public IReadOnlyList<string> Lines
-    {
-        get
-        {
-            lock (_lines)
-                return [.. _lines];
-        }
-    }
+    public IReadOnlyList<string> Lines => [.. _lines];
 
     public override void OnRecord(int connection, bool isSent, RecordHeader header, ReadOnlySpan<byte> content)
     {
         var padding = header.PaddingLength == 0 ? "" : $" + {header.PaddingLength} of padding";
         var line = Invariant($"{(isSent ? '>' : '<')} {_watch.Elapsed.TotalMilliseconds,8:0.0} ms  {RecordNames.Get(header.Type),-17} ")
             + $"id {header.RequestId}  {header.ContentLength} bytes{padding}";
-        lock (_lines)
-        {
-            _lines.Add(line);
-            writer?.WriteLine(line);
-        }
+        _lines.Enqueue(line);
+        writer?.WriteLine(line);
     }
 }

@@ -12,11 +12,11 @@ internal sealed class RequestCommand : ToolCommand
             Description = "An http or https URL, or a path. Its scheme and host become parameters; the connection goes to ADDRESS",
             Validators = { static result => CheckTokens(result, CheckUrl) },
         });
-        AddText("--method", "METHOD", "The method; by default GET, or POST with -d", null, "-X");
+        AddText("--method", "METHOD", "The method; by default GET, or POST with -d", CheckPresence, "-X");
         AddTexts("--header", "'Name: value'", "A request header; repeatable", static text => CheckPair(text, ':', "'Name: value'"), "-H");
         AddParameters();
-        AddText("--data", "DATA", "The body: text, @FILE, or @- for standard input", null, "-d");
-        AddText("--output", "FILE", "Write the body to a file", null, "-o");
+        AddText("--data", "DATA", "The body: text, @FILE, or @- for standard input", static text => text == "@" ? "'@' names no file." : null, "-d");
+        AddText("--output", "FILE", "Write the body to a file", CheckPresence, "-o");
         AddFlag("--head", "Send HEAD, and write status and headers", "-I");
         AddFlag("--include", "Write status and headers before the body", "-i");
         AddFlag("--location", "Follow up to 20 redirects", "-L");

@@ -32,10 +32,6 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
             await using var response = await sender.SendAsync(timeout.Token);
             return await use(response, timeout.Token);
         }
-        catch (SocketException exception)
-        {
-            throw ToolException.NoConnection(arguments.GetAddress(), exception);
-        }
         catch (FastCgiProtocolException exception)
         {
             if (exception.Completion is { StandardError.Length: > 0 } completion && !_isJson)
@@ -87,9 +83,9 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         {
             return await AttemptAsync(sender, DrainAsync, cancellationToken);
         }
-        catch (ToolException exception)
+        catch (Exception exception) when (exception is ToolException or SocketException)
         {
-            return (exception.Message, exception.Code);
+            return (exception.Message, (exception as ToolException)?.Code ?? ExitCode.CannotRun);
         }
     }
 
@@ -112,8 +108,9 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
             await console.Out.FlushAsync(cancellationToken);
         }
 
-        await using (var file = arguments.GetText("--output") is { } path ? File.Create(path) : null)
-            await CopyAsync(response.Body, file ?? console.Body, cancellationToken);
+        // Without a buffer: a stream is seen at once.
+        await using (var file = arguments.GetText("--output") is { } path ? File.Create(path, bufferSize: 0) : null)
+            await response.Body.CopyToAsync(file ?? console.Body, cancellationToken);
 
         var completion = await response.Completion.WaitAsync(cancellationToken);
         if (completion.StandardError.Length > 0)
@@ -127,17 +124,6 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
     }
 
     private Task WriteErrorAsync(string text) => console.Error.WriteLineAsync(PlainText.Lines(text).TrimEnd('\n'));
-
-    /// <summary>Flushes after each read, so that a stream is seen at once.</summary>
-    private static async Task CopyAsync(Stream from, Stream to, CancellationToken cancellationToken)
-    {
-        var buffer = new byte[32 * 1024];
-        while (await from.ReadAsync(buffer, cancellationToken) is > 0 and var read)
-        {
-            await to.WriteAsync(buffer.AsMemory(0, read), cancellationToken);
-            await to.FlushAsync(cancellationToken);
-        }
-    }
 
     private async Task<int> WriteJsonAsync(RequestSender sender, FastCgiResponseMessage response, CancellationToken cancellationToken)
     {

@@ -48,7 +48,7 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         var body = _body = hasBody ? OpenData() : null;
         var request = new FastCgiRequestMessage { Role = arguments.GetValue<FastCgiRequestRole>("--role"), Body = body };
         var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
-        var contentLength = Find("Content-Length") ?? (body is { CanSeek: true } ? Invariant($"{body.Length}") : "");
+        var contentLength = Find("Content-Length") ?? (body is { CanSeek: true, Length: > 0 } ? Invariant($"{body.Length}") : "");
         HttpParameters.AddTarget(request.Parameters, method, target.PathAndQuery, contentType, contentLength);
         var local = new IPEndPoint(IPAddress.Loopback, target.Port);
         HttpParameters.AddConnection(request.Parameters, target.Scheme, "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), local, target.Host);
