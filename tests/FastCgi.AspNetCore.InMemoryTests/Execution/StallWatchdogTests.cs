@@ -163,6 +163,22 @@ public class StallWatchdogTests
         _scheduler.Stop();
     }
 
+    [Fact]
+    public void Look_AnotherCall_IsLookedAtAnew()
+    {
+        _queue.Queue.Probe = null;
+        var first = Enter();
+        for (var i = 0; i < 3; i++)
+            _scheduler.Watchdog.Look();
+        Assert.True(_queue.Queue.TryLeave(first));
+
+        var call = Enter();
+        for (var i = 0; i < 3; i++)
+            _scheduler.Watchdog.Look();
+
+        Assert.True(_queue.Queue.TryLeave(call));
+    }
+
     [Theory]
     [InlineData(199_999, false)]
     [InlineData(200_000, true)]
