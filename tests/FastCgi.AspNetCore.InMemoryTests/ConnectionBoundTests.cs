@@ -50,22 +50,6 @@ public class ConnectionBoundTests
     }
 
     [Fact]
-    public async Task Requests_Counted_FromTheEndOfTheirParamsToTheirEnd()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.UntilAborted);
-
-        frontEnd.Send(RecordBytes.Begin(1), RecordBytes.Begin(2));
-        Assert.Equal(0, frontEnd.Server.Connections.CountRequests());
-        frontEnd.Send(RecordBytes.ParamsStream(2, RecordBytes.RequestParams()));
-        Assert.Equal(1, frontEnd.Server.Connections.CountRequests());
-        frontEnd.Send(RecordBytes.Abort(1));
-        Assert.Equal(1, frontEnd.Server.Connections.CountRequests());
-        frontEnd.Send(RecordBytes.Abort(2));
-
-        Assert.Equal(0, frontEnd.Server.Connections.CountRequests());
-    }
-
-    [Fact]
     public async Task STDIN_UnreadAndItsRequestAbortedByTheApplication_ReceivingResumes()
     {
         var abort = Waiting.Signal();

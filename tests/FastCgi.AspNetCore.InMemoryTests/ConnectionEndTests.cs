@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Routing;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A connection that is to be closed is closed, however its last request leaves it, and not while anything is being sent.</summary>

@@ -189,6 +189,39 @@ public class OverloadTests
         Assert.Equal(isTaken ? 200 : 503, (await frontEnd.ReadResponseAsync()).Status);
     }
 
+    /// <summary>A reserved place is for the next of the reserved paths, whoever waits before it; any other place for whoever waits longest.</summary>
+    [Fact]
+    public async Task ReservedPaths_InTheQueue_GetTheReservedPlaceFirst()
+    {
+        var ends = new ConcurrentDictionary<string, TaskCompletionSource>();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                var end = ends[context.Request.Path!] = Waiting.Signal();
+                await end.Task.WaitAsync(context.RequestAborted);
+            },
+            static options =>
+            {
+                options.ReservedPaths.Add("/health");
+                (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit, options.Limits.MaxReservedRequests) = (1, 3, 1);
+            });
+        var frontEnds = new[] { "/1", "/health/1", "/2", "/health/2", "/health/3" }.Select(path => Send(server, path)).ToList();
+        Assert.Equal(["/1", "/health/1"], ends.Keys.Order());
+
+        ends["/health/1"].SetResult();
+        await Waiting.UntilAsync(() => ends.ContainsKey("/health/2"), "the next of the reserved paths");
+        Assert.False(ends.ContainsKey("/2"));
+        ends["/1"].SetResult();
+        await Waiting.UntilAsync(() => ends.ContainsKey("/2"), "the one that waited longest");
+        Assert.False(ends.ContainsKey("/health/3"));
+        ends["/2"].SetResult();
+        await Waiting.UntilAsync(() => ends.ContainsKey("/health/3"), "the last");
+        ends["/health/2"].SetResult();
+        ends["/health/3"].SetResult();
+        foreach (var frontEnd in frontEnds)
+            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
     private async Task<TestServer> StartAsync(int queue, Action<FastCgiServerLimits>? configure = null, params string[] paths) => await TestServer.StartAsync(
         async context =>
         {

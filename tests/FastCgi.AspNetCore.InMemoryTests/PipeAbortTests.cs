@@ -33,28 +33,6 @@ public sealed class PipeAbortTests
         Assert.True(pipes.IsDisposed);
     }
 
-    [Fact]
-    public async Task Abort_WhileReceivingIsPaused_ConnectionEnds()
-    {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                context.Abort();
-            },
-            static options => options.Limits.MaxRequestBufferSize = 1_024);
-        var pipes = PipeContext.Run(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..^8]);
-        await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "receiving to be paused");
-
-        go.SetResult();
-        await pipes.Writer.Completed.Task.Within("the end of our side");
-        server.Clock.Advance(s_drain);
-
-        await pipes.Running.Within("the end of the connection");
-    }
-
     /// <summary>What is sent is not taken: the transport is told to give it up.</summary>
     [Theory, Values(true, false)]
     public async Task Abort_WhileAFlushWaits_TransportIsAbortedAndTheConnectionEnds(bool hasSentAll)
@@ -104,19 +82,6 @@ public sealed class PipeAbortTests
         await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
         Assert.True(pipes.IsDisposed);
-    }
-
-    [Fact]
-    public async Task Stop_TimeIsOver_ConnectionWhosePeerDoesNothingEnds()
-    {
-        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
-        var pipes = PipeContext.Run(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
-        await Waiting.UntilAsync(() => server.Connections.CountRequests() == 1, "the request");
-
-        await server.StopAsync(new CancellationToken(canceled: true)).Within("the server to stop");
-
-        await pipes.Running.Within("the end of the connection");
     }
 
     private static async Task AbortAsync(HttpContext context)

@@ -104,26 +104,6 @@ public sealed class QueuedConnectionTests : IDisposable
         await EndAsync(server, engine);
     }
 
-    /// <summary>On Linux, what is accepted has the options of the socket that listens.</summary>
-    [Fact]
-    public async Task Accepted_OverTcp_SendsWithoutDelay()
-    {
-        await using var server = await StartAsync(loops: 1);
-        var engine = new EpollEngine(server.Connections, server.Scheduler);
-        engine.Start();
-        var listening = Listen(isUnix: false, isInherited: false);
-        var listener = engine.Listen(listening);
-        using var client = Epoll.LoopByHand.Connect(listener.EndPoint);
-        Assert.False(client.NoDelay);
-
-        listening.Socket.Blocking = true;
-        using var accepted = listening.Socket.Accept();
-
-        Assert.True(accepted.NoDelay);
-        await listener.StopAsync(default);
-        await EndAsync(server, engine);
-    }
-
     private Task<TestServer> StartAsync(int loops) => TestServer.StartAsync(
         context =>
         {

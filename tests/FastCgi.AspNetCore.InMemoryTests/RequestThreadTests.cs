@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What two threads of one request ask for, replace and end at once: nothing is lost, and the answer is right.</summary>
+/// <summary>What one thread of a request still sets while another ends it: nothing is lost, and the answer is right.</summary>
 public class RequestThreadTests
 {
     private const int Rounds = 100;
@@ -85,73 +85,6 @@ public class RequestThreadTests
         }
     }
 
-    [Fact]
-    public Task Features_SetByTwoThreads_EachIsThereAndFound() => AssertFineAsync(async context =>
-    {
-        var before = context.Features.Revision;
-        await TogetherAsync(thread =>
-        {
-            for (var i = 0; i < 8; i++)
-            {
-                context.Features[s_types[(8 * thread) + i]] = i;
-                Assert.Null(context.Features.Get<IFeatureCollection>());
-                Assert.All(context.Features, static feature => Assert.NotNull(feature.Value));
-            }
-        });
-        for (var i = 0; i < s_types.Length; i++)
-            Assert.Equal(i % 8, context.Features[s_types[i]]);
-        Assert.Equal(s_types.Length, context.Features.Revision - before);
-    });
-
-    [Fact]
-    public Task ServerVariables_SetByTwoThreads_EachIsThere() => AssertFineAsync(async context =>
-    {
-        var variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
-        await TogetherAsync(thread =>
-        {
-            for (var i = 0; i < 50; i++)
-            {
-                variables[$"V{thread}-{i}"] = "v";
-                Assert.Null(variables["absent"]);
-            }
-        });
-        for (var i = 0; i < 100; i++)
-            Assert.Equal("v", variables[$"V{i % 2}-{i / 2}"]);
-    });
-
-    [Fact]
-    public Task BodyReader_WhileTheBodyIsReplaced_IsOneReader() => AssertFineAsync(async context =>
-    {
-        context.Request.Body = new MemoryStream("x"u8.ToArray());
-        var readers = new object?[2];
-        await TogetherAsync(thread => readers[thread] = context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
-        Assert.Same(readers[0], readers[1]);
-        await TogetherAsync(thread =>
-        {
-            for (var i = 0; i < 50; i++)
-            {
-                if (thread == 0)
-                    context.Request.Body = new MemoryStream();
-                else
-                    Assert.NotNull(context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
-            }
-        });
-    });
-
-    [Fact]
-    public Task RouteValues_AskedForByTwoThreads_AreTheSame() => AssertFineAsync(async context =>
-    {
-        var values = new object?[2];
-        await TogetherAsync(thread => values[thread] = context.Features.GetRequiredFeature<IRouteValuesFeature>().RouteValues);
-        Assert.Same(values[0], values[1]);
-    });
-
-    private static readonly Type[] s_types =
-    [
-        typeof(byte), typeof(sbyte), typeof(short), typeof(ushort), typeof(int), typeof(uint), typeof(long), typeof(ulong), typeof(float), typeof(double),
-        typeof(decimal), typeof(char), typeof(bool), typeof(string), typeof(DateTime), typeof(TimeSpan),
-    ];
-
     /// <summary>Asks again and again, and looks at each answer once the other thread is done.</summary>
     private static async Task AssertAnswersAsync(TestServer server, Func<Task> getSetter, Action<WireResponse> assert)
     {
@@ -165,26 +98,6 @@ public class RequestThreadTests
 
             assert(response);
         }
-    }
-
-    /// <summary>Asks again and again; the application fails if anything is wrong.</summary>
-    private static async Task AssertFineAsync(RequestDelegate application)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(application);
-        for (var round = 0; round < Rounds; round++)
-            Assert.Equal(200, (await frontEnd.AskAsync()).Status);
-    }
-
-    private static async Task TogetherAsync(Action<int> body)
-    {
-        using var start = new Barrier(2);
-        await Task.WhenAll(Enumerable.Range(0, 2).Select(thread => Task.Factory.StartNew(
-            () =>
-            {
-                start.SignalAndWait(Waiting.Patience);
-                body(thread);
-            },
-            TaskCreationOptions.LongRunning)));
     }
 
     /// <summary>Declares a length and takes it back, until it is refused.</summary>

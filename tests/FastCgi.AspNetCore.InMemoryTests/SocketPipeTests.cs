@@ -7,30 +7,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public sealed class SocketPipeTests
 {
     [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Peer_IsDescribedAsLongAsTheConnectionIsOpen(bool isTcp)
-    {
-        await using var pair = await Pair.StartAsync(Apps.Hello, isTcp);
-
-        Assert.Equal(isTcp, pair.Connection.CanReset);
-        Assert.Equal(0, pair.Connection.UndeliveredLength);
-        Assert.Contains(
-            isTcp ? pair.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (", pair.Connection.DescribePeer(), StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task Peer_SendsNothingMore_ConnectionIsClosed()
-    {
-        await using var pair = await Pair.StartAsync(Apps.Hello, isTcp: true);
-
-        pair.Peer.Shutdown(SocketShutdown.Send);
-
-        Assert.Equal(0, await pair.Peer.ReceiveAsync(new byte[1]).Within("the end"));
-        await pair.AssertEndedAsync();
-    }
-
-    [Theory]
     [InlineData(false)]
     [InlineData(true)]
     public async Task Reset_PeerSeesAnError(bool isReceivingPaused)
@@ -62,26 +38,6 @@ public sealed class SocketPipeTests
 
         await pair.AssertEndedAsync();
         Assert.Equal(SocketError.ConnectionReset, pair.GetError());
-    }
-
-    /// <summary>What the web server still sends does not destroy the answer.</summary>
-    [Theory]
-    [InlineData(false, false)]
-    [InlineData(true, false)]
-    [InlineData(true, true)]
-    public async Task Answer_WithoutKeepConnection_ArrivesWholeAndIsFollowedByACleanEnd(bool isTcp, bool isBodyUnread)
-    {
-        var answer = Apps.Pattern(3_000_000);
-        await using var pair = await Pair.StartAsync(context => context.Response.Body.WriteAsync(answer).AsTask(), isTcp);
-        var request = isBodyUnread ? RecordBytes.Post(1, "/", new byte[200_000], keepConnection: false) : RecordBytes.Get(keepConnection: false);
-        var sending = Task.Run(() => pair.Peer.Send(request));
-
-        var received = await pair.ReceiveToEndAsync();
-
-        Assert.True(received.Length > answer.Length);
-        pair.Peer.Shutdown(SocketShutdown.Send);
-        await sending.Within("the request to be sent");
-        await pair.AssertEndedAsync();
     }
 
     /// <summary>nginx repeats a request that it has sent to a connection that was reset before.</summary>
@@ -133,15 +89,6 @@ public sealed class SocketPipeTests
                 Assert.NotEqual(0, length);
                 received.Append(Encoding.Latin1.GetString(buffer, 0, length));
             }
-        }
-
-        public async Task<byte[]> ReceiveToEndAsync()
-        {
-            var received = new MemoryStream();
-            var buffer = new byte[65_536];
-            while (await Peer.ReceiveAsync(buffer).Within("the answer") is > 0 and var length)
-                received.Write(buffer, 0, length);
-            return received.ToArray();
         }
 
         /// <summary>The error after what was sent.</summary>

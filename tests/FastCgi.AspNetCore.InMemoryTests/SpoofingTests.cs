@@ -1,4 +1,3 @@
-using Microsoft.AspNetCore.Authentication;
 using Microsoft.AspNetCore.Connections.Features;
 
 namespace FastCgi.AspNetCore.InMemoryTests;

@@ -29,31 +29,4 @@ public sealed class StaleUseTests
             Assert.Equal(Apps.HashOf(body), (await next.AskAsync(RecordBytes.Post(1, "/next", body))).Text);
         }
     }
-
-    /// <summary>They belong to their request for ever: what is read is its own, and what is written reaches nobody.</summary>
-    [Fact]
-    [Trait("Contract", "T28")]
-    public async Task Features_AfterTheEnd_AreStillOfTheirOwnRequest()
-    {
-        IFeatureCollection? kept = null;
-        IServerVariablesFeature? variables = null;
-        await using var frontEnd = await TestServer.ConnectAsync(context =>
-        {
-            kept ??= context.Features;
-            variables ??= context.Features.Get<IServerVariablesFeature>();
-            return Apps.Target(context);
-        });
-        await frontEnd.AskAsync(RecordBytes.Get(uri: "/first?a=1"));
-
-        for (var i = 0; i < 40; i++)
-        {
-            Assert.Equal($"GET /next/{i}", (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/next/{i}"))).Text);
-            var request = kept!.GetRequiredFeature<IHttpRequestFeature>();
-            Assert.Equal(("/first", "?a=1"), (request.Path, request.QueryString));
-            Assert.Equal("/first?a=1", variables!["REQUEST_URI"]);
-            request.Headers["X-Late"] = "late";
-            kept!.Set<IItemsFeature>(new ItemsFeature());
-            kept.GetRequiredFeature<IHttpRequestLifetimeFeature>().Abort();
-        }
-    }
 }

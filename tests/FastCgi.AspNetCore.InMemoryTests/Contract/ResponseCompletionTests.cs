@@ -1,5 +1,3 @@
-using System.Text.Json;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>The end of <c>Response.BodyWriter</c> by the application: everything behind it is refused, and the client has its answer.</summary>

@@ -134,20 +134,6 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         Assert.False(_clients[0].IsEnded());
     }
 
-    [Fact]
-    public async Task PeerRefused_EachIsCounted()
-    {
-        Connect(1);
-        using var accepted = _socket.Accept();
-        var before = _server.Context.Counters.RefusedPeers;
-
-        for (var i = 0; i < 3; i++)
-            _failures.OnPeerRefused(new PeerPolicy { Users = [1_234_567] }, accepted);
-
-        Assert.Equal(before + 3, _server.Context.Counters.RefusedPeers);
-        Assert.Contains("AllowedUsers", (await _server.Logs.SingleAsync("PeerRefused")).Message, StringComparison.Ordinal);
-    }
-
     private List<string> Messages(string eventName)
         => [.. _server.Logs.All.Where(log => log.EventName == eventName).Select(static log => log.Message)];
 

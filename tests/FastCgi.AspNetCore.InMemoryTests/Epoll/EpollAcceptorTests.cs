@@ -70,16 +70,6 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public void Event_NoMoreConnections_AsksNoFurther()
-    {
-        _accept = () => _attempts < 3 ? AcceptOutcome.Taken : AcceptOutcome.Empty;
-
-        _acceptor.OnEvent(Libc.EpollIn);
-
-        Assert.Equal(3, _attempts);
-    }
-
-    [Fact]
     public async Task Stop_WhileAConnectionIsAccepted_WaitsForItAndAcceptsNoMore()
     {
         Task? stopping = null;
@@ -97,21 +87,6 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
         Assert.Equal(1, _attempts);
         await stopping!.Within("the end");
         Assert.Null(_loop.GetInterest(Descriptor));
-    }
-
-    [Fact]
-    public void Stop_NothingIsAccepted_EndsAtOnce()
-    {
-        var sources = _loop.SourceCount;
-        Assert.True(_acceptor.TryStart());
-        Assert.Equal(sources + 1, _loop.SourceCount);
-
-        Assert.True(_acceptor.StopAsync().IsCompleted);
-
-        Assert.Null(_loop.GetInterest(Descriptor));
-        Assert.Equal(sources, _loop.SourceCount);
-        _acceptor.OnEvent(Libc.EpollIn);
-        Assert.Equal(0, _attempts);
     }
 
     [Fact]
@@ -141,23 +116,6 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
         _server.Clock.Advance(10 * AcceptFailures.RetryDelay);
 
         Assert.Null(_loop.GetInterest(Descriptor));
-    }
-
-    [Fact]
-    public void Stop_InAnAttemptThatFails_DoesNotTryAgain()
-    {
-        _accept = () =>
-        {
-            _acceptor.StopAsync();
-            return AcceptOutcome.Failed;
-        };
-        Assert.True(_acceptor.TryStart());
-        _acceptor.OnEvent(Libc.EpollIn);
-
-        _server.Clock.Advance(10 * AcceptFailures.RetryDelay);
-
-        Assert.Null(_loop.GetInterest(Descriptor));
-        Assert.Equal(1, _attempts);
     }
 
     /// <summary>Without memory, epoll cannot be told to go on either.</summary>

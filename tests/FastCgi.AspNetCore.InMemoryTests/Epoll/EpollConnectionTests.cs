@@ -12,14 +12,6 @@ public sealed class EpollConnectionTests
     // SO_SNDBUFFORCE.
     private const int SendBufferForced = 32;
 
-    [Fact]
-    public async Task Start_WaitsForInputAndTheEndOfThePeerOnce()
-    {
-        await using var hand = await HandConnection.StartAsync(Apps.Hello);
-
-        Assert.Equal(Input | Always, hand.Interest);
-    }
-
     /// <summary>An event of a socket that can send says nothing of what there is to receive.</summary>
     [Fact]
     public async Task Event_SocketCanSend_NothingIsReceived()
@@ -170,19 +162,6 @@ public sealed class EpollConnectionTests
         Assert.IsType(type, told);
         Assert.Equal(message, told!.Message);
         Assert.Equal(hasInner, told.InnerException is not null);
-    }
-
-    /// <summary>A reset would destroy the answer that is under way.</summary>
-    [Fact]
-    public async Task Answer_WithoutKeepConnection_IsFollowedByACleanEnd()
-    {
-        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
-        hand.Peer.Send(RecordBytes.Get(keepConnection: false));
-
-        hand.Loop.TurnUntil(() => !hand.IsOpen, "the end");
-
-        Assert.Equal("Hello", hand.GetText());
-        Assert.Equal(0, hand.Peer.Receive(new byte[1]));
     }
 
     /// <summary>What the web server still sends is dropped, so that it does not take the answer for lost; paused or not.</summary>

@@ -81,20 +81,6 @@ public sealed class EpollListenerTests
     }
 
     [Fact]
-    public async Task Accept_PeerThatMayConnect_IsServed()
-    {
-        await using var hand = await HandListener.StartAsync(
-            peers: new PeerPolicy { Users = [Linux.SystemAccounts.FindUser(Environment.UserName)!.Value] });
-        var client = Assert.Single(hand.Connect(1));
-        client.Send(RecordBytes.Get());
-
-        hand.Loop.Turn();
-        hand.Loop.Turn();
-
-        Assert.True(client.Available > 0);
-    }
-
-    [Fact]
     public async Task Accept_ServerFails_ConnectionIsClosedAndTheNextIsAccepted()
     {
         await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = new UserList(static () => throw new OutOfMemoryException("on purpose")) });

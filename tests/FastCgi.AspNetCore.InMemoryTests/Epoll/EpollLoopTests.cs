@@ -37,37 +37,6 @@ public sealed class EpollLoopTests
         await hand.Server.Logs.SingleAsync("ServerFailed");
     }
 
-    /// <summary>The loop bears even what fails when it ends a connection.</summary>
-    [Theory]
-    [InlineData("event", 3)]
-    [InlineData("end of the peer", 1)]
-    [InlineData("end of ours", 3)]
-    public async Task End_OfAConnectionFails_IsLoggedAndTheLoopGoesOn(string what, int failures)
-    {
-        await using var hand = await HandConnection.StartAsync(Apps.Hello);
-        hand.Server.Logs.Expected.Add("ServerFailed");
-        using var other = new Source(hand.Loop);
-        var broken = hand.Connection.Connection;
-        other.Signal();
-        if (what == "event")
-            hand.Peer.Send(RecordBytes.Get());
-        else if (what == "end of the peer")
-            hand.Loop.CloseAfterBatch(hand.Connection);
-        else
-            hand.Connection.Connection.Reset();
-        ConnectionOf(hand.Connection) = null!;
-
-        hand.Loop.Turn();
-        hand.Loop.Turn();
-        // What it could not do itself.
-        broken.OnClosed(new IOException());
-        ConnectionOf(hand.Connection) = broken;
-
-        Assert.Equal(1, other.EventCount);
-        await Waiting.UntilAsync(() => hand.Server.Logs.All.Count(static log => log.EventName == "ServerFailed") == failures, "the log");
-        Assert.All(hand.Server.Logs.All.Where(static log => log.EventName == "ServerFailed"), static log => Assert.IsType<NullReferenceException>(log.Exception));
-    }
-
     /// <summary>Nothing else may happen for hours.</summary>
     [Fact]
     public async Task End_AskedForByAnotherThreadWhileTheLoopWaits_ComesAtOnce()
@@ -125,19 +94,6 @@ public sealed class EpollLoopTests
         sources.ForEach(static source => source.Dispose());
     }
 
-    [Fact]
-    public async Task Add_Refused_IsNotCounted()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(0, server.Context.Log);
-        using var source = new Source(loop);
-        var count = loop.SourceCount;
-
-        Assert.False(loop.Add(new Source(), int.MaxValue, Libc.EpollIn));
-
-        Assert.Equal(count, loop.SourceCount);
-    }
-
     /// <summary>Else a processor would be busy with it.</summary>
     [Fact]
     public async Task Wait_SystemRefuses_OneErrorAMinuteAndTheProcessorIsLeftToOthers()
@@ -173,9 +129,6 @@ public sealed class EpollLoopTests
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_server")]
     private static extern ref ServerContext ServerOf(FastCgiConnection connection);
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "<Connection>k__BackingField")]
-    private static extern ref FastCgiConnection ConnectionOf(EpollConnection connection);
 
     /// <summary>Something that the test signals.</summary>
     private sealed class Source : IEpollSource, IDisposable

@@ -45,28 +45,6 @@ public sealed class EpollSendTests
         Assert.Equal(0u, hand.Interest & Libc.EpollOut);
     }
 
-    /// <summary>A peer that takes a little now and then is not taken for one that takes nothing.</summary>
-    [Fact]
-    public async Task Response_TakenSlowly_IsSent()
-    {
-        await using var hand = await StartAsync(static options => options.Limits.SendTimeout = TimeSpan.FromSeconds(10));
-        hand.Peer.Send(RecordBytes.Get());
-        hand.Loop.Turn();
-
-        for (var i = 0; i < 6; i++)
-        {
-            hand.Server.Clock.Advance(TimeSpan.FromSeconds(6));
-            hand.Take();
-            hand.Loop.Turn();
-            Assert.True(hand.IsOpen);
-            Assert.Null(hand.GetBody());
-        }
-
-        hand.Server.Clock.Advance(TimeSpan.FromSeconds(20));
-        hand.Loop.Turn();
-        Assert.False(hand.IsOpen);
-    }
-
     /// <summary>The peer would take bytes behind those that were lost for these.</summary>
     [Fact]
     public async Task Send_SystemDoesNotTellWhenItGoesOn_NothingIsSentBehindAndTheConnectionIsReset()
@@ -84,19 +62,6 @@ public sealed class EpollSendTests
         Assert.False(hand.IsOpen);
         Assert.True(hand.Peer.IsEnded());
         await hand.Server.AssertNothingIsRentedAsync();
-    }
-
-    [Fact]
-    public async Task Send_PeerIsGone_ConnectionEnds()
-    {
-        await using var hand = await StartAsync(isWatched: false);
-        hand.Peer.Send(RecordBytes.Get());
-        hand.Peer.Dispose();
-
-        hand.Receive();
-        hand.Loop.Turn();
-
-        Assert.False(hand.IsOpen);
     }
 
     [Fact]

@@ -6,16 +6,6 @@ public sealed class RequestSchedulerTests : SchedulerTest
     private static readonly AsyncLocal<string?> s_ambient = new();
 
     [Theory]
-    [InlineData(FastCgiApplicationScheduling.Auto, 2)]
-    [InlineData(FastCgiApplicationScheduling.Inline, 1)]
-    public void Start_ThreadsBesideTheWatchdog_OnlyWhereTheyAreWanted(FastCgiApplicationScheduling scheduling, int threads)
-    {
-        CreateScheduler(scheduling).Start();
-
-        Assert.Equal(threads, Platform.Started.Count);
-    }
-
-    [Theory]
     [InlineData(FastCgiApplicationScheduling.Auto, true)]
     [InlineData(FastCgiApplicationScheduling.Inline, true)]
     [InlineData(FastCgiApplicationScheduling.ThreadPool, false)]
@@ -92,6 +82,9 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [Fact]
     public async Task Run_WhileTheFirstRequestRuns_WaitsForItsReturn()
     {
+        // Nobody has asked for anything for long: the first request is still to come.
+        Clock.Advance(TimeSpan.FromHours(1));
+        Scheduler.Watchdog.Look();
         var calls = new List<string>();
         Application = context =>
         {
@@ -130,7 +123,11 @@ public sealed class RequestSchedulerTests : SchedulerTest
             {
                 var ready = Receive(RecordBytes.Get(2, "/second1"));
                 Run(Scheduler, new TestQueue(), ref ready);
-                Clock.Advance(TimeSpan.FromSeconds(1));
+                Clock.Advance(TimeSpan.FromMilliseconds(500));
+                Scheduler.Watchdog.Look();
+                Step();
+                Assert.Single(calls);
+                Clock.Advance(TimeSpan.FromTicks(1));
                 Scheduler.Watchdog.Look();
                 Step();
                 Assert.Equal(2, calls.Count);
@@ -174,37 +171,6 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.Equal(1, FrontEnd.Transport.SendCount);
         Assert.Equal(3, FrontEnd.ReadAvailable().Count(static record => record.Type == RecordBytes.EndRequest));
         Assert.Null(Queue.Output);
-    }
-
-    /// <summary>Nothing of the batch is left to do here that would send.</summary>
-    [Fact]
-    public async Task Run_LastRequestIsForAnotherThread_AnswersBeforeItAreSent()
-    {
-        Scheduler.Predictor.OnStalled(new PathKey("/keeps1"));
-
-        Run(Scheduler, RecordBytes.Get(1, "/"), RecordBytes.Get(2, "/keeps1"));
-
-        Assert.Equal("GET /", (await FrontEnd.ReadResponseAsync(1)).Text);
-        Step();
-        await FrontEnd.ReadResponseAsync(2);
-    }
-
-    [Fact]
-    public async Task Run_HandlerAwaitsBehindAFlush_ItsPartIsSent()
-    {
-        var go = Waiting.Signal();
-        Application = async context =>
-        {
-            await context.Response.WriteAsync("part");
-            await context.Response.Body.FlushAsync();
-            await go.Task;
-        };
-
-        Run(Scheduler, RecordBytes.Get());
-
-        Assert.Contains("part", Encoding.ASCII.GetString(FrontEnd.Transport.Sent), StringComparison.Ordinal);
-        go.SetResult();
-        Assert.Equal("part", (await FrontEnd.ReadResponseAsync()).Text);
     }
 
     [Fact]
@@ -273,18 +239,6 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Run(Scheduler, Queue, ref ready);
 
         Assert.False(isParked);
-    }
-
-    [Theory, Values(FastCgiApplicationScheduling.Auto, FastCgiApplicationScheduling.Inline)]
-    public void Continue_ThreadOfAQueue_ShowsWhatItDoesWhereQueuesAreTaken(FastCgiApplicationScheduling scheduling)
-    {
-        var scheduler = CreateScheduler(scheduling);
-        scheduler.Continue(Queue);
-        Assert.Same(scheduling == FastCgiApplicationScheduling.Auto ? Platform.Probe?.Probe : null, Queue.Probe);
-
-        scheduler.BeginStop();
-        scheduler.Continue(Queue);
-        Assert.Same(Platform.Probe?.Probe, Queue.Probe);
     }
 
     private TaskCompletionSource<bool> RecordThread()

@@ -179,19 +179,6 @@ public class StallWatchdogTests
         Assert.True(_queue.Queue.TryLeave(call));
     }
 
-    /// <summary>The time is told for the first time: nothing to compare it with.</summary>
-    [Fact]
-    public void Look_ProcessorTimeWasNotToldBefore_IsNoComputing()
-    {
-        _probe.Time = -1;
-        var call = Enter();
-        _scheduler.Watchdog.Look();
-        _probe.Time = 1_000_000;
-        _scheduler.Watchdog.Look();
-
-        Assert.True(_queue.Queue.TryLeave(call));
-    }
-
     [Theory]
     [InlineData(199_999, false)]
     [InlineData(200_000, true)]
@@ -203,20 +190,6 @@ public class StallWatchdogTests
         _scheduler.Watchdog.Look();
 
         Assert.Equal(!isTaken, _queue.Queue.TryLeave(call));
-    }
-
-    [Fact]
-    public void Look_QueueIsTaken_AThreadIsSpareForTheNext()
-    {
-        Enter();
-        _probe.Sleeps = true;
-        _scheduler.Watchdog.Look();
-        _queue.OnContinue = () => false;
-        _scheduler.Workers.EnsureSpare();
-        RunWorkers();
-        _scheduler.Watchdog.Look();
-
-        Assert.Equal(2, _platform.Started.Count);
     }
 
     [Theory]
@@ -243,28 +216,6 @@ public class StallWatchdogTests
                 Assert.True(_queue.Queue.TryLeave(Enter()));
             Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
         }
-    }
-
-    [Fact]
-    public void BeginStop_WhileParked_Wakes()
-    {
-        var watchdog = Park();
-
-        _scheduler.Watchdog.BeginStop();
-
-        Assert.True(watchdog.IsWoken);
-    }
-
-    /// <summary>Whoever takes the queue over goes by what the call was.</summary>
-    [Fact]
-    public void TryGetCall_OfTheCallThatRuns_TellsWhatItWasBegunWith()
-    {
-        var call = _queue.Queue.Enter(response: null, path: new PathKey("/keeps"));
-
-        Assert.True(_queue.Queue.TryGetCall(call, out _));
-        Assert.Equal(new PathKey("/keeps").Own, _queue.Queue.Path.Own);
-        Assert.True(_queue.Queue.TryLeave(call));
-        Assert.False(_queue.Queue.TryGetCall(call, out _));
     }
 
     private ThreadBody Park()

@@ -1,8 +1,22 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>What limits the threads, and what becomes of them at the end.</summary>
-public sealed class WorkerPoolLimitTests : WorkerPoolTest
+/// <summary>How many threads there are, who gets one, and what becomes of them at the end: two may be reserved, and there is one loop.</summary>
+public sealed class WorkerPoolLimitTests
 {
+    private const int MaxThreads = 2;
+
+    public WorkerPoolLimitTests()
+    {
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = MaxThreads };
+        Scheduler = new RequestScheduler(options, Platform, TimeProvider.System, NullLogger.Instance);
+    }
+
+    private SteppedPlatform Platform { get; } = new();
+
+    private RequestScheduler Scheduler { get; }
+
+    private WorkerPool Workers => Scheduler.Workers;
+
     [Fact]
     public void Stop_IdleThreads_AreWokenAndEndWithTheOthers()
     {
@@ -80,26 +94,6 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
             workers.EnsureSpare();
 
         Assert.Equal(AtOnce, Platform.Started.Count);
-    }
-
-    [Fact]
-    public async Task Run_SeveralRequestsAtOnce_StartsThreadsForThoseThatMayRun()
-    {
-        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        Assert.True(Workers.TryReserve());
-        var frontEnd = server.Connect();
-        var ready = frontEnd.Receive(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3));
-        while (!ready.IsEmpty)
-            Workers.Run(ready.RemoveFirst());
-
-        Workers.EnsureSpare();
-        Workers.EnsureSpare();
-
-        // The other reservation is in use.
-        Assert.Single(Platform.Started);
-        Step();
-        for (var id = 1; id <= 3; id++)
-            await frontEnd.ReadResponseAsync(id);
     }
 
     [Fact]
@@ -313,5 +307,81 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         Assert.Equal(2, Platform.Started.Count(static thread => thread.IsWoken));
         Assert.Equal(2, Workers.Count);
         Step();
+    }
+
+    /// <summary>Its stack and its caches are warm, and the others can end.</summary>
+    [Fact]
+    public void Run_QueueWithSeveralIdleThreads_WakesTheOneThatBecameIdleLast()
+    {
+        Workers.Run(new TestQueue());
+        Workers.Run(new TestQueue());
+        Step();
+        Platform.Started.ForEach(static thread => thread.TakeWake());
+
+        Workers.Run(new TestQueue());
+
+        Assert.Equal([false, true], Platform.Started.Select(static thread => thread.IsWoken));
+    }
+
+    [Fact]
+    public async Task Release_WithAStalledQueueAndARequestThatWait_IsForTheQueue()
+    {
+        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
+        ReserveAll();
+        Assert.False(Workers.TryReserve());
+        var (frontEnd, ready) = Receive(server);
+        Workers.Run(ready.RemoveFirst());
+
+        Workers.Release();
+        Step();
+
+        Assert.Equal(1, Workers.WaitingCount);
+        Assert.True(Workers.TryReserve());
+        Workers.Release();
+        // The queue does not want it any more.
+        Workers.OnLooked();
+        Step();
+        Assert.Equal(0, Workers.WaitingCount);
+        await frontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public void Threads_Idle_RetireButTheLast()
+    {
+        Workers.Run(new TestQueue());
+        Workers.Run(new TestQueue());
+        Step();
+        Assert.Equal(2, Workers.Count);
+
+        Assert.Null(Platform.Started[0].Step());
+        Assert.Equal(Worker.IdleTime, Platform.Started[1].Step());
+        Assert.Equal(1, Workers.Count);
+
+        Workers.Stop();
+        Workers.Stop();
+        Assert.Null(Platform.Started[1].Step());
+    }
+
+    private void ReserveAll()
+    {
+        for (var i = 0; i < MaxThreads; i++)
+            Assert.True(Workers.TryReserve());
+    }
+
+    private static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        return (frontEnd, frontEnd.Receive(RecordBytes.Get()));
+    }
+
+    /// <summary>Lets each thread do what there is to do, once.</summary>
+    private void Step()
+    {
+        for (var i = 0; i < Platform.Started.Count; i++)
+        {
+            while (Platform.Started[i].Step() == TimeSpan.Zero)
+            {
+            }
+        }
     }
 }

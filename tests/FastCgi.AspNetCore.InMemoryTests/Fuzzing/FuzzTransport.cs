@@ -17,8 +17,6 @@ internal sealed class FuzzTransport : ConnectionTransport
 
     public bool IsReset { get; private set; }
 
-    public int SentLength => Volatile.Read(ref _length);
-
     public override bool Send(BufferBlock chain)
     {
         lock (_lock)

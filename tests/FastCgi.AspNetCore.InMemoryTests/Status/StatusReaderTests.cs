@@ -1,6 +1,5 @@
 using System.Reflection;
 using System.Runtime.InteropServices;
-using System.Text.Json;
 using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;

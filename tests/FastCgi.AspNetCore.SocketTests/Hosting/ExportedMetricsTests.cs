@@ -1,7 +1,6 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
-using OpenTelemetry;
 using OpenTelemetry.Metrics;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;

@@ -1,5 +1,4 @@
 using System.Text.Json;
-using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Authorization;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 

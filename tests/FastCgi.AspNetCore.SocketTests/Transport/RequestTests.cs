@@ -6,41 +6,6 @@ namespace FastCgi.AspNetCore.SocketTests.Transport;
 public sealed class RequestTests
 {
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Requests_OnOneConnection_AreAnsweredInTurn(TransportSetup setup)
-    {
-        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/{token}", (string token) => token));
-        using var connection = await server.ConnectAsync();
-
-        for (var i = 0; i < 200; i++)
-            Assert.Equal($"t{i}", await connection.GetAsync($"/t{i}"));
-    }
-
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Requests_ManyInOneSend_AreAllAnswered(TransportSetup setup)
-    {
-        const int Count = 50;
-        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/{token}", (string token) => token));
-        using var connection = await server.ConnectAsync();
-
-        await connection.SendAsync([.. Enumerable.Range(1, Count).SelectMany(static id => RecordBytes.Get(id, $"/t{id}"))]);
-
-        var answers = new Dictionary<int, string>();
-        var ended = 0;
-        while (ended < Count)
-        {
-            var record = await connection.ReadRecordAsync();
-            Assert.NotNull(record);
-            if (record.Type == RecordBytes.EndRequest)
-                ended++;
-            else
-                answers[record.Id] = answers.GetValueOrDefault(record.Id) + Encoding.ASCII.GetString(record.Content);
-        }
-
-        Assert.All(answers, static answer => Assert.EndsWith($"\r\n\r\nt{answer.Key}", answer.Value, StringComparison.Ordinal));
-        Assert.Equal(Count, answers.Count);
-    }
-
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Upload_OfManyReceives_ArrivesWhole(TransportSetup setup)
     {
         await using var server = await TransportServer.StartAsync(setup, static app =>

@@ -4,66 +4,6 @@ public sealed class BufferChainTests
 {
     private BufferChain _chain;
 
-    [Fact]
-    public void Append_Block_RangesFollowEachOther()
-    {
-        var block = new BufferBlock(8);
-        block.Append("abc"u8);
-        block.Append("de"u8);
-        block.Start = 1;
-
-        Assert.Equal("bcde"u8, block.UsedSpan);
-        Assert.Equal(4, block.Length);
-        Assert.Equal(3, block.FreeLength);
-        Assert.Equal(3, block.FreeSpan.Length);
-        Assert.Equal(3, block.FreeMemory.Length);
-    }
-
-    [Fact]
-    public void Append_BlocksAndChains_InOrderWithTheirLengths()
-    {
-        var (a, b, c) = (Block("a"u8), Block("bb"u8), Block("ccc"u8));
-        b.Next = c;
-        _chain.Append(null);
-        AssertEmpty();
-
-        _chain.Append(a);
-        _chain.Append(b);
-
-        Assert.Same(a, _chain.Head);
-        Assert.Same(b, a.Next);
-        Assert.Same(c, _chain.Tail);
-        Assert.Equal(6, _chain.Length);
-    }
-
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public void RemoveFirstOrClear_Chain_IsHandedOver(bool isCleared)
-    {
-        var (a, b) = (Block("a"u8), Block("bb"u8));
-        _chain.Append(a);
-        _chain.Append(b);
-
-        if (isCleared)
-        {
-            Assert.Same(a, _chain.Clear());
-            Assert.Same(b, a.Next);
-            Assert.Null(_chain.Clear());
-        }
-        else
-        {
-            Assert.Same(a, _chain.RemoveFirst());
-            Assert.Null(a.Next);
-            Assert.Equal(2, _chain.Length);
-            Assert.Same(b, _chain.RemoveFirst());
-        }
-
-        AssertEmpty();
-        _chain.Append(b);
-        Assert.Same(b, _chain.Tail);
-    }
-
     /// <summary>The memory of whole blocks, but for the last one, which is filled before another is rented.</summary>
     [Fact]
     public void HeldLength_AnyChange_IsThatOfTheBlocksThatAreThere()
@@ -144,24 +84,6 @@ public sealed class BufferChainTests
         BufferBlock.ReturnChain(_chain.Clear());
         Assert.Equal(0, pool.RentedCount);
     }
-
-    [Fact]
-    public void ReturnChain_BlocksOfTwoPools_AllGoBack()
-    {
-        var (small, large) = (new SlabPool(16, 4), new SlabPool(64, 4));
-        _chain.Append(small.Rent());
-        _chain.Append(large.Rent());
-        _chain.Append(new BufferBlock(5));
-        _chain.Append(small.Rent());
-
-        BufferBlock.ReturnChain(_chain.Clear());
-        BufferBlock.ReturnChain(null);
-
-        Assert.Equal(0, small.RentedCount);
-        Assert.Equal(0, large.RentedCount);
-    }
-
-    private void AssertEmpty() => Assert.Equal((null, null, 0), (_chain.Head, _chain.Tail, _chain.Length));
 
     private static BufferBlock Block(ReadOnlySpan<byte> bytes)
     {

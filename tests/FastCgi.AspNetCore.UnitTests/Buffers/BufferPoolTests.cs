@@ -57,8 +57,4 @@ public sealed class BufferPoolTests : IDisposable
 
         static ArraySegment<byte> GetSegment(BufferBlock block) => MemoryMarshal.TryGetArray<byte>(block.Memory, out var segment) ? segment : default;
     }
-
-    /// <summary>A pool of memory may be disposed as its owner likes: what is out can still be returned.</summary>
-    [Fact]
-    public void MaxBufferSize_AnySize() => Assert.Equal(int.MaxValue, _pool.MaxBufferSize);
 }

@@ -22,17 +22,6 @@ public sealed class SlabPoolTests
     }
 
     [Fact]
-    public void Rent_Many_NoTwoShareAByte()
-    {
-        var blocks = Rent(5 * BlocksPerSlab);
-        for (var i = 0; i < blocks.Count; i++)
-            blocks[i].Span.Fill((byte)i);
-
-        for (var i = 0; i < blocks.Count; i++)
-            Assert.Equal(-1, blocks[i].Span.IndexOfAnyExcept((byte)i));
-    }
-
-    [Fact]
     public void Return_Block_IsEmptyAndWithoutSuccessor()
     {
         var blocks = Rent(2);
@@ -56,20 +45,6 @@ public sealed class SlabPoolTests
         Assert.Throws<InvalidOperationException>(((IDisposable)block).Dispose);
         Assert.Equal(0, _pool.RentedCount);
         Assert.Equal(4, Rent(4).Distinct().Count());
-    }
-
-    [Fact]
-    public void Return_All_NothingIsRentedAndTheBlocksServeAgain()
-    {
-        // Eight times what the slots of the processors hold: where the thread moves to another one, that much is out of its reach.
-        var count = 64 * Environment.ProcessorCount;
-        ReturnAll(Rent(count));
-        var allocated = _pool.AllocatedBytes;
-
-        Assert.Equal(0, _pool.RentedCount);
-        Assert.Equal(count, Rent(count).Distinct().Count());
-        Assert.Equal(count, _pool.RentedCount);
-        Assert.InRange(_pool.AllocatedBytes, allocated, allocated + (allocated / 8));
     }
 
     [Fact]
@@ -106,25 +81,6 @@ public sealed class SlabPoolTests
         Assert.Equal(6 * SlabSize, _pool.AllocatedBytes);
     }
 
-    /// <summary>The one that was returned is warm in the cache.</summary>
-    [Fact]
-    public void Rent_AfterReturn_OftenIsTheSameBlock()
-    {
-        // The thread may move to another processor, where there are other slots.
-        var again = 0;
-        for (var i = 0; i < 20; i++)
-        {
-            var block = _pool.Rent();
-            block.Return();
-            var next = _pool.Rent();
-            again += next == block ? 1 : 0;
-            next.Return();
-        }
-
-        Assert.InRange(again, 10, 20);
-        Assert.Equal(SlabSize, _pool.AllocatedBytes);
-    }
-
     [Theory]
     [InlineData(0)]
     [InlineData(2)]
@@ -146,16 +102,6 @@ public sealed class SlabPoolTests
         _pool.Trim();
         var others = Rent(BlocksPerSlab - 1);
         Assert.All(others, block => Assert.Same(kept.Slab, block.Slab));
-    }
-
-    /// <summary>Small arrays too: the system reads and writes them while the garbage collector works.</summary>
-    [Fact]
-    public void Blocks_OfAnySize_AreOnTheHeapThatIsNotCompacted()
-    {
-        Assert.Equal(GC.MaxGeneration, GetGeneration(_pool.Rent()));
-        Assert.Equal(GC.MaxGeneration, GetGeneration(new BufferBlock(100)));
-
-        static int GetGeneration(BufferBlock block) => MemoryMarshal.TryGetArray<byte>(block.Memory, out var segment) ? GC.GetGeneration(segment.Array!) : -1;
     }
 
     [Fact]

@@ -20,65 +20,6 @@ public sealed class ConnectionLifetimeTests
         Reset,
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public void LastRequest_OnAClosingConnection_ClosesItOrDrainsIt(bool isInputOver)
-    {
-        var lifetime = new ConnectionLifetime();
-        lifetime.TryBeginRequest(hasRequests: false);
-        lifetime.CloseAfterLast();
-
-        Assert.True(lifetime.OnRequestLeft(isInputOver, hasRequests: false, now: 1));
-        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: false, now: 2));
-        Assert.Equal(isInputOver ? EndAction.Close : EndAction.HalfClose, lifetime.Decide(isIdle: true, now: 2));
-        Assert.Equal((ConnectionPhase.Draining, true), (lifetime.Phase, lifetime.DropsInput));
-        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: true, now: 3));
-    }
-
-    [Fact]
-    public void Request_AfterTheLastAnswer_IsNotTaken()
-    {
-        var lifetime = new ConnectionLifetime();
-        lifetime.CloseAfterLast();
-
-        Assert.True(lifetime.TryBeginRequest(hasRequests: true));
-        Assert.False(lifetime.TryBeginRequest(hasRequests: false));
-    }
-
-    [Fact]
-    public void Request_OnALeavingConnection_IsTakenAndItIsClosedAfterIt()
-    {
-        var lifetime = new ConnectionLifetime();
-
-        Assert.True(lifetime.TryLeave());
-        Assert.Equal(EndAction.ResetUnlessInput, lifetime.Decide(isIdle: true, now: 1));
-        Assert.True(lifetime.TryBeginRequest(hasRequests: false));
-        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: false, now: 1));
-        Assert.True(lifetime.OnRequestLeft(isInputOver: true, hasRequests: false, now: 2));
-        Assert.Equal(EndAction.Close, lifetime.Decide(isIdle: true, now: 2));
-    }
-
-    /// <summary>The transport looks for input without the lock, so that a request may have come when it says that there is none.</summary>
-    [Fact]
-    public void EndLeaving_IsTheEndOnceUnlessARequestHasCome()
-    {
-        var lifetime = new ConnectionLifetime();
-
-        Assert.False(lifetime.TryEndLeaving());
-        Assert.Equal(ConnectionPhase.Open, lifetime.Phase);
-        Assert.True(lifetime.TryLeave());
-        Assert.True(lifetime.TryBeginRequest(hasRequests: false));
-        Assert.False(lifetime.TryEndLeaving());
-        Assert.Equal(ConnectionPhase.Closing, lifetime.Phase);
-
-        var other = new ConnectionLifetime();
-        Assert.True(other.TryLeave());
-        Assert.True(other.TryEndLeaving());
-        Assert.Equal(ConnectionPhase.Resetting, other.Phase);
-        Assert.False(other.TryEndLeaving());
-    }
-
     [Fact]
     public void Drain_IsBoundedInBytesAndTime()
     {
@@ -92,22 +33,6 @@ public sealed class ConnectionLifetimeTests
         Assert.False(lifetime.OnDrained(1));
         Assert.False(lifetime.IsDrainOverdue(time, time.TimestampFrequency - 1, TimeSpan.FromSeconds(1)));
         Assert.True(lifetime.IsDrainOverdue(time, time.TimestampFrequency, TimeSpan.FromSeconds(1)));
-    }
-
-    [Fact]
-    public void Reset_IsDecidedOnce_AndToldAsOftenAsTheTransportAsks()
-    {
-        var lifetime = new ConnectionLifetime();
-
-        Assert.True(lifetime.TryReset());
-        Assert.False(lifetime.TryReset());
-        Assert.False(lifetime.TryBeginRequest(hasRequests: false));
-        Assert.False(lifetime.TryLeave());
-        foreach (var isIdle in new[] { true, false })
-            Assert.Equal(EndAction.Reset, lifetime.Decide(isIdle, now: 1));
-        lifetime.OnClosed();
-        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: true, now: 1));
-        Assert.False(lifetime.TryReset());
     }
 
     [Theory]

@@ -1,5 +1,3 @@
-using System.Collections.Concurrent;
-
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 /// <summary>What is not ours is called without a lock, and a failure of it ends nothing.</summary>
@@ -31,29 +29,6 @@ public sealed class SafetyTests : IDisposable
     }
 
     [Fact]
-    public void Locks_InTheirOrder_AreCounted()
-    {
-        var (responses, connections) = LockOrder.Counts;
-        var first = LockOrder.OnEntering(LockRank.Request, isHeld: false);
-        var second = LockOrder.OnEntering(LockRank.Connection, isHeld: false);
-        var third = LockOrder.OnEntering(LockRank.Connection, isHeld: true);
-        try
-        {
-            Assert.Equal((responses + 1, connections + 2), LockOrder.Counts);
-            Assert.Throws<InvariantException>(() => LockOrder.OnEntering(LockRank.Request, isHeld: true));
-            Assert.Throws<InvariantException>(() => LockOrder.OnEntering(LockRank.Connection, isHeld: false));
-        }
-        finally
-        {
-            LockOrder.OnExited(third);
-            LockOrder.OnExited(second);
-            LockOrder.OnExited(first);
-        }
-
-        LockOrder.RequireNone("It");
-    }
-
-    [Fact]
     public async Task Thread_IsOfTheBackgroundAndWithoutTheCallersContext()
     {
         var context = new AsyncLocal<string?> { Value = "caller" };
@@ -62,23 +37,6 @@ public sealed class SafetyTests : IDisposable
         ThreadRoot.Start("name", () => seen.SetResult((Thread.CurrentThread.IsBackground, Thread.CurrentThread.Name, context.Value)), _logs.CreateLogger(""));
 
         Assert.Equal((true, "name", null), await seen.Task.Within("the thread"));
-    }
-
-    [Fact]
-    public void Counters_SameThingAgain_IsCountedUp()
-    {
-        var counters = new ServerCounters();
-        for (var i = 0; i < 3; i++)
-        {
-            counters.OnRequestRejected(400, "MissingMethod");
-            counters.OnProtocolError((ProtocolError)1);
-        }
-
-        counters.OnRequestRejected(503, "MissingMethod");
-
-        Assert.Equal(3, counters.RejectedRequests.Single(static count => count.Key == (400, "MissingMethod")).Value);
-        Assert.Equal(1, counters.RejectedRequests.Single(static count => count.Key == (503, "MissingMethod")).Value);
-        Assert.Equal(3, Assert.Single(counters.ProtocolErrors).Value);
     }
 
     /// <summary>The bound is of what waits, not of what was ever written, and what was lost takes no room.</summary>
@@ -100,13 +58,5 @@ public sealed class SafetyTests : IDisposable
         log.Complete();
         Assert.Contains("1", Assert.Single(_logs.All, static entry => entry.EventName == "RecordsLost").Message, StringComparison.Ordinal);
         Assert.Equal(7, _logs.All.Count);
-    }
-
-    [Fact]
-    public void RecordLog_NobodyListens_IsNone()
-    {
-        using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs).SetMinimumLevel(LogLevel.Debug));
-
-        Assert.Null(RecordLog.Create(loggers));
     }
 }

@@ -1,4 +1,3 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Execution;
 
 namespace FastCgi.AspNetCore.UnitTests.Execution;

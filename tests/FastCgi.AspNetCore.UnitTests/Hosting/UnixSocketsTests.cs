@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
@@ -6,52 +5,11 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 /// <summary>Unix sockets, with the system's own files.</summary>
 public sealed class UnixSocketsTests : IDisposable
 {
-    private const UnixFileMode UserAndGroup = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
-
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
 
     private readonly CollectedLogs _logs = new();
 
     private string SocketPath => Path.Combine(_folder.FullName, "app.sock");
-
-    /// <summary>Another thread connects as soon as it can: whoever is let in sees the mode that was asked for.</summary>
-    [Fact]
-    public async Task Listen_Mode_IsSetBeforeAnybodyCanConnect()
-    {
-        const int Times = 500;
-        const UnixFileMode Mode = UnixFileMode.UserWrite | UnixFileMode.OtherWrite;
-        var isOver = false;
-        var path = SocketPath;
-        var modes = new ConcurrentDictionary<UnixFileMode, int>();
-        var connecting = Task.Factory.StartNew(Connect, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
-
-        for (var i = 0; i < Times; i++)
-        {
-            // A path of its own, so that the file that is looked at is the one that was connected to.
-            Volatile.Write(ref path, Path.Combine(_folder.FullName, i.ToString(CultureInfo.InvariantCulture)));
-            using var socket = UnixSockets.Listen(new FastCgiListenOptions(new UnixDomainSocketEndPoint(path)) { Mode = Mode }, new(path), NullLogger.Instance).Socket;
-            var count = i;
-            Assert.True(SpinWait.SpinUntil(() => modes.Values.Sum() > count, Waiting.Patience));
-        }
-
-        Volatile.Write(ref isOver, true);
-        await connecting;
-        Assert.Equal([Mode], modes.Keys);
-
-        void Connect()
-        {
-            while (!Volatile.Read(ref isOver))
-            {
-                var file = new FileInfo(Volatile.Read(ref path));
-                using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-                using var arguments = new SocketAsyncEventArgs { RemoteEndPoint = new UnixDomainSocketEndPoint(file.FullName) };
-                if (socket.ConnectAsync(arguments) || arguments.SocketError != SocketError.Success)
-                    continue;
-                if (file.Exists)
-                    modes.AddOrUpdate(file.UnixFileMode, 1, static (_, count) => count + 1);
-            }
-        }
-    }
 
     [Theory]
     [InlineData(null, "660")]

@@ -31,59 +31,6 @@ public sealed class DescriptorFlagTests : IDisposable
         Assert.NotEqual(0, TestSockets.GetFlags((int)accepted.Handle) & TestSockets.NonBlocking);
     }
 
-    /// <summary>A wake-up that is not taken would come again and again.</summary>
-    [Fact]
-    public unsafe void WakeUp_Called_WakesUntilItIsTaken()
-    {
-        using var epoll = new EpollHandle();
-        using var wakeUp = new WakeUp();
-        var events = stackalloc EpollEvent[1];
-        Assert.True(epoll.Add(wakeUp.Descriptor, Libc.EpollIn, data: 7));
-        Assert.Equal(0, epoll.Wait(events, 1, 0));
-
-        wakeUp.Call();
-        wakeUp.Call();
-        Assert.Equal(1, epoll.Wait(events, 1, 0));
-        Assert.Equal(7ul, events->Data);
-
-        wakeUp.OnEvent(Libc.EpollIn);
-        Assert.Equal(0, epoll.Wait(events, 1, 0));
-    }
-
-    [Fact]
-    public async Task EventHandle_ResetWithoutASignal_DoesNotBlock()
-    {
-        using var wake = new EventHandle();
-
-        await Task.Run(wake.Reset).Within("the reset");
-    }
-
-    [Fact]
-    public unsafe void HasInput_OnlyBytesAreInput()
-    {
-        using var accepted = Accept();
-        Assert.False(Libc.HasInput((int)accepted.Handle));
-
-        _peer.Send("hello"u8);
-        Assert.True(accepted.Poll(Waiting.Patience, SelectMode.SelectRead));
-        Assert.True(Libc.HasInput((int)accepted.Handle));
-
-        var buffer = stackalloc byte[5];
-        Assert.Equal(5, Libc.Receive((int)accepted.Handle, buffer, 5, 0));
-        _peer.Shutdown(SocketShutdown.Send);
-        Assert.True(accepted.Poll(Waiting.Patience, SelectMode.SelectRead));
-        Assert.False(Libc.HasInput((int)accepted.Handle));
-    }
-
-    [Fact]
-    public void ResetOnClose_PeerSeesAReset()
-    {
-        using (var accepted = Accept())
-            Libc.ResetOnClose((int)accepted.Handle);
-
-        Assert.Equal(SocketError.ConnectionReset, Assert.Throws<SocketException>(() => _peer.Receive(new byte[1])).SocketErrorCode);
-    }
-
     /// <summary>A response of several sends would wait for the peer's acknowledgement between them, for 40 milliseconds.</summary>
     [Fact]
     [Trait("Contract", "T40")]

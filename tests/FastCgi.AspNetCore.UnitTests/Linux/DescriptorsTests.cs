@@ -104,32 +104,6 @@ public sealed class DescriptorsTests : IDisposable
         static () => Assert.ThrowsAny<Exception>(static () => SocketFile.Bind("/nowhere/at/all/app.sock")));
 
     [Fact]
-    public void Reserve_AcceptsOneAndClosesIt()
-    {
-        using var reserve = new DescriptorReserve();
-        using var first = TestSockets.Connect(_listener);
-        using var second = TestSockets.Connect(_listener);
-
-        Assert.True(reserve.TryAcceptAndClose(_listener.SafeHandle));
-        Assert.Equal(0, first.Receive(new byte[1]));
-        Assert.False(second.Poll(TimeSpan.Zero, SelectMode.SelectRead));
-        Assert.True(reserve.TryAcceptAndClose(_listener.SafeHandle));
-        Assert.False(reserve.TryAcceptAndClose(_listener.SafeHandle));
-    }
-
-    [Fact]
-    public void Reserve_AfterItsEnd_AcceptsNothing()
-    {
-        using var waiting = TestSockets.Connect(_listener);
-        var reserve = new DescriptorReserve();
-        reserve.Dispose();
-
-        Assert.False(reserve.TryAcceptAndClose(_listener.SafeHandle));
-
-        Assert.False(waiting.Poll(TimeSpan.Zero, SelectMode.SelectRead));
-    }
-
-    [Fact]
     public void PipeName_OfAPipe_IsThatOfBothEnds()
     {
         using var pipe = new System.IO.Pipes.AnonymousPipeServerStream();

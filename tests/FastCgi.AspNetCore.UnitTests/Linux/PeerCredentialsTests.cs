@@ -1,12 +1,9 @@
-using System.Buffers;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>Who is at the other end of a unix socket, and whether it may be there.</summary>
 public sealed partial class PeerCredentialsTests : IDisposable
 {
     private const uint Group = 54_321;
-    private const int MaxGroups = 65_536;
     private const uint LastGroup = 54_323;
     private static readonly uint[] s_supplementary = [54_322, LastGroup];
 
@@ -44,20 +41,6 @@ public sealed partial class PeerCredentialsTests : IDisposable
         Assert.Equal(0u, peer.User);
         Assert.Equal((uint)Environment.ProcessId, peer.Process);
         Assert.Equal([Group, .. s_supplementary], peer.Groups);
-    }
-
-    /// <summary>There is room for all groups that a process can have: a quarter of a megabyte for each connection.</summary>
-    [Fact]
-    public void Get_GivesBackWhatItRents()
-    {
-        var rented = ArrayPool<uint>.Shared.Rent(MaxGroups);
-        ArrayPool<uint>.Shared.Return(rented);
-
-        Assert.NotNull(PeerCredentials.Get(_connection));
-
-        var next = ArrayPool<uint>.Shared.Rent(MaxGroups);
-        ArrayPool<uint>.Shared.Return(next);
-        Assert.Same(rented, next);
     }
 
     [RootTheory]

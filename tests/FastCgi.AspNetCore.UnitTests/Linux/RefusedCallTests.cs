@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Runtime.ExceptionServices;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
@@ -131,29 +130,6 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.Equal(ThreadClock.GetThreadId(), ThreadClock.ReadThreadId());
         Assert.Equal(-1, ThreadClock.GetProcessorTime(0));
         Assert.Equal(-1, ThreadClock.GetProcessorTime(int.MaxValue / 16));
-    }
-
-    [Fact]
-    public void TcpOptions_OfAnotherKindOfSocket_AreLeft()
-    {
-        using var datagrams = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
-
-        TcpOptions.Set(datagrams);
-    }
-
-    /// <summary>To find out that it has none would cost an exception for each connection.</summary>
-    [Fact]
-    public void TcpOptions_OfAUnixSocket_AreNotTried()
-    {
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        var (thread, exceptions) = (Environment.CurrentManagedThreadId, 0);
-        void OnException(object? sender, FirstChanceExceptionEventArgs e) => exceptions += Environment.CurrentManagedThreadId == thread ? 1 : 0;
-
-        AppDomain.CurrentDomain.FirstChanceException += OnException;
-        TcpOptions.Set(socket);
-        AppDomain.CurrentDomain.FirstChanceException -= OnException;
-
-        Assert.Equal(0, exceptions);
     }
 
     /// <summary>Any thread may come late: another socket can have the number by then.</summary>

@@ -31,36 +31,6 @@ public sealed class RecordOutputTests
         Assert.Equal([6], LastIds());
     }
 
-    [Fact]
-    public void Queue_ResponsesThatWriteAgain_KeepTheirPlaces()
-    {
-        _rig.Occupy();
-        var responses = Enumerable.Range(1, 3).Select(id => _rig.Begin(id)).ToArray();
-
-        foreach (var number in new[] { 1, 2, 1, 3, 2 })
-            Write(responses[number - 1], 1);
-        Complete();
-
-        Assert.Equal([1, 1, 2, 2, 3], LastIds());
-    }
-
-    [Fact]
-    public void Queue_FlushOfNothing_IsNoPlaceInIt()
-    {
-        var (first, second) = (BeginAndFlushHead(1), BeginAndFlushHead(2));
-        Complete();
-        Complete();
-        _rig.Occupy();
-
-        _ = first.Writer.FlushAsync().AsTask();
-        Assert.Null(first.Output.NextQueued);
-        Write(second, 1);
-        Write(first, 1);
-        Complete();
-
-        Assert.Equal([2, 1], LastIds());
-    }
-
     [Theory]
     [InlineData(FullRecord, "1 1 2")]
     [InlineData(FullRecord + 1, "1 2 1")]
@@ -75,37 +45,6 @@ public sealed class RecordOutputTests
         Complete();
 
         Assert.Equal(order, string.Join(' ', LastIds()));
-    }
-
-    [Fact]
-    public void EndWhenSent_SomethingIsQueued_IsDoneOnceAfterIt()
-    {
-        _rig.Occupy();
-        _rig.Occupy();
-        EndWhenSent();
-        Outlet.FlushNow();
-        Complete();
-        Assert.Equal(0, _rig.Transport.EndCount);
-
-        Complete();
-        Assert.Equal(1, _rig.Transport.EndCount);
-        _rig.Occupy();
-        Complete();
-        Assert.Equal(1, _rig.Transport.EndCount);
-    }
-
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public void EndWhenSent_NothingIsQueued_IsDoneByTheNextFlush(bool isCollected)
-    {
-        EndWhenSent();
-        if (isCollected)
-            Assert.Null(_rig.Locked(Outlet.Collect));
-
-        Outlet.FlushNow();
-
-        Assert.Equal(1, _rig.Transport.EndCount);
     }
 
     /// <summary>A reset takes back what the peer has not got: of the cut response alone, or of the answer before it too.</summary>
@@ -135,12 +74,6 @@ public sealed class RecordOutputTests
     }
 
     private static void Write(FastCgiResponse response, int length) => _ = response.Writer.WriteAsync(new byte[length]).AsTask();
-
-    private void EndWhenSent() => _rig.Locked(scope =>
-    {
-        Outlet.EndWhenSent(scope);
-        return 0;
-    });
 
     private IEnumerable<int> LastIds() => _rig.Transport.Last.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Id);
 

@@ -49,23 +49,6 @@ public sealed class RequestBodyTests : IDisposable
     }
 
     [Fact]
-    public async Task Read_InSeveralReads_AsMuchAsTheLimitAndNotAByteMore()
-    {
-        var body = Begin(declaredLength: null);
-        foreach (var length in (int[])[3, 2])
-        {
-            Append(body, new byte[length]);
-            Assert.Equal(length, await ReadAllAsync(body, maxLength: 5));
-        }
-
-        Append(body, new byte[1]);
-
-        // Again and again, as long as the application tries.
-        for (var i = 0; i < 2; i++)
-            Assert.Equal(413, (await Assert.ThrowsAsync<BadHttpRequestException>(() => ReadAllAsync(body, maxLength: 5))).StatusCode);
-    }
-
-    [Fact]
     public async Task ReadAtLeast_WhenSomeIsRead_FailsAsSoonAsTheLimitIsPassed()
     {
         var body = Begin(declaredLength: null);
@@ -108,39 +91,6 @@ public sealed class RequestBodyTests : IDisposable
         body.AdvanceTo(buffer.GetPosition(10), buffer.GetPosition(60));
 
         Assert.Equal(40, body.UnreadLength);
-    }
-
-    [Theory]
-    [InlineData(4, true)]
-    [InlineData(5, false)]
-    [InlineData(6, false)]
-    public async Task Append_AroundTheDeclaredLength_IsCutThereAndOver(int sent, bool isOpen)
-    {
-        var body = Begin(declaredLength: 5);
-
-        Append(body, new byte[sent]);
-        Assert.Equal(!isOpen, body.IsInputOver);
-        Assert.Equal(Math.Min(sent, 5), body.ReceivedLength);
-        EndInput(body);
-
-        body.BeginRead(maxLength: 5);
-        if (isOpen)
-            Assert.Equal(400, (await Assert.ThrowsAsync<BadHttpRequestException>(() => body.ReadAsync(CancellationToken.None).AsTask())).StatusCode);
-        else
-            Assert.Equal(5, await ReadAllAsync(body, maxLength: 5));
-    }
-
-    [Theory]
-    [InlineData(5, 5L, false)]
-    [InlineData(6, 5L, true)]
-    [InlineData(6, null, false)]
-    public void BeginRead_DeclaredLength_MayBeTheLimit(int declared, long? maxLength, bool isRefused)
-    {
-        var body = Begin(declared);
-
-        var failure = Record.Exception(() => body.BeginRead(maxLength));
-
-        Assert.Equal(isRefused, failure is BadHttpRequestException { StatusCode: 413 });
     }
 
     private static async Task<int> ReadAllAsync(RequestBody body, long? maxLength)

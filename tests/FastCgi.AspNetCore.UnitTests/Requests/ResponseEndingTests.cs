@@ -7,18 +7,6 @@ public sealed class ResponseEndingTests
 
     private FastCgiResponse Response => _rig.Response;
 
-    [Fact]
-    public async Task Complete_WithAnExceptionAfterTheEnd_DoesNothing()
-    {
-        _rig.Begin();
-        await Response.CompleteAsync();
-
-        await Response.Writer.CompleteAsync(new FormatException("on purpose"));
-
-        Assert.Null(_rig.Request.ApplicationError);
-        Assert.Equal("O37 O0 End8", _rig.Layout);
-    }
-
     /// <summary>In the headers too, for what looks at them later.</summary>
     [Theory]
     [InlineData("GET", 200, "", 0L)]
@@ -71,28 +59,5 @@ public sealed class ResponseEndingTests
         Assert.StartsWith($"{headers}Status: {status} ", _rig.Stdout, StringComparison.Ordinal);
         Assert.DoesNotContain("Mine", _rig.Stdout, StringComparison.Ordinal);
         Assert.Equal(method == "HEAD" ? "" : text, _rig.Body);
-    }
-
-    /// <summary>It could not be called any more; while others are yet to be called, it can.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task OnCompleted_RegisteredWhenAllAreCalled_IsRefused(bool hasOne)
-    {
-        _rig.Begin();
-        if (hasOne)
-            Response.OnCompleted(static _ => Task.CompletedTask, this);
-        Response.Finish();
-        if (hasOne)
-        {
-            Response.OnCompleted(static _ => Task.CompletedTask, this);
-            await Response.FireOnCompletedAsync();
-        }
-        else
-        {
-            _rig.Complete();
-        }
-
-        Assert.Throws<ObjectDisposedException>(() => Response.OnCompleted(static _ => Task.CompletedTask, this));
     }
 }

@@ -16,9 +16,6 @@ internal sealed class ResponseRig
 
     public FastCgiServerOptions Options { get; } = new() { Limits = { MaxResponseBufferSize = null } };
 
-    /// <summary>Who looks after held flushes, until the first request begins.</summary>
-    public KeptDeadlines? Deadlines { get; init; }
-
     public long MaxDescriptors { get; set; } = int.MaxValue;
 
     public CollectedLogs Logs { get; } = new();
@@ -104,15 +101,10 @@ internal sealed class ResponseRig
     {
         Options.Roles.Add(FastCgiRole.Authorizer);
         _server = ServerContext.Create(
-            Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), new NoRunner(), Deadlines is null ? null : Deadlines.TryAdd, getMaxDescriptors: () => MaxDescriptors);
+            Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), new NoRunner(), getMaxDescriptors: () => MaxDescriptors);
         var connection = new FastCgiConnection(new ConnectionManager(_server), Transport);
         Transport.Connection = connection;
         return connection;
-    }
-
-    public sealed class KeptDeadlines
-    {
-        public bool TryAdd(ResponseOutput response) => true;
     }
 
     public sealed record SentRecord(byte Type, int Id, byte[] Content)

@@ -8,24 +8,6 @@ public sealed class ResponseStartingTests
     private FastCgiResponse Response => _rig.Response;
 
     [Theory]
-    [InlineData("HEAD", 200, true)]
-    [InlineData("GET", 204, true)]
-    [InlineData("GET", 205, true)]
-    [InlineData("GET", 304, true)]
-    [InlineData("GET", 200, false)]
-    [InlineData("GET", 206, false)]
-    public async Task Start_WithoutABody_IsAnswered(string method, int status, bool isAnswered)
-    {
-        _rig.Begin(method: method);
-        Response.StatusCode = status;
-
-        await Response.StartAsync();
-
-        Assert.Equal(isAnswered, _rig.Request.IsAnswered);
-        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Response.StartAsync(new CancellationToken(canceled: true)));
-    }
-
-    [Theory]
     [InlineData("Text/Event-Stream; charset=utf-8", true)]
     [InlineData("text/plain; text/event-stream", false)]
     public void EventStream_ByItsType_IsNotBuffered(string type, bool isEventStream)
@@ -86,18 +68,6 @@ public sealed class ResponseStartingTests
 
         Assert.Equal((true, false, 0L), (isOver, Response.HasStarted, Response.BytesWritten));
         Assert.Empty(_rig.Stdout);
-    }
-
-    [Fact]
-    public async Task OnStarting_FlushOfAStatusWithoutABody_IsNoWrite()
-    {
-        _rig.Begin();
-        Response.StatusCode = 204;
-        Response.OnStarting(static _ => Task.CompletedTask, this);
-
-        Assert.False((await Response.Writer.FlushAsync()).IsCompleted);
-
-        Assert.Equal("Status: 204 No Content\r\n\r\n", _rig.Stdout);
     }
 
     private Task UseAsync(string how) => how switch

@@ -15,13 +15,6 @@ public sealed class ServerClockTests
         _start = _clock.GetTimestamp();
     }
 
-    [Fact]
-    public void Made_IsTheTimeOfTheSystem()
-    {
-        Assert.Equal((_time.GetTimestamp(), _time.GetTimestamp(), _time.TimestampFrequency), (_start, _clock.LastTick, _clock.TimestampFrequency));
-        Assert.Equal(_time.GetUtcNow(), _clock.GetUtcNow());
-    }
-
     [Theory]
     [InlineData(0, 0)]
     [InlineData(300, 300)]
@@ -61,14 +54,6 @@ public sealed class ServerClockTests
             Assert.True(_clock.LastTick <= now);
             (last, lastTick) = (now, _clock.LastTick);
         }
-    }
-
-    [Fact]
-    public void Timer_IsOfTheSystem()
-    {
-        using var timer = new ServerClock(TimeProvider.System).CreateTimer(static _ => { }, null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-
-        Assert.IsType(TimeProvider.System.CreateTimer(static _ => { }, null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan).GetType(), timer);
     }
 
     private void Pass(int milliseconds) => _time.Now += TimeSpan.FromMilliseconds(milliseconds);

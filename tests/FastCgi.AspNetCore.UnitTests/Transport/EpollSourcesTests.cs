@@ -21,23 +21,6 @@ public sealed class EpollSourcesTests
         AssertAllFound([first, Add(), Add()]);
     }
 
-    /// <summary>Each use of a number ends as the first does.</summary>
-    [Fact]
-    public void Remove_ManyWithOneNumber_EachIsForgotten()
-    {
-        for (var i = 0; i < 5; i++)
-        {
-            var source = Add();
-            Assert.Equal(0u, (uint)source.Key);
-            AssertAllFound([source]);
-
-            _sources.Remove(source);
-
-            Assert.Equal(0, _sources.Count);
-            Assert.Null(_sources.Find(source.Key));
-        }
-    }
-
     [Fact]
     public void Find_EventOfARemovedSource_Nothing()
     {
@@ -48,15 +31,6 @@ public sealed class EpollSourcesTests
 
         Assert.Equal((uint)key, (uint)next.Key);
         Assert.Null(_sources.Find(key));
-    }
-
-    [Fact]
-    public void Add_Many_EachIsFound()
-    {
-        var sources = Enumerable.Range(0, 1_000).Select(_ => Add()).ToList();
-
-        AssertAllFound(sources);
-        Assert.Equal(1_000, _sources.Count);
     }
 
     private Source Add()

@@ -1,6 +1,4 @@
-using System.Runtime.CompilerServices;
 using FastCgi.AspNetCore.Execution;
-using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
@@ -43,34 +41,6 @@ public sealed class LinuxThreadPlatformTests
         thread.Join();
     }
 
-    /// <summary>A file that is opened early is there when no descriptor is left. Of threads of the pool, nobody would close it.</summary>
-    [Fact]
-    public async Task Probe_KeepsAFileAsLongAsItsThreadOfOursLives()
-    {
-        Assert.IsType<LinuxThreadPlatform>(LinuxThreadPlatform.Create(NullLogger.Instance));
-        var probes = Waiting.Signal<(ThreadProbe First, ThreadProbe Second, SafeFileHandle? File)>();
-        using var go = new ManualResetEventSlim();
-        _platform.Start("probed", new Body(() =>
-        {
-            probes.SetResult((_platform.ProbeThisThread(), _platform.ProbeThisThread(), FileOfThisThread()));
-            go.Wait();
-        }));
-        var (probe, again, file) = await probes.Task.Within("the thread");
-        Assert.Same(probe, again);
-        Assert.False(file!.IsClosed);
-
-        go.Set();
-        await Until(() => file.IsClosed);
-
-        var (ofPool, isSleeping) = await Task.Run(() =>
-        {
-            var isSleeping = _platform.ProbeThisThread().IsSleeping;
-            return (FileOfThisThread(), isSleeping);
-        });
-        Assert.Null(ofPool);
-        Assert.False(isSleeping);
-    }
-
     [Fact]
     public void Usage_OfAThread_IsItsOwn()
     {
@@ -109,15 +79,6 @@ public sealed class LinuxThreadPlatformTests
     }
 
     private static Task Until(Func<bool> condition) => Waiting.UntilAsync(condition, "the thread");
-
-    private static SafeFileHandle? FileOfThisThread()
-    {
-        var state = (ThreadStateFile?)typeof(LinuxThreadPlatform).GetField("t_state", BindingFlags.Static | BindingFlags.NonPublic)!.GetValue(null);
-        return state is null ? null : FileOf(state);
-    }
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_file")]
-    private static extern ref SafeFileHandle FileOf(ThreadStateFile state);
 
     private sealed class Body(Action action) : ThreadBody
     {
