@@ -179,6 +179,19 @@ public class StallWatchdogTests
         Assert.True(_queue.Queue.TryLeave(call));
     }
 
+    /// <summary>The time is told for the first time: nothing to compare it with.</summary>
+    [Fact]
+    public void Look_ProcessorTimeWasNotToldBefore_IsNoComputing()
+    {
+        _probe.Time = -1;
+        var call = Enter();
+        _scheduler.Watchdog.Look();
+        _probe.Time = 1_000_000;
+        _scheduler.Watchdog.Look();
+
+        Assert.True(_queue.Queue.TryLeave(call));
+    }
+
     [Theory]
     [InlineData(199_999, false)]
     [InlineData(200_000, true)]
@@ -190,6 +203,20 @@ public class StallWatchdogTests
         _scheduler.Watchdog.Look();
 
         Assert.Equal(!isTaken, _queue.Queue.TryLeave(call));
+    }
+
+    [Fact]
+    public void Look_QueueIsTaken_AThreadIsSpareForTheNext()
+    {
+        Enter();
+        _probe.Sleeps = true;
+        _scheduler.Watchdog.Look();
+        _queue.OnContinue = () => false;
+        _scheduler.Workers.EnsureSpare();
+        RunWorkers();
+        _scheduler.Watchdog.Look();
+
+        Assert.Equal(2, _platform.Started.Count);
     }
 
     [Theory]

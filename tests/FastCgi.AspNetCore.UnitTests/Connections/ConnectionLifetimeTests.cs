@@ -20,21 +20,6 @@ public sealed class ConnectionLifetimeTests
         Reset,
     }
 
-    [Fact]
-    public void Drain_IsBoundedInBytesAndTime()
-    {
-        var lifetime = new ConnectionLifetime();
-        lifetime.CloseAfterLast();
-        lifetime.Decide(isIdle: true, now: 0);
-        var time = TimeProvider.System;
-
-        Assert.Equal(ConnectionPhase.Draining, lifetime.Phase);
-        Assert.True(lifetime.OnDrained(64 * 1024 * 1024));
-        Assert.False(lifetime.OnDrained(1));
-        Assert.False(lifetime.IsDrainOverdue(time, time.TimestampFrequency - 1, TimeSpan.FromSeconds(1)));
-        Assert.True(lifetime.IsDrainOverdue(time, time.TimestampFrequency, TimeSpan.FromSeconds(1)));
-    }
-
     [Theory]
     [InlineData(true, false, true, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Open))]
     [InlineData(true, true, true, nameof(RequestEnding.CompleteWithFarewell), nameof(ConnectionPhase.Closing))]
