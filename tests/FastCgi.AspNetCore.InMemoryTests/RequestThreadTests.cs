@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What one thread of a request still sets while another ends it: nothing is lost, and the answer is right.</summary>
+/// <summary>What two threads of one request set, or one while the other ends it: nothing is lost, and the answer is right.</summary>
 public class RequestThreadTests
 {
     private const int Rounds = 100;
@@ -83,6 +83,33 @@ public class RequestThreadTests
             var count = await registered!.Within("the other thread");
             await Waiting.UntilAsync(() => Volatile.Read(ref called) == count, "each callback that was taken");
         }
+    }
+
+    [Fact]
+    public async Task Features_SetByTwoThreads_EachIsThereAndFound()
+    {
+        Type[] types = [typeof(byte), typeof(sbyte), typeof(short), typeof(ushort), typeof(int), typeof(uint), typeof(long), typeof(ulong)];
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
+        {
+            var before = context.Features.Revision;
+            using var start = new Barrier(2);
+            await Task.WhenAll(Enumerable.Range(0, 2).Select(thread => Task.Factory.StartNew(
+                () =>
+                {
+                    start.SignalAndWait(Waiting.Patience);
+                    for (var i = thread; i < types.Length; i += 2)
+                    {
+                        context.Features[types[i]] = i;
+                        Assert.Null(context.Features.Get<IFeatureCollection>());
+                        Assert.All(context.Features, static feature => Assert.NotNull(feature.Value));
+                    }
+                },
+                TaskCreationOptions.LongRunning)));
+            Assert.Equal(Enumerable.Range(0, types.Length), types.Select(type => (int)context.Features[type]!));
+            Assert.Equal(types.Length, context.Features.Revision - before);
+        });
+        for (var round = 0; round < Rounds; round++)
+            Assert.Equal(200, (await frontEnd.AskAsync()).Status);
     }
 
     /// <summary>Asks again and again, and looks at each answer once the other thread is done.</summary>
