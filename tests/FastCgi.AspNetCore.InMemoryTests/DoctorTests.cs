@@ -159,7 +159,7 @@ public sealed class DoctorTests
         run.Descriptors = count;
         run.Visit();
         Assert.Equal(isReported ? ["DescriptorsNearLimit"] : [], run.Reports.Select(static log => log.EventName));
-        Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains("Raise LimitNOFILE= of the systemd unit", StringComparison.Ordinal)));
+        Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains("Raise LimitNOFILE= in the systemd unit", StringComparison.Ordinal)));
 
         run.Descriptors = 300;
         run.Visit();

@@ -15,6 +15,7 @@ publish() {
 serve() {
   local template=$1 path=$2 text=$3 server application
   mv "/srv/$template" /srv/hello
+  : >"$folder/application.log"
   HOME=$folder bash -c "$(<"$folder/first socket") echo \$! >'$folder/pid'; wait" >"$folder/application.log" 2>&1 &
   application=$!
   until grep -q 'Now listening' "$folder/application.log"; do

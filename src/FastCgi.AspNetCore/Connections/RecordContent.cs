@@ -19,9 +19,6 @@ internal struct RecordContent
         if (piece.IsStart && piece.IsEnd)
             return true;
 
-        if (piece.IsStart)
-            Return();
-
         Reserve(_length + piece.Content.Length);
         piece.Content.CopyTo(_buffer.AsSpan(_length));
         _length += piece.Content.Length;

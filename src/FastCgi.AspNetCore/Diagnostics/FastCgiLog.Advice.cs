@@ -20,7 +20,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(DescriptorsNearLimitId, LogLevel.Warning,
         "The process has {Count} of at most {Limit} file descriptors open. Without free descriptors, it can accept no connections and open no files. "
-            + "Raise LimitNOFILE= of the systemd unit, or ulimit -n. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
+            + "Raise LimitNOFILE= in the systemd unit, or ulimit -n. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void DescriptorsNearLimit(this ILogger log, long count, long limit);
 
     [LoggerMessage(ThreadPoolStarvedId, LogLevel.Warning,

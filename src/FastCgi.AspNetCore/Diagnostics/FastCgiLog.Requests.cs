@@ -19,7 +19,7 @@ internal static partial class FastCgiLog
         @"Connection id ""{ConnectionId}"": Request {RequestId} was rejected with status {StatusCode}: {Reason}")]
     public static partial void RequestRejected(this ILogger log, string connectionId, int requestId, int statusCode, string reason);
 
-    [LoggerMessage(44, LogLevel.Error, "A callback of RequestAborted threw an exception.")]
+    [LoggerMessage(44, LogLevel.Error, "A RequestAborted callback threw an exception.")]
     public static partial void CancellationCallbackFailed(this ILogger log, Exception exception);
 
     [LoggerMessage(45, LogLevel.Error,

@@ -88,7 +88,7 @@ internal static partial class FastCgiLog
     public static partial void ConnectionNotWatched(this ILogger log, EndPoint endPoint, long count, string reason, string advice);
 
     [LoggerMessage(95, LogLevel.Error,
-        "An event loop cannot wait for its connections: {Reason}. It retries every 10 ms; failures since the last such message: {Count}.")]
+        "An event loop cannot wait for events on its connections: {Reason}. It retries every 10 ms; failures since the last such message: {Count}.")]
     public static partial void WaitFailed(this ILogger log, string reason, long count);
 
     [LoggerMessage(96, LogLevel.Warning,
@@ -103,7 +103,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(19, LogLevel.Warning,
         "Apart from a reserve for .NET, the system has no more threads for handlers that block or compute, so requests wait for one of the "
-            + "existing threads ({Count}). Raise TasksMax= of the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower "
+            + "existing threads ({Count}). Raise TasksMax= in the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower "
             + "FastCgi:Transport:MaxBlockingThreads.")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception? exception);
 

@@ -14,7 +14,7 @@ internal static class ServerMetrics
 
     private static readonly Dictionary<string, (string Unit, string Description)> s_instruments = new()
     {
-        ["active_connections"] = ("{connection}", "Open connections of web servers."),
+        ["active_connections"] = ("{connection}", "Open connections from web servers."),
         ["connections"] = ("{connection}", "Connections opened by web servers."),
         ["rejected_connections"] = ("{connection}", "Connections closed because of a limit."),
         ["refused_connections"] = ("{connection}", "Connections of peers that are not allowed."),

@@ -110,7 +110,7 @@ internal sealed partial class FastCgiResponse
             throw new IOException(string.Create(
                 CultureInfo.InvariantCulture,
                 $"The file '{path}' is not sent: Too many open files. The last of the process's {limit} descriptors are reserved for threads. "
-                    + $"Raise LimitNOFILE= of the systemd unit, or ulimit -n."));
+                    + $"Raise LimitNOFILE= in the systemd unit, or ulimit -n."));
     }
 
     /// <summary>Without a count, the current end of the file counts.</summary>

@@ -106,7 +106,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     private static string AdviseOnDescriptors(long limit) => string.Create(
         CultureInfo.InvariantCulture,
         $"The process may have {limit} descriptors, {DescriptorHeadroom.CountForConnections(limit)} of them for connections: "
-            + $"raise LimitNOFILE= of the systemd unit, or ulimit -n.");
+            + $"raise LimitNOFILE= in the systemd unit, or ulimit -n.");
 
     private static string AdviseOnWatch(int error) => error == Libc.ErrorNoSpace
         ? "The user has reached the system's limit for connections in epoll: raise fs.epoll.max_user_watches (sysctl)."

@@ -9,7 +9,7 @@ public sealed class OpenMetricsTextTests
     private static readonly string[] s_metrics =
     [
         "gauge|uptime_seconds|Time since the server started.| 1.5",
-        "gauge|active_connections|Open connections of web servers.| 11",
+        "gauge|active_connections|Open connections from web servers.| 11",
         "counter|connections|Connections opened by web servers.| 12",
         "counter|rejected_connections|Connections closed because of a limit.| 13",
         "counter|refused_connections|Connections of peers that are not allowed.| 14",
