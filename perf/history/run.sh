@@ -16,8 +16,6 @@ add_database_programs
 install_missing gcc:gcc nginx:nginx-light wrk:wrk ab:apache2-utils postgres:postgresql node:nodejs npm:npm \
   fastcgi-mono-server4:mono-fastcgi-server4 mcs:mono-mcs
 add_database_programs
-# The record of held requests needs 19,000 connections; root may raise the hard limit.
-ulimit -Hn 65536 2>/dev/null || true
 ulimit -n "$(ulimit -Hn)"
 
 echo "Building" >&2
