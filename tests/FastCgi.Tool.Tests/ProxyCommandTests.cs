@@ -124,6 +124,16 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.StartsWith("HTTP/1.1 200 ", await ExchangeAsync([head, "1", "1"], TimeSpan.FromSeconds(1)), StringComparison.Ordinal);
     }
 
+    /// <summary>The connection is kept, because what the application did not want is drained.</summary>
+    [Fact]
+    public async Task Upload_AfterTheAnswer_IsDrained()
+    {
+        using var proxy = await StartAsync(_server!.Address);
+        var head = "POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123";
+
+        Assert.Contains("\r\nhello", await ExchangeAsync([head, "456789GET / HTTP/1.0\r\n\r\n"], TimeSpan.FromSeconds(0.3)), StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Target_Absolute_IsPassedWithoutItsHost()
     {

@@ -20,8 +20,8 @@ internal static class HeldRecord
 
     public static void Run(Bench bench, Section section)
     {
-        // The server keeps up to 1,024 descriptors for threads and files, and the load generator some for itself.
-        var connections = Math.Min(bench.Choose(19_000, 2_000), ReadDescriptorLimit() - 1_200);
+        // The server keeps up to 1,024 descriptors for threads and files, and has some hundreds open.
+        var connections = Math.Min(bench.Choose(19_000, 2_000), ReadDescriptorLimit() - 1_600);
         var multiplexed = bench.Choose(500, 50);
         Row[] rows =
         [

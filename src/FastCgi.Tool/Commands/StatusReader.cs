@@ -15,7 +15,8 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
     public async Task<(string Text, StatusSnapshot Status)> ReadAsync(string path, CancellationToken cancellationToken)
     {
         var url = path.Contains("://", StringComparison.Ordinal) ? path : "http://localhost/" + path.TrimStart('/');
-        if (!Uri.TryCreate(url + (url.Contains('?', StringComparison.Ordinal) ? "&" : "?") + "format=json", UriKind.Absolute, out var uri))
+        if (!Uri.TryCreate(url + (url.Contains('?', StringComparison.Ordinal) ? "&" : "?") + "format=json", UriKind.Absolute, out var uri)
+            || uri.Scheme is not ("http" or "https"))
             throw new ToolException(ExitCode.Usage, $"'{path}' is not a path.");
 
         try

@@ -21,7 +21,6 @@ internal abstract class ToolCommand : Command
 
     /// <summary>Whether it ends itself after Ctrl-C, because it has something to close. Other commands are abandoned.</summary>
     public bool HandlesInterruption { get; protected init; }
-
     protected ToolConsole Terminal { get; }
 
     protected abstract Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken);
@@ -65,7 +64,7 @@ internal abstract class ToolCommand : Command
         => AddTexts("--param", "NAME=VALUE", "Adds or replaces a parameter; repeatable", static text => CheckPair(text, '=', "NAME=VALUE"), "-p");
 
     protected void AddPath(string description = "Path and query of the page to request", string usual = "/")
-        => Add(new Option<string>("--path") { Description = description, DefaultValueFactory = _ => usual, HelpName = "PATH" });
+        => AddOption(new Option<string>("--path") { Description = description, DefaultValueFactory = _ => usual, HelpName = "PATH" }, CheckPresence);
 
     protected void AddTimeoutAndJson(string description, double seconds)
     {

@@ -14,6 +14,8 @@ internal static class Interruption
         var overdue = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
         using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, context => OnSignal(context, exitCode: 130));
         using var terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, context => OnSignal(context, exitCode: 143));
+        // SIGXFSZ: a file at its size limit is an exception, and not the end of the process.
+        using var size = OperatingSystem.IsWindows() ? null : PosixSignalRegistration.Create((PosixSignal)25, static context => context.Cancel = true);
         // On another thread: a command may block on its input.
         return await await Task.WhenAny(Task.Run(() => command(interrupted.Token)), overdue.Task);
 

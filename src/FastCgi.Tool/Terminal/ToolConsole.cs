@@ -6,7 +6,6 @@ namespace FastCgi.Tool.Terminal;
 internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream body)
 {
     public TextWriter Out { get; } = output;
-
     public TextWriter Error { get; } = error;
 
     /// <summary>The same as <see cref="Out"/>, for bytes.</summary>

@@ -9,7 +9,6 @@ internal sealed class CheckAnswer
     private byte[] _body = [];
 
     public bool IsClosed { get; set; }
-
     public bool IsSilent { get; set; }
 
     public (int AppStatus, int ProtocolStatus)? End { get; private set; }
@@ -18,11 +17,8 @@ internal sealed class CheckAnswer
 
     /// <summary>Whether there was STDERR, and whether it was ended: without, it need not be.</summary>
     public bool HasError { get; private set; }
-
     public bool IsErrorEnded { get; private set; }
-
     public string[] Flaws { get; set; } = [];
-
     public int Status => Head?.StatusCode ?? 0;
 
     public HeaderBlock? Head => field ??= ParseHead();

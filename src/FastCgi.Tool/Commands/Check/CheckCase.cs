@@ -8,7 +8,6 @@ internal sealed record CheckCase(string Id, Func<CheckContext, Task<string>> Run
     private static readonly Dictionary<string, string[]> s_texts = ToolCommand.ReadTable("checks.tsv");
 
     public string Source => s_texts[Id][1];
-
     public string Statement => s_texts[Id][2];
 }
 

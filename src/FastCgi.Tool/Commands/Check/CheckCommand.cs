@@ -59,7 +59,7 @@ internal sealed class CheckCommand : ToolCommand
         }
         catch (SocketException exception)
         {
-            return (CheckVerdict.Fail, $"no connection: {exception.Message}");
+            return (CheckVerdict.Fail, exception.Message);
         }
     }
 

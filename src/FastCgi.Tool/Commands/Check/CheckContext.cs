@@ -12,7 +12,6 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
 
     /// <summary>How long to wait for what should not come.</summary>
     public TimeSpan Quiet { get; } = timeout < TimeSpan.FromSeconds(1) ? timeout : TimeSpan.FromSeconds(1);
-
     public int Status { get; set; }
 
     /// <summary>Whether the server was found to serve one connection at a time: others wait for those that are open.</summary>

@@ -32,7 +32,8 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
                 return await ConnectAsync(address, patience);
             }
 
-            throw exception is OperationCanceledException ? new SocketException((int)SocketError.TimedOut) : exception;
+            var error = (int)((exception as SocketException)?.SocketErrorCode ?? SocketError.TimedOut);
+            throw new SocketException(error, $"No connection to {address}: {new SocketException(error).Message}.");
         }
     }
 

@@ -28,8 +28,6 @@ internal sealed class ConfigCommand : ToolCommand
             if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd
                 && (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer") || result.GetValue<string>("--name") is not null))
                 result.AddError("systemd does not support --name, --tls and --behind-balancer.");
-            if (result.GetValue<FastCgiAddress>("--address") is { IsUnix: true } address && !s_socketPath.IsMatch($"{address.EndPoint}"))
-                result.AddError($"'{address.EndPoint}' is not supported: the path of the socket may contain only letters, digits and . _ - /");
         });
     }
 
@@ -37,6 +35,8 @@ internal sealed class ConfigCommand : ToolCommand
     {
         var template = ConfigurationTemplate.Read(arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
         var address = arguments.GetValue<FastCgiAddress>("--address");
+        if (address is { IsUnix: true } && !s_socketPath.IsMatch($"{address.EndPoint}"))
+            throw new ToolException(ExitCode.Usage, $"'{address.EndPoint}' is not supported: the path of the socket may contain only letters, digits and . _ - /");
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
             throw new ToolException(ExitCode.Usage, $"The unit creates the folder of a socket /run/NAME/FILE, but not that of {address}.");
         if (arguments.IsJson())

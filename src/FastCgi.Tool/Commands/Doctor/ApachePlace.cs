@@ -44,7 +44,6 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         "# Apache has no setting for it: shorten the header in the application", IsOfOneHeader: true);
 
     public override string Path => path;
-
     public override string Description => $"{path} to {target}";
 
     public override bool IsFastCgi => scheme == "fcgi" || Members.Any(static member => member.StartsWith("fcgi://", StringComparison.Ordinal));

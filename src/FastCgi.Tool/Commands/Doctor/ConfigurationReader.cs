@@ -17,9 +17,7 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
     private int _level;
 
     protected Directive Root { get; } = new("", [], file, 0, null);
-
     protected Directive Current { get; set; } = null!;
-
     protected string File { get; private set; } = "";
 
     /// <summary>Whether a block of this file is open.</summary>

@@ -4,17 +4,11 @@ namespace FastCgi.Tool.Commands.Doctor;
 internal sealed class Directive(string name, string[] arguments, string file, int line, Directive? parent)
 {
     public string Name => name;
-
     public string[] Arguments => arguments;
-
     public Directive? Parent => parent;
-
     public List<Directive> Block { get; } = [];
-
     public int Line => line;
-
     public string File => file;
-
     public string Where => $"{file}:{line}";
 
     public string? First => arguments.FirstOrDefault();

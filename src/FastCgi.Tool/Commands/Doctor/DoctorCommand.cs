@@ -17,7 +17,7 @@ internal sealed class DoctorCommand : ToolCommand
         var server = new Option<string>("--server") { Description = "The kind of web server, if it is not recognized", HelpName = "NAME" };
         Add(server.AcceptOnlyFromAmong([.. WebServer.All.Select(static known => known.Name)]));
         AddPath();
-        AddText("--status", "PATH", "Also read the application's status, at the path of MapFastCgiStatus()");
+        AddText("--status", "PATH", "Also read the application's status, at the path of MapFastCgiStatus()", CheckPresence);
         AddParameters();
         AddFlag("--no-connect", "Only read the configuration: run and send nothing");
         AddFlag("--strict", "Exit with code 1 for notes too");

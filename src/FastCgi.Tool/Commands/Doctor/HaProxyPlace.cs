@@ -59,7 +59,6 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         $"use-fcgi-app hello\nserver {Pass.First} {Target} proto fcgi");
 
     private Directive Backend => Pass.Parent!;
-
     private string Target => Pass.Arguments[1];
 
     private Directive? UseLine => Get(Backend, "use-fcgi-app") is { First: not null } line ? line : null;

@@ -31,7 +31,6 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     public override bool IsFastCgi => Pass.Is("fastcgi.server");
 
     public override string Description => $"{path} to {Target}";
-
     public override IEnumerable<string> Targets => [Target];
 
     /// <summary>It is written in kilobytes.</summary>
@@ -45,9 +44,7 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
         $"fastcgi.server = (\"{path}\" => (({Address}, \"check-local\" => \"disable\")))");
 
     private string Address => this["socket"] is { } socket ? $"\"socket\" => \"{socket}\"" : $"\"host\" => \"{Host}\", \"port\" => {this["port"]}";
-
     private string Host => this["host"] ?? "127.0.0.1";
-
     private string Target => this["socket"] ?? $"{Host}:{this["port"]}";
 
     private bool LacksModule => root.All.Where(static inner => inner.Is("server.modules")).ToList() is { Count: > 0 } modules

@@ -9,22 +9,15 @@ internal abstract class Place(Directive pass)
     public const double LongestPoll = 90;
 
     public Directive Pass => pass;
-
     public virtual string Where => pass.Where;
-
     public virtual string Path => "/";
-
     public abstract string Description { get; }
-
     public abstract bool IsFastCgi { get; }
-
     public abstract IEnumerable<string> Targets { get; }
 
     /// <summary>What has several addresses that share the requests.</summary>
     public virtual string Balancer => Where;
-
     public virtual string? User => null;
-
     public virtual HeadBuffer? HeadBuffer => null;
 
     /// <summary>The limit of a request body; 0 for none.</summary>

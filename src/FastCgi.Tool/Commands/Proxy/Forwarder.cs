@@ -1,3 +1,4 @@
+using System.Buffers;
 using FastCgi.Client.Streams;
 using FastCgi.Tool.Commands.Request;
 using Microsoft.AspNetCore.Http;
@@ -18,12 +19,14 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
     public async Task InvokeAsync(HttpContext context)
     {
         var forwarded = context.Features.Get<ForwardedRequest>()!;
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted);
+        await using var upload = new UploadStream(context.Request, timeout, _timeout);
         try
         {
             if (HttpMethods.IsConnect(context.Request.Method))
                 throw new RefusedException(StatusCodes.Status405MethodNotAllowed, "CONNECT is not supported");
 
-            await using var response = await SendAsync(context, forwarded);
+            await using var response = await SendAsync(context, forwarded, upload, timeout);
             if (response.StatusCode < 200)
                 throw new RefusedException(StatusCodes.Status502BadGateway, $"the response has the interim status {response.StatusCode}");
 
@@ -45,15 +48,13 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
     }
 
     /// <exception cref="RefusedException">There is no response.</exception>
-    private async Task<FastCgiResponseMessage> SendAsync(HttpContext context, ForwardedRequest forwarded)
+    private async Task<FastCgiResponseMessage> SendAsync(
+        HttpContext context, ForwardedRequest forwarded, UploadStream upload, CancellationTokenSource timeout)
     {
-        var timeout = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted);
-        // The body may still be read when the response has begun.
-        context.Response.RegisterForDispose(timeout);
         timeout.CancelAfter(_timeout);
         try
         {
-            return await client.SendAsync(CreateRequest(context, timeout), timeout.Token);
+            return await client.SendAsync(CreateRequest(context, upload), timeout.Token);
         }
         catch (SocketException exception)
         {
@@ -71,7 +72,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         catch (BadHttpRequestException exception)
         {
             // The client's body ended too early.
-            throw new RefusedException(StatusCodes.Status400BadRequest, exception.Message);
+            throw new RefusedException(exception.StatusCode, exception.Message);
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException && !context.RequestAborted.IsCancellationRequested)
         {
@@ -89,18 +90,18 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
             await response.Body.CopyToAsync(context.Response.Body, context.RequestAborted);
             forwarded.StandardError = (await response.Completion.WaitAsync(context.RequestAborted)).StandardError;
         }
-        catch (FastCgiProtocolException exception)
-        {
-            // Part of the response is sent. The client must see that it is incomplete.
-            forwarded.Note = exception.Message;
-            forwarded.StandardError = response.StandardError;
-            context.Abort();
-        }
         catch (InvalidOperationException exception) when (!context.Response.HasStarted)
         {
             // A header or a status that HTTP does not allow.
             context.Response.Clear();
             throw new RefusedException(StatusCodes.Status502BadGateway, exception.Message);
+        }
+        catch (Exception exception) when (exception is IOException or InvalidOperationException)
+        {
+            // Part of the response is sent. The client must see that it is incomplete.
+            forwarded.Note = exception.Message;
+            forwarded.StandardError = response.StandardError;
+            context.Abort();
         }
     }
 
@@ -123,11 +124,10 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         => new(s_hopByHop.Concat(connection.SelectMany(static value => (value ?? "").Split(',', StringSplitOptions.TrimEntries))),
             StringComparer.OrdinalIgnoreCase);
 
-    private FastCgiRequestMessage CreateRequest(HttpContext context, CancellationTokenSource timeout)
+    private FastCgiRequestMessage CreateRequest(HttpContext context, UploadStream upload)
     {
         var http = context.Request;
-        var body = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody ? new UploadStream(http.Body, timeout, _timeout) : null;
-        var request = new FastCgiRequestMessage { Body = body };
+        var request = new FastCgiRequestMessage { Body = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody ? upload : null };
         var raw = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
         // Without the scheme and host that a client of a proxy sends, as nginx.
         var target = RequestTarget.TryParse(raw)?.PathAndQuery ?? raw;
@@ -160,14 +160,37 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         => new(address is null ? IPAddress.Loopback : address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address, port);
 
     /// <summary>While the proxy waits for the client, the application's time does not run.</summary>
-    private sealed class UploadStream(Stream inner, CancellationTokenSource timeout, TimeSpan time) : ForwardStream(canRead: true)
+    private sealed class UploadStream(HttpRequest request, CancellationTokenSource timeout, TimeSpan time) : ForwardStream(canRead: true)
     {
-        public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+        private Task _reading = Task.CompletedTask;
+
+        public override ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+        {
+            var reading = ReadInTimeAsync(buffer, cancellationToken);
+            _reading = reading;
+            return new ValueTask<int>(reading);
+        }
+
+        /// <summary>Only after the last read, Kestrel can drain what the application did not want.</summary>
+        public override async ValueTask DisposeAsync()
+        {
+            await _reading.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            await base.DisposeAsync();
+        }
+
+        private async Task<int> ReadInTimeAsync(Memory<byte> buffer, CancellationToken cancellationToken)
         {
             timeout.CancelAfter(Timeout.InfiniteTimeSpan);
-            var read = await inner.ReadAsync(buffer, cancellationToken);
+            // If its token or stream cancelled the read, Kestrel would take it for pending, and close the connection.
+            await using var registration = cancellationToken.UnsafeRegister(static state => ((HttpRequest)state!).BodyReader.CancelPendingRead(), request);
+            var result = await request.BodyReader.ReadAsync(CancellationToken.None);
+            var length = (int)Math.Min(result.Buffer.Length, buffer.Length);
+            result.Buffer.Slice(0, length).CopyTo(buffer.Span);
+            request.BodyReader.AdvanceTo(result.Buffer.GetPosition(length));
+            if (result.IsCanceled)
+                throw new OperationCanceledException(cancellationToken);
             timeout.CancelAfter(time);
-            return read;
+            return length;
         }
     }
 

@@ -20,7 +20,7 @@ internal sealed class ProxyCommand : ToolCommand
         HandlesInterruption = true;
         AddAddress();
         AddTexts("--listen", "URL", "The HTTP address to listen on; repeatable [default: http://localhost:8080]", static text
-            => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri is { Scheme: "http", PathAndQuery: "/" }
+            => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri is { Scheme: "http", PathAndQuery: "/", UserInfo: "", Fragment: "" }
                 ? null : $"'{text}' is not of the form http://HOST:PORT.");
         AddText("--root", "FOLDER", "Serve the files of this folder, and use it as DOCUMENT_ROOT",
             static text => Directory.Exists(text) ? null : $"There is no folder '{text}'.");
@@ -64,8 +64,9 @@ internal sealed class ProxyCommand : ToolCommand
             // A request takes two descriptors, and the runtime ends the process if none is left for a thread.
             if (new ListeningProcess(0, 0, Environment.ProcessId, null).ReadDescriptors() is var (_, limit))
                 options.Limits.MaxConcurrentConnections = Math.Max((limit - 200) / 3, 1);
-            // The application limits the size.
+            // The application limits size and time.
             options.Limits.MaxRequestBodySize = null;
+            options.Limits.MinRequestBodyDataRate = null;
             // As the client reads them: no byte is lost.
             options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
             options.RequestHeaderEncodingSelector = static name => name == "Content-Type" ? Encoding.UTF8 : Encoding.Latin1;

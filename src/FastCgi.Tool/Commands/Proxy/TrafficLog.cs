@@ -40,9 +40,9 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
                 WriteLine(request);
                 console.Out.Flush();
             }
-            catch (IOException)
+            catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
             {
-                // The site works without its log: the disk may be full.
+                // The site works without its log: the disk may be full, or standard output closed.
             }
         }
     }
@@ -81,9 +81,7 @@ internal sealed class ForwardedRequest
 {
     /// <summary>The status, if it is not that of the answer.</summary>
     public int? Status { get; set; }
-
     public string? Note { get; set; }
-
     public string? StandardError { get; set; }
 }
 

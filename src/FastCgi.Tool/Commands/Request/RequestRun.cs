@@ -29,7 +29,7 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         timeout.CancelAfter(_timeout);
         try
         {
-            await using var response = await sender.SendAsync(timeout.Token);
+            await using var response = await Task.Run(() => sender.SendAsync(timeout.Token)).WaitAsync(timeout.Token);
             return await use(response, timeout.Token);
         }
         catch (FastCgiProtocolException exception)
