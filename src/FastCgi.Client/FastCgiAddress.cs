@@ -27,7 +27,7 @@ public sealed class FastCgiAddress
 
     internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
 
-    internal bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
+    private bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
 
     /// <summary>Parses an address.</summary>
     /// <param name="address">The address, in one of the forms above.</param>
@@ -66,6 +66,15 @@ public sealed class FastCgiAddress
     internal Socket CreateSocket() => IsUnix
         ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
         : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+
+    internal string Explain(SocketException exception) => exception.SocketErrorCode switch
+    {
+        SocketError.AccessDenied => $"Permission denied: user {Environment.UserName} may not connect to {this}.",
+        SocketError.ConnectionRefused => $"{this} refused the connection: no process is listening.",
+        SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {this} cannot be resolved: {exception.Message}.",
+        _ when IsMissing => $"{this}: no such socket.",
+        _ => $"No connection to {this}: {exception.Message}.",
+    };
 
     private static UnixDomainSocketEndPoint? ToUnix(string path)
     {

@@ -79,7 +79,7 @@ public sealed class FastCgiClientOptions
 
     private static TimeSpan PositiveOrInfinite(TimeSpan value)
         => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan
-            ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "The value must be positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
+            ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
 }
 
 /// <summary>Specifies when requests share a connection.</summary>

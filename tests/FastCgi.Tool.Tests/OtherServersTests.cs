@@ -33,15 +33,13 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         using var proxy = await StartProxyAsync(server, port);
         using var client = new HttpClient();
 
-        // The first time, the proxy compiles its code.
-        for (var round = 0; ; round++)
-        {
-            var single = await MeasureAsync(direct, "http://example.com/sum");
-            var proxied = await MeasureAsync(client, $"http://127.0.0.1:{port.EndPoint.Port}/sum");
-            if (proxied < (1.5 * single) + TimeSpan.FromMilliseconds(200))
-                return;
-            Assert.True(round < 2, $"{Requests} requests took {proxied}, and {single} with a connection for each.");
-        }
+        // The first time, the runtime compiles the code of both.
+        await MeasureAsync(direct, "http://example.com/sum");
+        await MeasureAsync(client, $"http://127.0.0.1:{port.EndPoint.Port}/sum");
+        var single = await MeasureAsync(direct, "http://example.com/sum");
+        var proxied = await MeasureAsync(client, $"http://127.0.0.1:{port.EndPoint.Port}/sum");
+
+        Assert.True(proxied < (1.5 * single) + TimeSpan.FromMilliseconds(200), $"{Requests} requests took {proxied}, and {single} with a connection for each.");
     }
 
     [Theory]

@@ -121,7 +121,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address, "--timeout", "0.5");
         var head = "POST /sum HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n";
 
-        Assert.StartsWith("HTTP/1.1 200 ", await ExchangeAsync([head, "1", "1"], TimeSpan.FromSeconds(1)), StringComparison.Ordinal);
+        Assert.StartsWith("HTTP/1.1 200 ", await ExchangeAsync([head, "1", "1"], static () => Task.Delay(1_000)), StringComparison.Ordinal);
     }
 
     /// <summary>The connection is kept, because what the application did not want is drained.</summary>
@@ -131,7 +131,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address);
         var head = "POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123";
 
-        Assert.Contains("\r\nhello", await ExchangeAsync([head, "456789GET / HTTP/1.0\r\n\r\n"], TimeSpan.FromSeconds(0.3)), StringComparison.Ordinal);
+        Assert.Contains("\r\nhello", await ExchangeAsync([head, "456789GET / HTTP/1.0\r\n\r\n"], () => proxy.UntilOutHasAsync("POST /unread")), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -140,7 +140,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address);
         var request = "GET http://example.com/target?a=%20 HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
 
-        Assert.Contains("\r\n/target?a=%20\r\n", await ExchangeAsync([request], default), StringComparison.Ordinal);
+        Assert.Contains("\r\n/target?a=%20\r\n", await ExchangeAsync([request], static () => Task.CompletedTask), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -229,15 +229,15 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal(3, (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url)).Code);
     }
 
-    /// <summary>Sends the parts of a request, with a pause between them, and reads until the connection ends.</summary>
-    private async Task<string> ExchangeAsync(string[] parts, TimeSpan pause)
+    /// <summary>Sends the parts of a request, waits after each, and reads until the connection ends.</summary>
+    private async Task<string> ExchangeAsync(string[] parts, Func<Task> wait)
     {
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         await socket.ConnectAsync(_port.EndPoint);
         foreach (var part in parts)
         {
             await socket.SendAsync(Encoding.Latin1.GetBytes(part));
-            await Task.Delay(pause);
+            await wait();
         }
 
         using var reader = new StreamReader(new NetworkStream(socket));

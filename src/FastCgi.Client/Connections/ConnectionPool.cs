@@ -270,7 +270,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         catch (SocketException exception)
         {
             options.Trace?.OnEvent(0, isSent: false, "refused");
-            throw new SocketException((int)exception.SocketErrorCode, Explain(exception));
+            throw new SocketException((int)exception.SocketErrorCode, address.Explain(exception));
         }
     }
 
@@ -291,13 +291,4 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             throw;
         }
     }
-
-    private string Explain(SocketException exception) => exception.SocketErrorCode switch
-    {
-        SocketError.AccessDenied => $"Permission denied: user {Environment.UserName} may not connect to {address}.",
-        SocketError.ConnectionRefused => $"{address} refused the connection: no process is listening.",
-        SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {address} cannot be resolved: {exception.Message}.",
-        _ when address.IsMissing => $"{address}: no such socket.",
-        _ => $"No connection to {address}: {exception.Message}.",
-    };
 }

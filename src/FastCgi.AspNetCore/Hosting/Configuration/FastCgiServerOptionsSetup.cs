@@ -141,7 +141,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     /// <summary>A group has no value of its own.</summary>
     private static IEnumerable<IConfigurationSection> Members(IConfigurationSection group) => string.IsNullOrEmpty(group.Value)
         ? group.GetChildren()
-        : throw new InvalidOperationException($"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings and cannot have a value.");
+        : throw new InvalidOperationException(
+            $"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings and cannot have a value.");
 
     /// <summary>Reports the path of a value that the setter or its parser rejects.</summary>
     private static void Set(IConfigurationSection setting, Action apply, bool isList = false)

@@ -32,8 +32,8 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
                 return await ConnectAsync(address, patience);
             }
 
-            var error = (int)((exception as SocketException)?.SocketErrorCode ?? SocketError.TimedOut);
-            throw new SocketException(error, $"No connection to {address}: {new SocketException(error).Message}.");
+            var error = exception as SocketException ?? new SocketException((int)SocketError.TimedOut);
+            throw new SocketException((int)error.SocketErrorCode, address.Explain(error));
         }
     }
 

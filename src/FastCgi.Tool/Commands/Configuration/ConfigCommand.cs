@@ -36,7 +36,7 @@ internal sealed class ConfigCommand : ToolCommand
         var template = ConfigurationTemplate.Read(arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
         var address = arguments.GetValue<FastCgiAddress>("--address");
         if (address is { IsUnix: true } && !s_socketPath.IsMatch($"{address.EndPoint}"))
-            throw new ToolException(ExitCode.Usage, $"'{address.EndPoint}' is not supported: the path of the socket may contain only letters, digits and . _ - /");
+            throw new ToolException(ExitCode.Usage, $"'{address.EndPoint}' is not supported: a socket path may contain only letters, digits and . _ - /");
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
             throw new ToolException(ExitCode.Usage, $"The unit creates the folder of a socket /run/NAME/FILE, but not that of {address}.");
         if (arguments.IsJson())

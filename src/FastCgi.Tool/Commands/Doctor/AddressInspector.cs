@@ -179,7 +179,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
             report.Add("address.backlog-cut", where, $"net.core.somaxconn limits the queue to {longest}");
         if (listener.FindMissingHome() is { } missing)
             report.Add("address.ephemeral-keys", where, missing);
-        if (listener.ReadDescriptors() is not var (open, limit))
+        if (ListeningProcess.ReadDescriptors(listener.ProcessId) is not var (open, limit))
             return;
 
         var seen = $"the process has {open} of {limit} descriptors open";

@@ -24,10 +24,10 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         => int.TryParse(TryRead(static () => File.ReadAllText("/proc/sys/net/core/somaxconn")), CultureInfo.InvariantCulture, out var value) ? value : null;
 
     /// <summary>How many descriptors the process has open, and may have.</summary>
-    public (int Open, int Limit)? ReadDescriptors()
+    public static (int Open, int Limit)? ReadDescriptors(int? processId)
     {
-        var limit = s_descriptorLimit.Match(TryRead(() => File.ReadAllText($"/proc/{ProcessId}/limits")) ?? "");
-        var open = TryRead(() => Directory.GetFileSystemEntries($"/proc/{ProcessId}/fd"));
+        var limit = s_descriptorLimit.Match(TryRead(() => File.ReadAllText($"/proc/{processId}/limits")) ?? "");
+        var open = TryRead(() => Directory.GetFileSystemEntries($"/proc/{processId}/fd"));
         return open is null || !limit.Success ? null : (open.Length, Parse(limit, "soft"));
     }
 

@@ -62,7 +62,7 @@ internal sealed class ProxyCommand : ToolCommand
         builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(static options =>
         {
             // A request takes two descriptors, and the runtime ends the process if none is left for a thread.
-            if (new ListeningProcess(0, 0, Environment.ProcessId, null).ReadDescriptors() is var (_, limit))
+            if (ListeningProcess.ReadDescriptors(Environment.ProcessId) is var (_, limit))
                 options.Limits.MaxConcurrentConnections = Math.Max((limit - 200) / 3, 1);
             // The application limits size and time.
             options.Limits.MaxRequestBodySize = null;
