@@ -42,6 +42,7 @@ public sealed class MultiplexedConnectionTests
     {
         var stuckOn = new TaskCompletionSource<string>();
         var go = new TaskCompletionSource();
+        using var both = new Barrier(2);
         await using var site = new ConfiguredSite();
         var application = await StartAsync(
             site,
@@ -49,6 +50,7 @@ public sealed class MultiplexedConnectionTests
             app =>
             {
                 app.MapGet("/connection", (HttpContext context) => context.Connection.Id);
+                app.MapGet("/both", () => both.SignalAndWait(FrontEndTest.Patience));
                 app.MapPost("/stuck", async (HttpContext context) =>
                 {
                     stuckOn.SetResult(context.Connection.Id);
@@ -63,10 +65,14 @@ public sealed class MultiplexedConnectionTests
             });
         application.Log.Expected.Add("ApplicationError");
 
+        // Now the server knows that HAProxy shares the connection. On another one, it might wait for the application as long as no request shows.
+        await Task.WhenAll(GetAsync(site.Client, "/both"), GetAsync(site.Client, "/both")).WaitAsync(FrontEndTest.Patience);
         var upload = site.Client.PostAsync("/stuck", new ByteArrayContent(Content.Create(8 * 1024 * 1024)));
         var connection = await stuckOn.Task.WaitAsync(FrontEndTest.Patience);
         for (var i = 0; i < 20; i++)
             Assert.Equal(connection, await GetAsync(site.Client, "/connection").WaitAsync(FrontEndTest.Patience));
+        // Otherwise the application might read the body before the server drops it.
+        await application.Log.SingleAsync("RequestBodyRefused");
         go.SetResult();
 
         using var refused = await upload.WaitAsync(FrontEndTest.Patience);
