@@ -140,7 +140,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address);
         var request = "GET http://example.com/target?a=%20 HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
 
-        Assert.Contains("\r\n/target?a=%20\r\n", await ExchangeAsync([request], static () => Task.CompletedTask), StringComparison.Ordinal);
+        Assert.Contains("\r\n/target?a=%20", await ExchangeAsync([request], static () => Task.CompletedTask), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -168,21 +168,16 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
     }
 
     [Theory]
-    [InlineData("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n", "HTTP/1.1 405 ", "CONNECT is not supported")]
-    [InlineData("GET /hop HTTP/1.1\r\nHost: a\r\nConnection: X-Hop\r\nX-Hop: secret\r\nX-Other: other\r\n\r\n", "HTTP/1.1 200 ", "\r\n\r\n5\r\nother")]
+    [InlineData("CONNECT a.com:443 HTTP/1.1\r\nHost: a.com:443\r\nConnection: close\r\n\r\n", "HTTP/1.1 405 ", "CONNECT is not supported")]
+    [InlineData("GET /hop HTTP/1.0\r\nHost: a\r\nConnection: X-Hop\r\nX-Hop: secret\r\nX-Other: other\r\n\r\n", "HTTP/1.1 200 ", "\r\n\r\nother")]
     public async Task HopByHop_IsNotPassed(string request, string start, string text)
     {
         using var proxy = await StartAsync(_server!.Address);
-        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        await socket.ConnectAsync(_port.EndPoint);
-        await socket.SendAsync(Encoding.ASCII.GetBytes(request));
-        var answer = "";
-        var buffer = new byte[4096];
-        while (!answer.Contains(text, StringComparison.Ordinal) && await socket.ReceiveAsync(buffer) is > 0 and var read)
-            answer += Encoding.ASCII.GetString(buffer, 0, read);
+
+        var answer = await ExchangeAsync([request], static () => Task.CompletedTask);
 
         Assert.StartsWith(start, answer, StringComparison.Ordinal);
-        Assert.Contains(text.Split('\n')[^1], answer, StringComparison.Ordinal);
+        Assert.Contains(text, answer, StringComparison.Ordinal);
     }
 
     [Fact]
