@@ -39,10 +39,13 @@ public sealed class HttpHandlerTests : IDisposable
             Encoding.UTF8.GetString(await GetParamsAsync(message)));
     }
 
-    [Fact]
-    public async Task Post_HasTypeLengthAndBody()
+    [Theory]
+    [InlineData("text/plain; charset=utf-8")]
+    [InlineData("no type; charset=")]
+    public async Task Post_HasTypeLengthAndBody(string type)
     {
-        using var message = new HttpRequestMessage(HttpMethod.Post, "http://example.com/") { Content = new StringContent("grüße") };
+        using var message = new HttpRequestMessage(HttpMethod.Post, "http://example.com/") { Content = new ByteArrayContent("grüße"u8.ToArray()) };
+        message.Content.Headers.TryAddWithoutValidation("Content-Type", type);
         var sending = _client.SendAsync(message);
         var connection = await _application.AcceptAsync();
         var records = await connection.ReadRequestAsync();
@@ -51,7 +54,7 @@ public sealed class HttpHandlerTests : IDisposable
 
         Assert.Equal("grüße"u8.ToArray(), records.Where(static record => record.Type == Stdin).SelectMany(static record => record.Content));
         var pairs = Encoding.UTF8.GetString([.. records.Where(static record => record.Type == Params).SelectMany(static record => record.Content)]);
-        Assert.Contains("CONTENT_TYPEtext/plain; charset=utf-8", pairs, StringComparison.Ordinal);
+        Assert.Contains($"CONTENT_TYPE{type}\u000e", pairs, StringComparison.Ordinal);
         Assert.Contains("CONTENT_LENGTH7", pairs, StringComparison.Ordinal);
         Assert.DoesNotContain("HTTP_CONTENT", pairs, StringComparison.Ordinal);
     }

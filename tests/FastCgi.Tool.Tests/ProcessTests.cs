@@ -45,6 +45,7 @@ public sealed class ProcessTests
         Assert.Contains(await process.WaitForExitAsync(Waiting.Patience), codes);
     }
 
+    /// <summary>Although nobody reads its log.</summary>
     [Fact]
     public async Task Proxy_Interrupted_EndsWell()
     {
@@ -52,7 +53,11 @@ public sealed class ProcessTests
         using var process = Process.Start(new ProcessStartInfo("dotnet", [s_tool, "proxy", server.Address, "--listen", "http://127.0.0.1:0"]) { RedirectStandardError = true, RedirectStandardOutput = true })!;
         try
         {
-            Assert.StartsWith("Listening on http://127.0.0.1:", await process.StandardError.ReadLineAsync().Within("the address"), StringComparison.Ordinal);
+            var line = await process.StandardError.ReadLineAsync().Within("the address");
+            Assert.StartsWith("Listening on http://127.0.0.1:", line, StringComparison.Ordinal);
+            using var client = new HttpClient();
+            for (var i = 0; i < 50; i++)
+                Assert.Equal("hello", await client.GetStringAsync($"{line!.Split(' ', ',')[2]}/?{new string('a', 4_000)}").Within("an answer, while the log is full"));
             // A process that was started in the background of a shell ignores the interrupt key; systemd's signal ends it all the same.
             using var kill = Process.Start("kill", [IsInterruptIgnored(process) ? "-TERM" : "-INT", $"{process.Id}"]);
             await process.WaitForExitAsync().Within("the end");

@@ -150,6 +150,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("request", "127.0.0.1:9000", "/", "-X", "")]
     [InlineData("check", "127.0.0.1:9000", "--only", "nothing")]
     [InlineData("proxy", "127.0.0.1:9000", "--listen", "https://localhost")]
+    [InlineData("proxy", "127.0.0.1:9000", "--listen", "http://example.com:8080")]
     [InlineData("proxy", "127.0.0.1:9000", "--listen", "http://localhost:8080/path")]
     [InlineData("record", "127.0.0.1:9000")]
     [InlineData("top", "nowhere")]

@@ -84,7 +84,8 @@ public sealed class TopCommandTests : IAsyncLifetime
     {
         Assert.Equal(1, (await ToolRun.RunAsync("top", _server!.Address, "--path", "/error", "--once")).Code);
         Assert.Equal(1, (await ToolRun.RunAsync("top", _server.Address, "--path", "/", "--once")).Code);
-        Assert.Equal(3, (await ToolRun.RunAsync("top", "unix:/nonexistent/app.sock", "--once")).Code);
+        var missing = await ToolRun.RunAsync("top", "unix:/nonexistent/app.sock", "--once");
+        Assert.Equal((3, "fastcgi: fastcgi://unix:/nonexistent/app.sock: no such socket.\n"), (missing.Code, missing.Error));
         using var port = new PortReservation();
         Assert.Equal(3, (await ToolRun.RunAsync("top", $"http://127.0.0.1:{port.EndPoint.Port}/", "--once")).Code);
     }

@@ -51,7 +51,7 @@ internal static class HttpParameters
         var uri = message.RequestUri!;
         var parameters = new FastCgiParameters();
         var length = message.Content is null ? null : message.Content.Headers.ContentLength;
-        var contentType = message.Content?.Headers.ContentType?.ToString() ?? "";
+        var contentType = message.Content?.Headers.NonValidated.TryGetValues("Content-Type", out var type) == true ? type.ToString() : "";
         AddTarget(parameters, message.Method.Method, uri.PathAndQuery, contentType, length?.ToString(CultureInfo.InvariantCulture) ?? "");
         var local = new IPEndPoint(handler.LocalEndPoint.Address, uri.Port);
         AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, GetHost(uri));

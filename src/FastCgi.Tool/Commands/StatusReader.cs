@@ -41,8 +41,8 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
         }
         catch (HttpRequestException exception)
         {
-            var code = exception.InnerException is SocketException ? ExitCode.CannotRun : ExitCode.Failure;
-            throw new ToolException(code, $"{target}: {(exception.InnerException ?? exception).Message}");
+            throw exception.InnerException is SocketException inner ? new ToolException(ExitCode.CannotRun, inner.Message)
+                : new ToolException(ExitCode.Failure, $"{target}: {(exception.InnerException ?? exception).Message}");
         }
     }
 

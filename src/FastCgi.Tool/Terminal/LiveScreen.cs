@@ -12,16 +12,11 @@ internal sealed class LiveScreen : IDisposable
     private readonly Lock _lock = new();
     private readonly PosixSignalRegistration? _resized;
     private Func<int, int, IReadOnlyList<string>>? _draw;
-    private bool _isOver;
 
     public LiveScreen(ToolConsole console)
     {
         _console = console;
-        if (!console.IsTerminal)
-            return;
-
-        console.Out.Write(Enter);
-        if (!OperatingSystem.IsWindows())
+        if (console.IsTerminal && !OperatingSystem.IsWindows())
             _resized = PosixSignalRegistration.Create(PosixSignal.SIGWINCH, _ => Draw());
     }
 
@@ -29,7 +24,12 @@ internal sealed class LiveScreen : IDisposable
     public void Show(Func<int, int, IReadOnlyList<string>> draw)
     {
         lock (_lock)
+        {
+            if (_draw is null && _console.IsTerminal)
+                _console.Out.Write(Enter);
             _draw = draw;
+        }
+
         Draw();
     }
 
@@ -38,9 +38,9 @@ internal sealed class LiveScreen : IDisposable
         _resized?.Dispose();
         lock (_lock)
         {
-            if (_console.IsTerminal && !_isOver)
+            if (_draw is not null && _console.IsTerminal)
                 _console.Out.Write(Leave);
-            _isOver = true;
+            _draw = null;
         }
     }
 
@@ -48,7 +48,7 @@ internal sealed class LiveScreen : IDisposable
     {
         lock (_lock)
         {
-            if (_isOver || _draw is null)
+            if (_draw is null)
                 return;
 
             var text = new StringBuilder(_console.IsTerminal ? "\e[H" : "");

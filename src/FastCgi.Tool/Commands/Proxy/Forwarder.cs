@@ -56,13 +56,9 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         {
             return await client.SendAsync(CreateRequest(context, upload), timeout.Token);
         }
-        catch (SocketException exception)
+        catch (Exception exception) when (exception is SocketException or FastCgiProtocolException)
         {
-            throw new RefusedException(StatusCodes.Status502BadGateway, exception.Message);
-        }
-        catch (FastCgiProtocolException exception)
-        {
-            forwarded.StandardError = exception.Completion?.StandardError;
+            forwarded.StandardError = (exception as FastCgiProtocolException)?.Completion?.StandardError;
             throw new RefusedException(StatusCodes.Status502BadGateway, exception.Message);
         }
         catch (OperationCanceledException) when (!context.RequestAborted.IsCancellationRequested)

@@ -21,7 +21,8 @@ internal sealed class ProxyCommand : ToolCommand
         AddAddress();
         AddTexts("--listen", "URL", "The HTTP address to listen on; repeatable [default: http://localhost:8080]", static text
             => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri is { Scheme: "http", PathAndQuery: "/", UserInfo: "", Fragment: "" }
-                ? null : $"'{text}' is not of the form http://HOST:PORT.");
+                && (uri.HostNameType != UriHostNameType.Dns || uri.Host == "localhost")
+                ? null : $"'{text}' is not of the form http://HOST:PORT, with an IP address or localhost as HOST.");
         AddText("--root", "FOLDER", "Serve the files of this folder, and use it as DOCUMENT_ROOT",
             static text => Directory.Exists(text) ? null : $"There is no folder '{text}'.");
         AddParameters();
@@ -38,7 +39,8 @@ internal sealed class ProxyCommand : ToolCommand
         var most = arguments.GetValue<int?>("--max-connections");
         using var client = new FastCgiClient(
             address, new FastCgiClientOptions { MaxConnections = most, ConnectTimeout = arguments.GetTimeout(), Trace = recording });
-        await using var app = Build(urls, root, new Forwarder(client, arguments), new TrafficLog(Terminal, arguments.IsJson()));
+        var log = new TrafficLog(Terminal, arguments.IsJson());
+        await using var app = Build(urls, root, new Forwarder(client, arguments), log);
         try
         {
             await app.StartAsync(cancellationToken);
@@ -48,10 +50,13 @@ internal sealed class ProxyCommand : ToolCommand
             throw new ToolException(ExitCode.CannotRun, $"Cannot listen on {string.Join(' ', urls)}: {exception.Message}");
         }
 
+        var logging = Task.Run(log.RunAsync, CancellationToken.None);
         foreach (var url in app.Urls)
             await Terminal.Error.WriteLineAsync($"Listening on {url}, for {address}. Press Ctrl-C to stop.");
         await Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => { }, TaskScheduler.Default);
         await app.StopAsync(CancellationToken.None);
+        log.End();
+        await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None));
         await Terminal.Error.WriteLineAsync("Stopped.");
         return ExitCode.Ok;
     }

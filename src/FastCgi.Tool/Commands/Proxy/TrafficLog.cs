@@ -1,3 +1,4 @@
+using System.Threading.Channels;
 using FastCgi.Client.Streams;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
@@ -7,7 +8,8 @@ namespace FastCgi.Tool.Commands.Proxy;
 /// <summary>Writes a line for each request when it has ended.</summary>
 internal sealed class TrafficLog(ToolConsole console, bool isJson)
 {
-    private readonly Lock _lock = new();
+    // If the reader of standard output stalls, further lines are dropped.
+    private readonly Channel<ProxiedRequest> _requests = Channel.CreateBounded<ProxiedRequest>(1_000);
 
     public async Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
@@ -25,20 +27,21 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         {
             context.Response.Body = body;
             var standardError = request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null;
-            Write(new ProxiedRequest(
+            _requests.Writer.TryWrite(new ProxiedRequest(
                 context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget, request.Status ?? context.Response.StatusCode,
                 counted.Written, Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note, standardError));
         }
     }
 
-    private void Write(ProxiedRequest request)
+    /// <summary>Writes the lines apart from the site, which does not wait for them.</summary>
+    public async Task RunAsync()
     {
-        lock (_lock)
+        await foreach (var request in _requests.Reader.ReadAllAsync())
         {
             try
             {
                 WriteLine(request);
-                console.Out.Flush();
+                await console.Out.FlushAsync();
             }
             catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
             {
@@ -46,6 +49,8 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             }
         }
     }
+
+    public void End() => _requests.Writer.Complete();
 
     private void WriteLine(ProxiedRequest request)
     {

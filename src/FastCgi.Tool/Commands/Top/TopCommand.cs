@@ -30,14 +30,12 @@ internal sealed class TopCommand : ToolCommand
         var target = arguments.GetText(Target)!;
         using HttpMessageHandler handler = IsUrl(target) ? new SocketsHttpHandler() : new FastCgiHttpHandler(target);
         using var reader = new StatusReader(handler, arguments.GetTimeout(), target);
-        LiveScreen? screen = null;
+        using var screen = arguments.Has("--once") || arguments.IsJson() ? null : new LiveScreen(Terminal);
         try
         {
             for (StatusSnapshot? before = null; ;)
             {
                 var (text, status) = await reader.ReadAsync(IsUrl(target) ? target : arguments.GetText("--path")!, cancellationToken);
-                // An error at the start leaves the screen alone.
-                screen ??= arguments.Has("--once") || arguments.IsJson() ? null : new LiveScreen(Terminal);
                 Show(arguments, text, status, TopRates.Create(before, status), screen);
                 if (arguments.Has("--once"))
                     return ExitCode.Ok;
@@ -49,10 +47,6 @@ internal sealed class TopCommand : ToolCommand
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {
             return ExitCode.Ok;
-        }
-        finally
-        {
-            screen?.Dispose();
         }
     }
 
