@@ -60,8 +60,6 @@ internal static class FastCgiCommand
         };
         // On another thread: reading files or standard input must not delay Ctrl-C.
         var running = Task.Run(() => result.InvokeAsync(configuration, cancellationToken), CancellationToken.None);
-        var code = result.CommandResult.Command is ToolCommand { HandlesInterruption: true } ? await running : await running.WaitAsync(cancellationToken);
-        await console.Out.FlushAsync(CancellationToken.None);
-        return code;
+        return result.CommandResult.Command is ToolCommand { HandlesInterruption: true } ? await running : await running.WaitAsync(cancellationToken);
     }
 }

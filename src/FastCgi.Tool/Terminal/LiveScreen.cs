@@ -59,7 +59,6 @@ internal sealed class LiveScreen : IDisposable
                 text.Append("\e[J");
             // In one write, so that nobody sees half a picture.
             _console.Out.Write(text.ToString());
-            _console.Out.Flush();
         }
     }
 }

@@ -56,8 +56,9 @@ internal sealed class ProxyCommand : ToolCommand
         await Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => { }, TaskScheduler.Default);
         await app.StopAsync(CancellationToken.None);
         log.End();
-        await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None));
-        await Terminal.Error.WriteLineAsync("Stopped.");
+        // While one stream of the console waits for its reader, so does the other.
+        if (await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None)) == logging)
+            await Terminal.Error.WriteLineAsync("Stopped.");
         return ExitCode.Ok;
     }
 

@@ -41,7 +41,6 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             try
             {
                 WriteLine(request);
-                await console.Out.FlushAsync();
             }
             catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
             {

@@ -105,7 +105,6 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
             foreach (var (name, value) in response.Headers)
                 await console.Out.WriteLineAsync(PlainText.Line($"{name}: {value}"));
             await console.Out.WriteLineAsync();
-            await console.Out.FlushAsync(cancellationToken);
         }
 
         // Without a buffer: a stream is seen at once.

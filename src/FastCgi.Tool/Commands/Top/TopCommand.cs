@@ -74,8 +74,6 @@ internal sealed class TopCommand : ToolCommand
             foreach (var line in new TopPicture(status, rates, order, Terminal, Terminal.Width).Draw(int.MaxValue))
                 Terminal.Out.WriteLine(line);
         }
-
-        Terminal.Out.Flush();
     }
 }
 
