@@ -31,6 +31,8 @@ internal static class SessionRecord
         var two = bench.Load(nginx, "/session", second, 30, keepAlive: true);
         stop.Cancel();
         watch.Wait();
+        // After its last request, ab computes its statistics while the server waits.
+        curve.RemoveAll(sample => sample.Requests >= second);
         var after = AddRow($"`ab -k -n {second}`", two);
 
         section.AddTable(["", "requests/s", "longest ms", "failed", "managed heap, KiB", "open files"], rows);
@@ -71,10 +73,10 @@ internal static class SessionRecord
         }
     }
 
-    /// <summary>The rate while these requests were answered, without the samples at the start and the end, which ab does not fill.</summary>
+    /// <summary>The rate while these requests were answered, without the first sample, which ab does not fill.</summary>
     private static double RateAt(List<(double Requests, double Rate)> curve, double from)
     {
-        var inside = curve.Skip(1).SkipLast(1).Where(sample => sample.Requests >= from && sample.Requests <= from + (2 * Step)).Select(static sample =>
+        var inside = curve.Skip(1).Where(sample => sample.Requests >= from && sample.Requests <= from + (2 * Step)).Select(static sample =>
             sample.Rate).ToArray();
         return inside.Length > 0 ? inside.Average() : double.NaN;
     }
@@ -83,7 +85,7 @@ internal static class SessionRecord
     private static List<(double X, double Y)> Points(List<(double Requests, double Rate)> curve)
     {
         var points = new List<(double, double)>();
-        foreach (var (requests, rate) in curve.Skip(1).SkipLast(1))
+        foreach (var (requests, rate) in curve.Skip(1))
         {
             if (points.Count == 0 || requests > points[^1].Item1 * 1.2)
                 points.Add((requests, rate));
