@@ -216,6 +216,14 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal((3, $"fastcgi: {pipe} is a pipe. If its reader stalled, the site would too. Record in a file.\n"), (code, error));
     }
 
+    /// <summary>Kestrel listens on all interfaces if it is given this text.</summary>
+    [Fact]
+    public async Task Listen_WithAnEmptyUser_IsOfTheAddress()
+    {
+        using var proxy = ToolRun.Start("proxy", _server!.Address, "--listen", Url.Replace("//", "//@", StringComparison.Ordinal));
+        await proxy.UntilErrorHasAsync($"Listening on {Url},");
+    }
+
     [Fact]
     public async Task Address_InUse_IsThree()
     {

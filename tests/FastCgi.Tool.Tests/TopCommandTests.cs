@@ -87,6 +87,8 @@ public sealed class TopCommandTests : IAsyncLifetime
         var missing = await ToolRun.RunAsync("top", "unix:/nonexistent/app.sock", "--once");
         Assert.Equal((3, "fastcgi: fastcgi://unix:/nonexistent/app.sock: no such socket.\n"), (missing.Code, missing.Error));
         using var port = new PortReservation();
-        Assert.Equal(3, (await ToolRun.RunAsync("top", $"http://127.0.0.1:{port.EndPoint.Port}/", "--once")).Code);
+        var (code, _, error) = await ToolRun.RunAsync("top", $"http://127.0.0.1:{port.EndPoint.Port}/", "--once");
+        Assert.Equal(3, code);
+        Assert.StartsWith($"fastcgi: http://127.0.0.1:{port.EndPoint.Port}/: ", error, StringComparison.Ordinal);
     }
 }

@@ -41,8 +41,9 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
         }
         catch (HttpRequestException exception)
         {
-            throw exception.InnerException is SocketException inner ? new ToolException(ExitCode.CannotRun, inner.Message)
-                : new ToolException(ExitCode.Failure, $"{target}: {(exception.InnerException ?? exception).Message}");
+            var message = (exception.InnerException ?? exception).Message;
+            throw new ToolException(exception.InnerException is SocketException ? ExitCode.CannotRun : ExitCode.Failure,
+                message.Contains(target, StringComparison.Ordinal) ? message : $"{target}: {message}");
         }
     }
 

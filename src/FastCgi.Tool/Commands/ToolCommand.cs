@@ -110,7 +110,7 @@ internal abstract class ToolCommand : Command
 
     private static TimeSpan ParseSeconds(ArgumentResult result)
     {
-        if (double.TryParse(result.Tokens[0].Value, CultureInfo.InvariantCulture, out var seconds) && seconds is > 0 and < 1_000_000)
+        if (double.TryParse(result.Tokens[0].Value, CultureInfo.InvariantCulture, out var seconds) && seconds is >= 0.001 and < 1_000_000)
             return TimeSpan.FromSeconds(seconds);
 
         result.AddError($"'{result.Tokens[0].Value}' is not a number of seconds.");

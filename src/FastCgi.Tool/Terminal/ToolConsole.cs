@@ -29,6 +29,19 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
 
     public void WriteJson<T>(T value, JsonTypeInfo<T> type) => Out.WriteLine(JsonSerializer.Serialize(value, type));
 
+    /// <summary>Writes one line on standard error, if that is possible: it may be full or closed.</summary>
+    public void Say(string line)
+    {
+        try
+        {
+            Error.WriteLine(line);
+        }
+        catch (Exception)
+        {
+            // Nobody can be told.
+        }
+    }
+
     /// <summary>Writes one line on standard error, or with <c>--json</c> an object.</summary>
     /// <returns>The code, for the command to end with.</returns>
     public int Fail(int code, string message, bool isJson)
@@ -36,16 +49,17 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
         try
         {
             if (isJson)
+            {
                 WriteJson(new ErrorDocument(message), ToolJson.Default.ErrorDocument);
-            else
-                Error.WriteLine($"fastcgi: {PlainText.Line(message)}");
+                return code;
+            }
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        catch (Exception)
         {
-            // The output is full or closed. Without standard error too, only the code is left.
-            return isJson ? Fail(code, message, isJson: false) : code;
+            // Standard output is full or closed.
         }
 
+        Say($"fastcgi: {PlainText.Line(message)}");
         return code;
     }
 
@@ -59,10 +73,10 @@ internal static class PlainText
 {
     /// <summary>Several lines: control codes but line ends and tabs become question marks.</summary>
     public static string Lines(string text)
-        => string.Concat(text.ReplaceLineEndings("\n").Select(static letter => char.IsControl(letter) && letter is not ('\n' or '\t') ? '?' : letter));
+        => Regex.Replace(text.ReplaceLineEndings("\n"), @"[\p{Cc}-[\n\t]]", "?");
 
     /// <summary>One line: all control codes become spaces.</summary>
-    public static string Line(string text) => string.Concat(text.Select(static letter => char.IsControl(letter) ? ' ' : letter));
+    public static string Line(string text) => Regex.Replace(text, @"\p{Cc}", " ");
 
     /// <summary>Breaks one line between words.</summary>
     public static IEnumerable<string> Wrap(string text, int width)

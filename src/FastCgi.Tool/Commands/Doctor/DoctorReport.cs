@@ -49,9 +49,8 @@ internal sealed class DoctorReport
 
     public void Add(string rule, string where, string evidence, string? line = null, string? consequence = null)
     {
-        if (s_rules[rule] is not [_, var level, var usual, var usualLine, var document])
-            throw new InvalidDataException($"The rule {rule} does not have five columns.");
-
+        var row = s_rules[rule];
+        var (level, usual, usualLine, document) = (row[1], row[2], row[3], row[4]);
         (line, consequence) = (line ?? usualLine, consequence ?? usual);
         if (level == DoctorFinding.Fact)
             AddFact($"{where}: {evidence}: {consequence} ({line})");

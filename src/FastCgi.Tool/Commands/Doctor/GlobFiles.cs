@@ -4,7 +4,6 @@ namespace FastCgi.Tool.Commands.Doctor;
 internal static class GlobFiles
 {
     private static readonly Regex s_part = new(@"\[[^\[\]]+\]|.", RegexOptions.Singleline);
-    private static readonly Regex s_nothing = new("(?!)");
 
     private static readonly char[] s_marks = ['*', '?', '['];
 
@@ -58,7 +57,7 @@ internal static class GlobFiles
         catch (Exception exception) when (exception is ArgumentException or NotSupportedException)
         {
             // Of a set that is none, such as [z-a]: nothing fits.
-            return s_nothing;
+            return new Regex("(?!)");
         }
     }
 }

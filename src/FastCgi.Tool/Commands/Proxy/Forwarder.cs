@@ -1,6 +1,7 @@
 using System.Buffers;
 using FastCgi.Client.Streams;
 using FastCgi.Tool.Commands.Request;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
@@ -39,7 +40,8 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
             context.Response.ContentType = "text/plain; charset=utf-8";
             await context.Response.WriteAsync($"{refused.Status}: {refused.Message}\n");
         }
-        catch (Exception exception) when (exception is OperationCanceledException || context.RequestAborted.IsCancellationRequested)
+        catch (Exception exception) when (exception is OperationCanceledException or ConnectionResetException
+            || context.RequestAborted.IsCancellationRequested)
         {
             // nginx's number for it.
             forwarded.Status = 499;
@@ -70,7 +72,8 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
             // The client's body ended too early.
             throw new RefusedException(exception.StatusCode, exception.Message);
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException && !context.RequestAborted.IsCancellationRequested)
+        catch (Exception exception) when (exception is (IOException and not ConnectionResetException) or UnauthorizedAccessException
+            && !context.RequestAborted.IsCancellationRequested)
         {
             forwarded.Note = $"the request body could not be buffered: {exception.Message}";
             throw new RefusedException(StatusCodes.Status500InternalServerError, "the request body could not be buffered");

@@ -34,7 +34,9 @@ internal sealed class ProxyCommand : ToolCommand
     protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
         var (address, root) = (arguments.GetAddress(), arguments.GetText("--root"));
-        var urls = arguments.GetValue<string[]>("--listen") is { Length: > 0 } named ? named : ["http://localhost:8080"];
+        // Kestrel reads some texts differently, and then listens on all interfaces.
+        var urls = (arguments.GetValue<string[]>("--listen") ?? []).DefaultIfEmpty("http://localhost:8080")
+            .Select(static text => new Uri(text)).Select(static uri => $"http://{uri.Host}:{uri.Port}").ToArray();
         using var recording = arguments.GetText("--record") is { } file ? new Recording(file, Terminal) : null;
         var most = arguments.GetValue<int?>("--max-connections");
         using var client = new FastCgiClient(
@@ -52,13 +54,13 @@ internal sealed class ProxyCommand : ToolCommand
 
         var logging = Task.Run(log.RunAsync, CancellationToken.None);
         foreach (var url in app.Urls)
-            await Terminal.Error.WriteLineAsync($"Listening on {url}, for {address}. Press Ctrl-C to stop.");
+            Terminal.Say($"Listening on {url}, for {address}. Press Ctrl-C to stop.");
         await Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => { }, TaskScheduler.Default);
         await app.StopAsync(CancellationToken.None);
         log.End();
         // While one stream of the console waits for its reader, so does the other.
         if (await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None)) == logging)
-            await Terminal.Error.WriteLineAsync("Stopped.");
+            Terminal.Say("Stopped.");
         return ExitCode.Ok;
     }
 

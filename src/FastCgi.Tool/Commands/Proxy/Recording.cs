@@ -49,7 +49,7 @@ internal sealed class Recording : RecordTrace, IDisposable
 
     private double Time => Math.Round(_watch.Elapsed.TotalSeconds, 6);
 
-    /// <summary>If the disk is full, the site keeps working.</summary>
+    /// <summary>Whatever fails, the site keeps working.</summary>
     private void Write(RecordingLine line)
     {
         lock (_lock)
@@ -61,7 +61,7 @@ internal sealed class Recording : RecordTrace, IDisposable
             {
                 _writer.WriteLine(JsonSerializer.Serialize(line, ToolJson.Default.RecordingLine));
             }
-            catch (IOException exception)
+            catch (Exception exception)
             {
                 _isFull = true;
                 _console.Fail(ExitCode.CannotRun, $"The recording ends here: {exception.Message}", isJson: false);

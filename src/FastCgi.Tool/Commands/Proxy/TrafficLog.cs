@@ -9,7 +9,7 @@ namespace FastCgi.Tool.Commands.Proxy;
 internal sealed class TrafficLog(ToolConsole console, bool isJson)
 {
     // If the reader of standard output stalls, further lines are dropped.
-    private readonly Channel<ProxiedRequest> _requests = Channel.CreateBounded<ProxiedRequest>(1_000);
+    private readonly Channel<ProxiedRequest> _requests = Channel.CreateBounded<ProxiedRequest>(10_000);
 
     public async Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
@@ -42,9 +42,9 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             {
                 WriteLine(request);
             }
-            catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+            catch (Exception)
             {
-                // The site works without its log: the disk may be full, or standard output closed.
+                // The site works without its log: the disk or the file may be full, or standard output closed.
             }
         }
     }

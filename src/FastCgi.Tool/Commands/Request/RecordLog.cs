@@ -4,7 +4,7 @@ using FastCgi.Client.Connections;
 namespace FastCgi.Tool.Commands.Request;
 
 /// <summary>A line for each record. What it holds is not shown: it may be a secret.</summary>
-internal sealed class RecordLog(TextWriter? writer) : RecordTrace
+internal sealed class RecordLog(Action<string>? write) : RecordTrace
 {
     private readonly Stopwatch _watch = Stopwatch.StartNew();
     private readonly ConcurrentQueue<string> _lines = new();
@@ -17,6 +17,6 @@ internal sealed class RecordLog(TextWriter? writer) : RecordTrace
         var line = Invariant($"{(isSent ? '>' : '<')} {_watch.Elapsed.TotalMilliseconds,8:0.0} ms  {RecordNames.Get(header.Type),-17} ")
             + $"id {header.RequestId}  {header.ContentLength} bytes{padding}";
         _lines.Enqueue(line);
-        writer?.WriteLine(line);
+        write?.Invoke(line);
     }
 }

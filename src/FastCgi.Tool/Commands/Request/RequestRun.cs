@@ -7,7 +7,7 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
     private readonly bool _isVerbose = arguments.Has("--verbose");
     private readonly bool _isJson = arguments.IsJson();
     private readonly TimeSpan _timeout = arguments.GetTimeout();
-    private readonly RecordLog _log = new(arguments.Has("--verbose") && !arguments.IsJson() ? console.Error : null);
+    private readonly RecordLog _log = new(arguments.Has("--verbose") && !arguments.IsJson() ? console.Say : null);
     private readonly Stopwatch _watch = Stopwatch.StartNew();
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)

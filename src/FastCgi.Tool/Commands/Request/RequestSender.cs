@@ -78,19 +78,7 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         if (_isInputRead)
             throw new ToolException(ExitCode.Usage, "Standard input can be sent only once. Write it to a file, and use -d @FILE.");
 
-        if (OperatingSystem.IsLinux() && IsInputClosed())
-            throw new ToolException(ExitCode.CannotRun, "Standard input is closed. Write the body to a file, and use -d @FILE.");
-
         _isInputRead = true;
         return Console.OpenStandardInput();
-    }
-
-    /// <summary>If standard input is closed, the runtime has used its number for a pipe to itself: this process has the other end too.</summary>
-    private static bool IsInputClosed()
-    {
-        const string Folder = "/proc/self/fd";
-        var input = new FileInfo(Folder + "/0").LinkTarget;
-        return input is null || Directory.GetFiles(Folder).Any(other => new FileInfo(other).LinkTarget == input
-            && Regex.IsMatch(File.ReadAllText(other.Replace("/fd/", "/fdinfo/", StringComparison.Ordinal)), @"flags:\s*\d*1\n"));
     }
 }
