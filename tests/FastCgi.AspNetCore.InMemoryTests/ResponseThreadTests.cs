@@ -125,6 +125,8 @@ public class ResponseThreadTests
                 app.UseRouting();
                 app.UseEndpoints(static endpoints => endpoints.MapGet("/text", static async (HttpContext context) =>
                 {
+                    // HttpResponse itself is not made for two threads that use it first.
+                    _ = context.Response.Headers;
                     await Task.Yield();
                     context.Response.Headers["X-One"] = "1";
                     context.Response.Headers["X-Two"] = "2";

@@ -65,7 +65,7 @@ public sealed class ConfigCommandTests
         }
     }
 
-    [UnixFact]
+    [LinuxFact]
     public async Task Nginx_TakesIt()
     {
         using var folder = new ScratchFolder();

@@ -71,7 +71,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await AssertIsWellAsync("php-fpm", _server!.Address);
     }
 
-    [UnixFact]
+    [LinuxFact]
     public async Task Queue_ThatIsFull_IsSeen()
     {
         var path = _folder.GetPath("full.sock");

@@ -30,7 +30,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         Assert.Contains("problem params-missing  /x/sites/a:3\n", (await RunAsync(text, "--no-connect")).Output, StringComparison.Ordinal);
     }
 
-    [UnixFact]
+    [LinuxFact]
     public async Task Socket_ThatIsNotThere_IsFoundInAConfiguration()
     {
         foreach (var server in new[] { "nginx", "apache" })
@@ -58,7 +58,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         Assert.Contains(line, output, StringComparison.Ordinal);
     }
 
-    [UnixFact]
+    [LinuxFact]
     public async Task Socket_WhoMayConnect_IsSeen()
     {
         if (!OperatingSystem.IsWindows())

@@ -21,9 +21,9 @@ public sealed class LinuxTheoryAttribute : TheoryAttribute
 }
 
 [AttributeUsage(AttributeTargets.Method)]
-public sealed class UnixFactAttribute : FactAttribute
+public sealed class LinuxFactAttribute : FactAttribute
 {
-    public override string? Skip { get; set; } = OperatingSystem.IsWindows() ? "Windows has no modes of files." : null;
+    public override string? Skip { get; set; } = OperatingSystem.IsLinux() ? null : "Needs Linux.";
 }
 
 internal static class Conditions

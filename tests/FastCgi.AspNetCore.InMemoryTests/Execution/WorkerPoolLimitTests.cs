@@ -17,6 +17,22 @@ public sealed class WorkerPoolLimitTests
 
     private WorkerPool Workers => Scheduler.Workers;
 
+    /// <summary>The watchdog and a spare thread start with the server.</summary>
+    [Fact]
+    public void EnsureSpare_WhileAThreadIsStarting_StartsNoOther()
+    {
+        Scheduler.Start();
+        Assert.Equal(2, Platform.Started.Count);
+        for (var i = 0; i < 3; i++)
+            Platform.Started[1].Step();
+        Workers.Run(new TestQueue());
+
+        for (var i = 0; i < 3; i++)
+            Workers.EnsureSpare();
+
+        Assert.Equal(3, Platform.Started.Count);
+    }
+
     [Fact]
     public void Stop_IdleThreads_AreWokenAndEndWithTheOthers()
     {

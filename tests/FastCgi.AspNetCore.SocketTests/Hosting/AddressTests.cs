@@ -40,7 +40,7 @@ public sealed class AddressTests : HostTest
         Assert.All(messages, static message => Assert.Contains("ASPNETCORE_HTTPS_PORT=443", message, StringComparison.Ordinal));
     }
 
-    [UnixFact, UnsupportedOSPlatform("windows")]
+    [LinuxFact, UnsupportedOSPlatform("windows")]
     public async Task CommandLine_UrlWithOptions_AreThoseOfTheSocket()
     {
         await using var app = await StartAsync("--urls", Address + "?mode=0606&createDirectory=true");
@@ -51,7 +51,7 @@ public sealed class AddressTests : HostTest
         Assert.Single(Logs.All, static log => log.EventName is "SocketAccess" or "SocketOutOfReach");
     }
 
-    [UnixFact, UnsupportedOSPlatform("windows")]
+    [LinuxFact, UnsupportedOSPlatform("windows")]
     public async Task AppSettings_UrlWithOptions_TheOwnSettingsOfTheEndpointComeFirst()
     {
         await WriteSettingsAsync($$"""
