@@ -108,12 +108,16 @@ public class ResponseTests
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
     }
 
+    [Fact]
+    public async Task ReasonPhrase_Valid_IsSent() => Assert.Equal("200 Fine", (await TestServer.AskAsync(
+        Apps.Do(static context => context.Features.GetRequiredFeature<IHttpResponseFeature>().ReasonPhrase = "Fine"))).StatusLine);
+
     [Theory, Values("OK\r\nX-Injected: 1", "a\rb", "a\nb", "a\0b")]
     public async Task ReasonPhrase_Invalid_500OrReset(string reason)
     {
         await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
-            context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpResponseFeature>()!.ReasonPhrase = reason;
+            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = reason;
             return Apps.Hello(context);
         }, expects: "ApplicationError");
 

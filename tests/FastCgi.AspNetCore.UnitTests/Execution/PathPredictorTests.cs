@@ -46,6 +46,7 @@ public sealed class PathPredictorTests
     [InlineData("aa", true)]
     [InlineData("aar", false)]
     [InlineData("aaar", true)]
+    [InlineData("aaaa", true)]
     [InlineData("aaaaaarr", false)]
     [InlineData("rrraa", true)]
     public void Awaits_AfterWhatWasSeen_AsItDidMostly(string history, bool expected)
