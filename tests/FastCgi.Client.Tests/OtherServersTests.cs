@@ -15,10 +15,10 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     [ServerData("go")]
     public async Task Requests_AtTheSameTime_AreAllAnswered(string server)
     {
-        var single = await MeasureAsync(server, new FastCgiClientOptions { KeepConnections = false });
-        var normal = await MeasureAsync(server, new FastCgiClientOptions());
+        var single = new[] { await MeasureAsync(server, false), await MeasureAsync(server, false), await MeasureAsync(server, false) }.Min();
+        var normal = new[] { await MeasureAsync(server, null), await MeasureAsync(server, null), await MeasureAsync(server, null) }.Min();
 
-        Assert.True(normal < (1.5 * single) + TimeSpan.FromSeconds(1), $"{Requests} requests took {normal}, and {single} with a connection for each.");
+        Assert.True(normal < (1.5 * single) + TimeSpan.FromMilliseconds(200), $"{Requests} requests took {normal}, and {single} with a connection for each.");
     }
 
     [Theory]
@@ -45,9 +45,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         }
     }
 
-    private async Task<TimeSpan> MeasureAsync(string server, FastCgiClientOptions options)
+    private async Task<TimeSpan> MeasureAsync(string server, bool? keepsConnections)
     {
-        using var client = new HttpClient(servers.CreateHandler(server, options));
+        using var client = new HttpClient(servers.CreateHandler(server, new FastCgiClientOptions { KeepConnections = keepsConnections }));
         var begin = Stopwatch.GetTimestamp();
         var answers = await Task.WhenAll(Enumerable.Range(0, Requests).Select(_ => client.GetStringAsync("http://example.com/"))).Within("the answers");
         Assert.All(answers, static answer => Assert.Equal("GET 0 0", answer));
