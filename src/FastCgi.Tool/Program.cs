@@ -1,4 +1,4 @@
 using FastCgi.Tool;
 
-var console = new ToolConsole(Console.Out, Console.Error, Console.OpenStandardOutput());
+var console = ToolConsole.OpenStandard();
 return await Interruption.RunAsync(interrupted => FastCgiCommand.RunAsync(args, console, interrupted));

@@ -125,28 +125,11 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         Assert.Equal(isSeen ? 1 : 0, code);
     }
 
-    /// <summary>A namespace of its own has a limit of its own.</summary>
-    [RootTheory]
-    [InlineData(128, true)]
-    [InlineData(4096, false)]
-    public async Task Queue_ThatTheSystemCuts_IsSeen(int limit, bool isSeen)
-    {
-        var socket = _folder.GetPath("cut.sock");
-        var script = $"echo {limit} >/proc/sys/net/core/somaxconn; dotnet {ApplicationProcess.Application} --urls fastcgi://unix:{socket} >/dev/null & "
-            + $"for i in $(seq 300); do [ -S {socket} ] && break; sleep 0.1; done; chmod 0666 {socket}; dotnet {ApplicationProcess.Tool} doctor {socket}; kill $!; wait";
-        await using var process = ServerProcess.Start("unshare", ["-n", "bash", "-c", script]);
-        await process.WaitForExitAsync(Waiting.Patience);
-
-        Assert.Contains("connections wait", process.Output, StringComparison.Ordinal);
-        Assert.True(isSeen == process.Output.Contains($"net.core.somaxconn limits the queue to {limit}", StringComparison.Ordinal), process.Output);
-        Assert.Equal(isSeen, process.Output.Contains("note backlog-cut  ", StringComparison.Ordinal));
-    }
-
     [LinuxTheory]
-    [InlineData("ulimit -n 400;", 0, "note")]
-    [InlineData("ulimit -n 400;", 350, "problem")]
-    [InlineData("", 150, null)]
-    public async Task Descriptors_ThatAreFew_AreSeen(string prefix, int connections, string? level)
+    [InlineData("ulimit -n 400;", 0, false)]
+    [InlineData("ulimit -n 400;", 350, true)]
+    [InlineData("", 150, false)]
+    public async Task Descriptors_ThatAreFew_AreSeen(string prefix, int connections, bool isSeen)
     {
         var path = _folder.GetPath("relay.sock");
         await using var process = await ApplicationProcess.StartAsync(path, prefix);
@@ -162,29 +145,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         var (_, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "20");
         open.ForEach(static socket => socket.Dispose());
 
-        if (level is null)
-            Assert.DoesNotContain(" descriptors  ", output, StringComparison.Ordinal);
-        else
-            Assert.Matches($"{level} descriptors  .*\n.*\n.*\n  add   LimitNOFILE=65536\n", output);
-    }
-
-    [LinuxTheory]
-    [InlineData("unset HOME;", "the process has no HOME")]
-    [InlineData("export HOME=/nonexistent;", "its HOME, /nonexistent, does not exist")]
-    [InlineData("export HOME=/tmp;", null)]
-    public async Task Keys_WithoutAHome_AreSeen(string prefix, string? evidence)
-    {
-        var path = _folder.GetPath("relay.sock");
-        await using var process = await ApplicationProcess.StartAsync(path, prefix);
-
-        var (code, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "20");
-
-        Assert.Equal(0, code);
-        if (evidence is null)
-            Assert.DoesNotContain("ephemeral-keys", output, StringComparison.Ordinal);
-        else
-            Assert.Contains($"note ephemeral-keys  fastcgi://unix:{path}\n  seen  {evidence}\n", output, StringComparison.Ordinal);
-        Assert.Equal(evidence is not null, output.Contains("add   StateDirectory=hello\n", StringComparison.Ordinal));
+        Assert.Equal(isSeen, Regex.IsMatch(output, "problem descriptors  .*\n.*\n.*\n  add   LimitNOFILE=65536\n"));
     }
 
     [LinuxTheory]

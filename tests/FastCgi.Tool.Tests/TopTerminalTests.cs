@@ -61,7 +61,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task OtherSize_IsDrawnAtOnce()
+    public async Task OtherSize_IsThatOfTheNextPicture()
     {
         Start(120, 40, "");
         await Waiting.UntilAsync(() => Text.Contains("/fastcgi-status", StringComparison.Ordinal), "the picture");

@@ -17,14 +17,13 @@ internal static class HttpParameters
 
     public static string ToParameterName(string header) => "HTTP_" + header.Replace('-', '_').ToUpperInvariant();
 
-    /// <summary>The parameters that say where a request goes. Target and content headers are as in the request, empty if missing.</summary>
-    public static void AddTarget(FastCgiParameters parameters, string method, string target, string contentType, string contentLength)
+    /// <summary>The parameters that say where a request goes. Target and length are as in the request, empty if missing.</summary>
+    public static void AddTarget(FastCgiParameters parameters, string method, string target, string contentLength)
     {
         var question = target.IndexOf('?', StringComparison.Ordinal);
         var path = Uri.UnescapeDataString(question < 0 ? target : target[..question]);
         parameters.Add("QUERY_STRING", question < 0 ? "" : target[(question + 1)..]);
         parameters.Add("REQUEST_METHOD", method);
-        parameters.Add("CONTENT_TYPE", contentType);
         parameters.Add("CONTENT_LENGTH", contentLength);
         parameters.Add("SCRIPT_NAME", path);
         parameters.Add("REQUEST_URI", target);
@@ -52,7 +51,8 @@ internal static class HttpParameters
         var parameters = new FastCgiParameters();
         var length = message.Content is null ? null : message.Content.Headers.ContentLength;
         var contentType = message.Content?.Headers.NonValidated.TryGetValues("Content-Type", out var type) == true ? type.ToString() : "";
-        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, contentType, length?.ToString(CultureInfo.InvariantCulture) ?? "");
+        parameters.Add("CONTENT_TYPE", contentType);
+        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, length?.ToString(CultureInfo.InvariantCulture) ?? "");
         var local = new IPEndPoint(handler.LocalEndPoint.Address, uri.Port);
         AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, GetHost(uri));
 

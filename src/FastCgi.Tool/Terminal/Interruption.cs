@@ -7,6 +7,9 @@ internal static class Interruption
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(2);
 
+    // Kept until the process has ended: the signal of the last write arrives later than its error.
+    private static PosixSignalRegistration? s_fileSize;
+
     /// <returns>Its exit code, or that of a killed process if it does not end in time.</returns>
     public static async Task<int> RunAsync(Func<CancellationToken, Task<int>> command, TimeSpan? patience = null)
     {
@@ -15,7 +18,7 @@ internal static class Interruption
         using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, context => OnSignal(context, exitCode: 130));
         using var terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, context => OnSignal(context, exitCode: 143));
         // SIGXFSZ: a file at its size limit is an exception, and not the end of the process.
-        using var size = OperatingSystem.IsWindows() ? null : PosixSignalRegistration.Create((PosixSignal)25, static context => context.Cancel = true);
+        s_fileSize ??= OperatingSystem.IsWindows() ? null : PosixSignalRegistration.Create((PosixSignal)25, static context => context.Cancel = true);
         // On another thread: a command may block on its input.
         return await await Task.WhenAny(Task.Run(() => command(interrupted.Token)), overdue.Task);
 

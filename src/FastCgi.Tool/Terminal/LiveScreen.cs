@@ -1,64 +1,27 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>Draws pictures in the same place: on the alternate screen of a terminal. Elsewhere they follow each other.</summary>
-internal sealed class LiveScreen : IDisposable
+/// <summary>Draws pictures in the same place: on the alternate screen of a terminal.</summary>
+internal sealed class LiveScreen(ToolConsole console) : IDisposable
 {
     private const string Enter = "\e[?1049h\e[?25l";
     private const string Leave = "\e[?25h\e[?1049l";
 
-    private readonly ToolConsole _console;
-    private readonly Lock _lock = new();
-    private readonly PosixSignalRegistration? _resized;
-    private Func<int, int, IReadOnlyList<string>>? _draw;
+    private bool _isEntered;
 
-    public LiveScreen(ToolConsole console)
+    public void Show(IReadOnlyList<string> lines)
     {
-        _console = console;
-        if (console.IsTerminal && !OperatingSystem.IsWindows())
-            _resized = PosixSignalRegistration.Create(PosixSignal.SIGWINCH, _ => Draw());
-    }
-
-    /// <summary>Shows a picture, and again when the terminal has another size.</summary>
-    public void Show(Func<int, int, IReadOnlyList<string>> draw)
-    {
-        lock (_lock)
-        {
-            if (_draw is null && _console.IsTerminal)
-                _console.Out.Write(Enter);
-            _draw = draw;
-        }
-
-        Draw();
+        var text = new StringBuilder(_isEntered ? "" : Enter).Append("\e[H");
+        _isEntered = true;
+        // Erase before writing: after a line that ends at the margin, the last character would be erased.
+        foreach (var line in lines)
+            text.Append("\e[2K").Append(line).Append('\n');
+        // In one write, so that nobody sees half a picture.
+        console.Out.Write(text.Append("\e[J").ToString());
     }
 
     public void Dispose()
     {
-        _resized?.Dispose();
-        lock (_lock)
-        {
-            if (_draw is not null && _console.IsTerminal)
-                _console.Out.Write(Leave);
-            _draw = null;
-        }
-    }
-
-    private void Draw()
-    {
-        lock (_lock)
-        {
-            if (_draw is null)
-                return;
-
-            var text = new StringBuilder(_console.IsTerminal ? "\e[H" : "");
-            // Erase before writing: after a line that ends at the margin, the last character would be erased.
-            foreach (var line in _draw(_console.Width, _console.Height))
-                text.Append(_console.IsTerminal ? "\e[2K" : "").Append(line).Append('\n');
-            if (_console.IsTerminal)
-                text.Append("\e[J");
-            // In one write, so that nobody sees half a picture.
-            _console.Out.Write(text.ToString());
-        }
+        if (_isEntered)
+            console.Out.Write(Leave);
     }
 }

@@ -1,5 +1,6 @@
 using System.Text.Json.Serialization;
 using System.Text.Json.Serialization.Metadata;
+using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.Tool.Terminal;
 
@@ -18,6 +19,26 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
     public int Width { get => field > 0 ? field : IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue; init; }
 
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
+
+    /// <summary>The streams of the process. .NET's console ignores that the reader of a pipe has gone, and one stalled stream holds the other.</summary>
+    public static ToolConsole OpenStandard()
+    {
+        var (output, error) = (OpenPipe(1, Console.IsOutputRedirected), OpenPipe(2, Console.IsErrorRedirected));
+        return new ToolConsole(CreateWriter(output, Console.Out), CreateWriter(error, Console.Error), output ?? Console.OpenStandardOutput());
+    }
+
+    private static FileStream? OpenPipe(int descriptor, bool isRedirected)
+    {
+        if (OperatingSystem.IsWindows() || !isRedirected)
+            return null;
+
+        // A file may be shared with other programs: a stream would have its own position in it.
+        var stream = new FileStream(new SafeFileHandle(descriptor, ownsHandle: false), FileAccess.Write, bufferSize: 0);
+        return stream.CanSeek ? null : stream;
+    }
+
+    private static TextWriter CreateWriter(Stream? pipe, TextWriter other)
+        => pipe is null ? other : TextWriter.Synchronized(new StreamWriter(pipe, Console.OutputEncoding) { AutoFlush = true });
 
     public string Bold(string text) => Colour(text, 1);
 

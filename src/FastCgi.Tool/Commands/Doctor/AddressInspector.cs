@@ -175,18 +175,12 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         report.AddFact($"{where}: {waiting}{(listener.ProcessId is { } id ? $" for {listener.Name}, process {id}" : "")}");
         if (listener.Backlog > 0 && listener.Waiting > listener.Backlog * 0.8)
             report.Add("address.backlog-full", where, waiting);
-        else if (ListeningProcess.ReadLongestBacklog() is { } longest && longest == listener.Backlog && longest < 4096)
-            report.Add("address.backlog-cut", where, $"net.core.somaxconn limits the queue to {longest}");
-        if (listener.FindMissingHome() is { } missing)
-            report.Add("address.ephemeral-keys", where, missing);
         if (ListeningProcess.ReadDescriptors(listener.ProcessId) is not var (open, limit))
             return;
 
         var seen = $"the process has {open} of {limit} descriptors open";
         report.AddFact($"{where}: {seen}");
         if (open > limit * 0.8)
-            report.Add("address.descriptors.full", where, seen);
-        else if (limit <= 1024)
-            report.Add("address.descriptors.few", where, $"the process may open at most {limit} descriptors");
+            report.Add("address.descriptors", where, seen);
     }
 }

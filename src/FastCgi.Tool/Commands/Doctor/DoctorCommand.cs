@@ -43,7 +43,7 @@ internal sealed class DoctorCommand : ToolCommand
             catch (ToolException exception)
             {
                 // A web server that is installed, but does not use FastCGI.
-                await Terminal.Error.WriteLineAsync(PlainText.Line($"{file}: {exception.Message}"));
+                Terminal.Fail(exception.Code, $"{file}: {exception.Message}", arguments.IsJson());
             }
         }
 

@@ -20,9 +20,6 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         return new ListeningProcess(Parse(match, "waiting"), Parse(match, "backlog"), process ? Parse(match, "id") : null, match.Groups["name"].Value);
     }
 
-    public static int? ReadLongestBacklog()
-        => int.TryParse(TryRead(static () => File.ReadAllText("/proc/sys/net/core/somaxconn")), CultureInfo.InvariantCulture, out var value) ? value : null;
-
     /// <summary>How many descriptors the process has open, and may have.</summary>
     public static (int Open, int Limit)? ReadDescriptors(int? processId)
     {
@@ -31,22 +28,10 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         return open is null || !limit.Success ? null : (open.Length, Parse(limit, "soft"));
     }
 
-    /// <summary>Why a .NET process has no folder for the keys of Data Protection, as far as that is seen.</summary>
-    public string? FindMissingHome()
-    {
-        if (TryRead(() => File.ReadAllText($"/proc/{ProcessId}/maps"))?.Contains("libcoreclr.so", StringComparison.Ordinal) != true)
-            return null;
-
-        var home = ReadHome();
-        return string.IsNullOrEmpty(home) ? "the process has no HOME" : Directory.Exists(home) ? null : $"its HOME, {home}, does not exist";
-    }
-
-    /// <summary>What the folder of the keys goes by, unless the application names one: home and folder of the process.</summary>
-    public string? FindKeyFolder() => ReadHome() is { Length: > 0 } home
-        ? TryRead(() => $"{home} {new DirectoryInfo($"/proc/{ProcessId}/cwd").LinkTarget}") : null;
-
-    private string? ReadHome() => TryRead(() => File.ReadAllText($"/proc/{ProcessId}/environ"))?.Split('\0')
-        .FirstOrDefault(static pair => pair.StartsWith("HOME=", StringComparison.Ordinal))?["HOME=".Length..];
+    /// <summary>What determines the folder of the Data Protection keys, unless the application sets one: home and current folder.</summary>
+    public string? FindKeyFolder()
+        => TryRead(() => File.ReadAllText($"/proc/{ProcessId}/environ"))?.Split('\0').FirstOrDefault(static pair => pair is ['H', 'O', 'M', 'E', '=', _, ..])
+            is { } home ? TryRead(() => $"{home} {new DirectoryInfo($"/proc/{ProcessId}/cwd").LinkTarget}") : null;
 
     /// <returns><see langword="null"/> if it cannot be seen.</returns>
     private static T? TryRead<T>(Func<T?> read)

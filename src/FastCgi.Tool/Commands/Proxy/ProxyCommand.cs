@@ -12,7 +12,7 @@ namespace FastCgi.Tool.Commands.Proxy;
 internal sealed class ProxyCommand : ToolCommand
 {
     // Ctrl-C takes effect at once: a developer does not wait for long polls.
-    private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(50);
 
     public ProxyCommand(ToolConsole console)
         : base(console, "proxy", "Serves a FastCGI application over HTTP, without configuration.")
@@ -58,7 +58,7 @@ internal sealed class ProxyCommand : ToolCommand
         await Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => { }, TaskScheduler.Default);
         await app.StopAsync(CancellationToken.None);
         log.End();
-        // While one stream of the console waits for its reader, so does the other.
+        // The reader of the log may have stalled.
         if (await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None)) == logging)
             Terminal.Say("Stopped.");
         return ExitCode.Ok;
@@ -77,7 +77,7 @@ internal sealed class ProxyCommand : ToolCommand
             options.Limits.MinRequestBodyDataRate = null;
             // As the client reads them: no byte is lost.
             options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
-            options.RequestHeaderEncodingSelector = static name => name == "Content-Type" ? Encoding.UTF8 : Encoding.Latin1;
+            options.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
         });
         builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = s_shutdownTimeout);
         builder.Logging.ClearProviders();

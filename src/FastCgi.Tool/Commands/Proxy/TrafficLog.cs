@@ -8,8 +8,9 @@ namespace FastCgi.Tool.Commands.Proxy;
 /// <summary>Writes a line for each request when it has ended.</summary>
 internal sealed class TrafficLog(ToolConsole console, bool isJson)
 {
-    // If the reader of standard output stalls, further lines are dropped.
+    // If the reader of standard output stalls, further requests are only counted.
     private readonly Channel<ProxiedRequest> _requests = Channel.CreateBounded<ProxiedRequest>(10_000);
+    private int _dropped;
 
     public async Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
@@ -27,9 +28,11 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         {
             context.Response.Body = body;
             var standardError = request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null;
-            _requests.Writer.TryWrite(new ProxiedRequest(
+            var isQueued = _requests.Writer.TryWrite(new ProxiedRequest(
                 context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget, request.Status ?? context.Response.StatusCode,
                 counted.Written, Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note, standardError));
+            if (!isQueued)
+                Interlocked.Increment(ref _dropped);
         }
     }
 
@@ -41,6 +44,8 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             try
             {
                 WriteLine(request);
+                if (Interlocked.Exchange(ref _dropped, 0) is > 0 and var dropped)
+                    console.Say($"{dropped} requests are not logged, because the reader of the log is too slow.");
             }
             catch (Exception)
             {

@@ -13,7 +13,8 @@ internal sealed class TopCommand : ToolCommand
     public TopCommand(ToolConsole console)
         : base(console, "top", "Shows live rates, latencies, active requests and recommendations of a server.")
     {
-        HandlesInterruption = true;
+        // It leaves its screen. If it writes to a pipe, the reader may have stalled.
+        HandlesInterruption = console.IsTerminal;
         Add(new Argument<string>(Target)
         {
             Description = "Where the application listens, or the http URL of its status",
@@ -30,7 +31,7 @@ internal sealed class TopCommand : ToolCommand
         var target = arguments.GetText(Target)!;
         using HttpMessageHandler handler = IsUrl(target) ? new SocketsHttpHandler() : new FastCgiHttpHandler(target);
         using var reader = new StatusReader(handler, arguments.GetTimeout(), target);
-        using var screen = arguments.Has("--once") || arguments.IsJson() ? null : new LiveScreen(Terminal);
+        using var screen = !Terminal.IsTerminal || arguments.Has("--once") || arguments.IsJson() ? null : new LiveScreen(Terminal);
         try
         {
             for (StatusSnapshot? before = null; ;)
@@ -57,23 +58,18 @@ internal sealed class TopCommand : ToolCommand
 
     private void Show(ParseResult arguments, string text, StatusSnapshot status, TopRates rates, LiveScreen? screen)
     {
-        var order = arguments.GetValue<TopOrder>("--sort");
-        if (screen is not null)
-        {
-            screen.Show((width, height) => new TopPicture(status, rates, order, Terminal, width).Draw(height));
-            return;
-        }
-
         if (arguments.IsJson())
         {
             using var document = JsonDocument.Parse(text);
             Terminal.WriteJson(document.RootElement, ToolJson.Default.JsonElement);
+            return;
         }
+
+        var picture = new TopPicture(status, rates, arguments.GetValue<TopOrder>("--sort"), Terminal, Terminal.Width);
+        if (screen is not null)
+            screen.Show(picture.Draw(Terminal.Height));
         else
-        {
-            foreach (var line in new TopPicture(status, rates, order, Terminal, Terminal.Width).Draw(int.MaxValue))
-                Terminal.Out.WriteLine(line);
-        }
+            Terminal.Out.WriteLine(string.Join('\n', picture.Draw(int.MaxValue)));
     }
 }
 
