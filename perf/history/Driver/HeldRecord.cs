@@ -56,9 +56,9 @@ internal static class HeldRecord
         var (paced, full) = MeasureCollector(bench, section);
         section.AtMost("time in the collector at 1,000 requests/s, %", paced, 0.06);
         section.Line = string.Create(CultureInfo.InvariantCulture,
-            $"{rows[0].Bytes:#,0} managed bytes for a waiting request ({rows[0].Requests:#,0} multiplexed), of which the server's own share is " +
+            $"a waiting request uses {rows[0].Bytes:#,0} managed bytes ({rows[0].Requests:#,0} multiplexed), of which the server's own share is " +
             $"{(rows[1].Bytes - ParamsBytes) / 1024:0.00} KiB; " +
-            $"Kestrel {rows[4].Bytes:#,0} bytes; {paced:0.000} % of the time in garbage collection at 1,000 requests/s, {full:0.00} % at full load");
+            $"on Kestrel, {rows[4].Bytes:#,0} bytes; garbage collection takes {paced:0.000} % of the time at 1,000 requests/s, {full:0.00} % at full load");
     }
 
     private static int ReadDescriptorLimit()

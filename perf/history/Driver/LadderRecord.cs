@@ -52,9 +52,10 @@ internal static class LadderRecord
             "That is the price of a web server, not of the protocol, so the line to compare with is Kestrel behind nginx.");
         bench.Setup.StopAll();
         var threads = MeasureThreads(bench, section);
-        var monoRatio = best[2] > 0 ? string.Create(CultureInfo.InvariantCulture, $", {best[2]:0.0} × fastcgi-mono-server4") : "";
+        var monoRatio = best[2] > 0 ? string.Create(CultureInfo.InvariantCulture, $", {best[2]:0.0} × that of fastcgi-mono-server4") : "";
         section.Line = string.Create(CultureInfo.InvariantCulture,
-            $"{best[0]:#,0} requests/s through nginx with 30 connections: {best[1]:0.00} × the same application on bare Kestrel{monoRatio}; {threads}");
+            $"{best[0]:#,0} requests/s through nginx with 30 connections: {best[1]:0.00} × the rate of the same application on Kestrel " +
+            $"without nginx{monoRatio}; {threads}");
     }
 
     private static void Measure(Bench bench, Section section, List<Row> rows, string page, List<double> best, List<(string, double, BarPicture.Kind)> bars)
@@ -136,7 +137,8 @@ internal static class LadderRecord
         var (blocking, json) = (rows[1].Blocked.Rate / rows[3].Blocked.Rate, rows[1].Json.Mean / rows[3].Json.Mean);
         section.AtLeast("minimum threads: blocking page, default ÷ with the setting", blocking, 0.8);
         section.AtLeast("minimum threads: JSON, default ÷ with the setting", json, 0.95);
-        return string.Create(CultureInfo.InvariantCulture, $"default threads ÷ `SetMinThreads(20, 8)`: {blocking:0.00} blocking, {json:0.00} JSON");
+        return string.Create(CultureInfo.InvariantCulture,
+            $"default threads give {blocking:0.00} × (blocking page) and {json:0.00} × (JSON) the rate with `SetMinThreads(20, 8)`");
     }
 
     // Over TCP its answers wait for each other's acknowledgements, 40 ms each; so it gets the unix socket.

@@ -45,10 +45,10 @@ internal static class NodeRecord
             section.AtLeast("requests/s, not kept ÷ node-fastcgi", single.Rate / node.Rate, 1);
         }
 
-        var other = results[3].Result is { } last ? string.Create(CultureInfo.InvariantCulture, $"; node-fastcgi {last.Rate:#,0}") : "";
+        var other = results[3].Result is { } last ? string.Create(CultureInfo.InvariantCulture, $"; node-fastcgi: {last.Rate:#,0} requests/s") : "";
         section.Line = string.Create(CultureInfo.InvariantCulture,
-            $"`ab -kc 400 -n {Count(bench)}` without warm-up: {kept.Rate:#,0} requests/s with keep-alive and {single.Rate:#,0} without, " +
-            $"longest {Math.Max(kept.Longest, single.Longest):#,0} ms, {kept.Failed + single.Failed} failed{other}");
+            $"`ab -kc 400 -n {Count(bench)}` without warm-up: {kept.Rate:#,0} requests/s with keep-alive and {single.Rate:#,0} without; " +
+            $"the longest request took {Math.Max(kept.Longest, single.Longest):#,0} ms, {kept.Failed + single.Failed} failed{other}");
     }
 
     private static BarPicture.Kind KindOf(string name) => name == Own ? BarPicture.Kind.Ours : BarPicture.Kind.Other;

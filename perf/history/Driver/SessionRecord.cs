@@ -46,8 +46,8 @@ internal static class SessionRecord
         section.AtLeast($"requests/s of the last {Step:#,0} ÷ the first", end / start, 0.9);
         section.AtMost("managed heap after the long run ÷ before it", after / before, 1.2);
         section.Line = string.Create(CultureInfo.InvariantCulture,
-            $"{first + second:#,0} requests of a session page without cookies: {one.Failed + two.Failed} failed, {end / start:0.00} × the first {Step:#,0} " +
-            $"requests' rate at the end");
+            $"{first + second:#,0} requests without cookies for a page with a session: {one.Failed + two.Failed} failed; at the end, the rate is " +
+            $"{end / start:0.00} × that of the first {Step:#,0} requests");
 
         double AddRow(string name, AbResult? result)
         {

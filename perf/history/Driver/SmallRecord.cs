@@ -61,8 +61,8 @@ internal static class SmallRecord
         section.AtMost("loss from 1 to 10 at a time, %", Loss(rows[0]), 4);
         section.AtMost("failed requests", rows[0].Failed, 0);
         section.Line = string.Create(CultureInfo.InvariantCulture,
-            $"a page with 50 database rows on one processor and 1 GiB: {rows[0].Sequential.Mean:#,0} requests/s, {rows[0].Concurrent.Mean:#,0} with 10 at a " +
-            $"time; Kestrel behind nginx {rows[1].Sequential.Mean:#,0} and {rows[1].Concurrent.Mean:#,0}");
+            $"a page with 50 database rows on one processor and 1 GiB: {rows[0].Sequential.Mean:#,0} requests/s sequentially, " +
+            $"{rows[0].Concurrent.Mean:#,0} with 10 at a time; Kestrel behind nginx: {rows[1].Sequential.Mean:#,0} and {rows[1].Concurrent.Mean:#,0}");
     }
 
     private static double Loss(Row row) => (1 - (row.Concurrent.Mean / row.Sequential.Mean)) * 100;

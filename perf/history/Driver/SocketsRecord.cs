@@ -63,9 +63,9 @@ internal static class SocketsRecord
         }
 
         section.Line = string.Create(CultureInfo.InvariantCulture,
-            $"1,000 connections: {ours.Kept.Mean:#,0} requests/s with keep-alive and {ours.Single.Mean:#,0} without, through nginx; below ASP.NET Core " +
-            $"{rows[1].Kept.Mean:#,0} and {rows[1].Single.Mean:#,0}; " +
-            $"HttpListener behind nginx {Text(behind.Kept)} and {Text(behind.Single)}");
+            $"1,000 connections through nginx: {ours.Kept.Mean:#,0} requests/s with keep-alive and {ours.Single.Mean:#,0} without; " +
+            $"with a raw `IHttpApplication`, {rows[1].Kept.Mean:#,0} and {rows[1].Single.Mean:#,0}; " +
+            $"HttpListener behind nginx, {Text(behind.Kept)} and {Text(behind.Single)}");
     }
 
     private static void Measure(Bench bench, Row row, Figures figures, int requests, bool keepAlive)
