@@ -8,7 +8,7 @@ public sealed partial class FrontEndDocument(string name)
     /// <summary>The host whose site the configurations are.</summary>
     public const string HostName = "hello.example.com";
 
-    public const string Smallest = "Smallest configuration";
+    public const string Smallest = "Minimal configuration";
     public const string Full = "Full configuration";
     public const string BehindBalancer = "Behind a load balancer";
 

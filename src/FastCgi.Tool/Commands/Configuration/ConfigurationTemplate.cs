@@ -24,7 +24,7 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
         if (kind == Systemd)
             return new ConfigurationTemplate(kind, "samples/systemd/app.service", ToolCommand.ReadResource("app.service"));
 
-        var heading = usesTls ? "Full configuration" : isBehindBalancer ? "Behind a load balancer" : "Smallest configuration";
+        var heading = usesTls ? "Full configuration" : isBehindBalancer ? "Behind a load balancer" : "Minimal configuration";
         var page = ToolCommand.ReadResource(kind + ".md");
         var block = s_fencedBlock.Match(page, page.IndexOf($"\n## {heading}\n", StringComparison.Ordinal));
         return new ConfigurationTemplate(kind, $"docs/front-ends/{kind}.md#{heading.ToLowerInvariant().Replace(' ', '-')}", block.Groups["text"].Value);
