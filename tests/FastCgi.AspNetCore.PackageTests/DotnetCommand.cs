@@ -18,12 +18,7 @@ internal static class DotnetCommand
     /// <summary>Runs another program that runs it.</summary>
     public static async Task<(int ExitCode, string Output)> TryRunProgramAsync(string folder, string program, params string[] arguments)
     {
-        var startInfo = new ProcessStartInfo("nice", [program, .. arguments])
-        {
-            WorkingDirectory = folder,
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-        };
+        var startInfo = new ProcessStartInfo("nice", [program, .. arguments]) { WorkingDirectory = folder };
         foreach (var name in startInfo.Environment.Keys.Where(IsOfTheTests).ToList())
             startInfo.Environment.Remove(name);
         startInfo.Environment["DOTNET_CLI_TELEMETRY_OPTOUT"] = "1";
@@ -34,7 +29,12 @@ internal static class DotnetCommand
         startInfo.Environment["UseSharedCompilation"] = "true";
         // To compress the style sheets and scripts of a template takes ten times as long as all the rest of publishing it.
         startInfo.Environment["CompressionEnabled"] = "false";
+        return await RunAsync(startInfo);
+    }
 
+    public static async Task<(int ExitCode, string Output)> RunAsync(ProcessStartInfo startInfo)
+    {
+        startInfo.RedirectStandardOutput = startInfo.RedirectStandardError = true;
         using var process = Process.Start(startInfo)!;
         var output = process.StandardOutput.ReadToEndAsync();
         var error = process.StandardError.ReadToEndAsync();

@@ -9,8 +9,6 @@ namespace FastCgi.AspNetCore.PackageTests;
 /// </summary>
 public sealed partial class ReadmeTests
 {
-    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(10);
-
     [MachineFact]
     public async Task Commands_Copied_EndInAnAnswer()
     {
@@ -57,11 +55,7 @@ public sealed partial class ReadmeTests
     /// <summary>Runs a command on a machine of its own.</summary>
     internal static async Task<(int ExitCode, string Output)> RunAsync(IEnumerable<string> arguments)
     {
-        var startInfo = new ProcessStartInfo("unshare", arguments)
-        {
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-        };
+        var startInfo = new ProcessStartInfo("unshare", arguments);
         foreach (var name in startInfo.Environment.Keys.Where(static name => name == "CI" || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase)).ToList())
             startInfo.Environment.Remove(name);
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
@@ -69,19 +63,7 @@ public sealed partial class ReadmeTests
         startInfo.Environment["RunAnalyzers"] = "false";
         // It takes most of the time that a template with static files needs.
         startInfo.Environment["CompressionEnabled"] = "false";
-        using var process = Process.Start(startInfo)!;
-        var output = process.StandardOutput.ReadToEndAsync();
-        var error = process.StandardError.ReadToEndAsync();
-        try
-        {
-            await process.WaitForExitAsync().WaitAsync(s_patience);
-        }
-        catch (TimeoutException)
-        {
-            process.Kill(entireProcessTree: true);
-        }
-
-        return (process.ExitCode, await error + await output);
+        return await DotnetCommand.RunAsync(startInfo);
     }
 
     [GeneratedRegex(@"^<!-- run by ReadmeTests -->\n```sh\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]

@@ -1,10 +1,11 @@
 using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
+using System.Text.RegularExpressions;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary>What the doctor finds of an address: each fault is made, named with its line, and mended, which ends it.</summary>
+/// <summary>What the doctor finds of an address: each fault is made, named with its line, and fixed, which ends it.</summary>
 public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
 {
     private readonly ScratchFolder _folder = new();

@@ -27,11 +27,42 @@ public sealed class ProcessTests
     [InlineData("request unix:/nonexistent/app.sock / -v 2>/dev/full", 3)]
     [InlineData("request 2>&-", 2, 3)]
     [InlineData("config nginx >&-", 3)]
+    [InlineData("config nginx > /dev/full", 3)]
+    [InlineData("config nginx | true", 3)]
     [InlineData("top unix:/nonexistent/app.sock --json > /dev/full", 3)]
     public async Task ClosedStreams_HaveAnExitCode(string command, params int[] codes)
     {
-        await using var process = ServerProcess.Start("bash", ["-c", $"dotnet {s_tool} {command}; exit $?"]);
+        await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet {s_tool} {command}; exit $?"]);
         Assert.Contains(await process.WaitForExitAsync(Waiting.Patience), codes);
+    }
+
+    [LinuxTheory]
+    [InlineData("top {0} --json | head -n 1")]
+    [InlineData("request {0} /endless | head -c 10")]
+    [InlineData("request {0} /endless -o /dev/fd/3 3>&1 | head -c 10")]
+    public async Task ReaderThatGoes_EndsTheCommand(string command)
+    {
+        await using var server = await SampleServer.StartAsync();
+        await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet {s_tool} {string.Format(null, command, server.Address)}"]);
+
+        Assert.Equal(3, await process.WaitForExitAsync(Waiting.Patience));
+        Assert.Contains("fastcgi: Broken pipe", process.Output, StringComparison.Ordinal);
+    }
+
+    /// <summary>A block has 1,024 bytes. The runtime itself needs a larger file to map its code twice.</summary>
+    [LinuxTheory]
+    [InlineData("request {0} /endless -o file")]
+    [InlineData("request {0} /endless > file")]
+    [InlineData("request {0} /nowhere -v --repeat 9 >/dev/null 2>file")]
+    public async Task FileAtItsSizeLimit_IsNoCrash(string command)
+    {
+        using var folder = new ScratchFolder();
+        await using var server = await SampleServer.StartAsync();
+        var limited = $"export DOTNET_EnableWriteXorExecute=0 DOTNET_EnableDiagnostics=0; ulimit -f 1; dotnet {s_tool} {string.Format(null, command, server.Address)}";
+        await using var process = ServerProcess.Start("bash", ["-c", $"cd {folder.Path}; {limited}; exit $?"]);
+
+        Assert.Equal(command.Contains("endless", StringComparison.Ordinal) ? 3 : 0, await process.WaitForExitAsync(Waiting.Patience));
+        Assert.Equal(1_024, new FileInfo(folder.GetPath("file")).Length);
     }
 
     /// <summary>Although nobody reads its log.</summary>

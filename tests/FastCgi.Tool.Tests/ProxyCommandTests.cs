@@ -3,6 +3,9 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text;
 using System.Text.Json;
+using FastCgi.Tool.Commands.Proxy;
+using FastCgi.Tool.Terminal;
+using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.Tool.Tests;
 
@@ -80,11 +83,14 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync($"{listener.LocalEndPoint}");
         using var client = new HttpClient(new SocketsHttpHandler { RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1 });
         client.DefaultRequestHeaders.Add("X-A", "\u00e4");
-        var asking = client.GetAsync(Url);
+        using var body = new StringContent("") { Headers = { ContentType = null } };
+        body.Headers.TryAddWithoutValidation("Content-Type", "\u00fc");
+        var asking = client.PostAsync(Url, body);
         using var connection = await listener.AcceptAsync().Within("the connection");
         var received = new byte[10_000];
         await connection.ReceiveAsync(received);
         Assert.Contains("HTTP_X_A\u00e4", Encoding.Latin1.GetString(received), StringComparison.Ordinal);
+        Assert.Contains("CONTENT_TYPE\u00fc", Encoding.Latin1.GetString(received), StringComparison.Ordinal);
         // At once: the proxy may close the connection as soon as it has seen the first record.
         await connection.SendAsync((byte[])[
             .. RecordBytes.Record(RecordBytes.Stdout, 1, Encoding.Latin1.GetBytes(answer)),
@@ -126,6 +132,34 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         var head = "POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123";
 
         Assert.Contains("\r\nhello", await ExchangeAsync([head, "456789GET / HTTP/1.0\r\n\r\n"], () => proxy.UntilOutHasAsync("POST /unread")), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Upload_Reset_IsLoggedAsTheClients()
+    {
+        using var proxy = await StartAsync(_server!.Address);
+        using (var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { LingerState = new LingerOption(true, 0) })
+        {
+            await socket.ConnectAsync(_port.EndPoint);
+            await socket.SendAsync("POST /sum HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123"u8.ToArray());
+            await Waiting.UntilAsync(async () => (await ToolRun.RunAsync("top", _server.Address, "--once")).Out.Contains("POST /sum", StringComparison.Ordinal), static () => null, "the request");
+        }
+
+        await proxy.UntilOutHasAsync("499 POST /sum  0 bytes");
+    }
+
+    /// <summary>What waits for a reader of the log is limited. The rest is counted.</summary>
+    [Fact]
+    public async Task Log_ThatIsNotRead_SaysHowManyAreMissing()
+    {
+        var error = new StringWriter();
+        var log = new TrafficLog(new ToolConsole(TextWriter.Null, error, Stream.Null), isJson: false);
+        for (var i = 0; i < 10_003; i++)
+            await log.InvokeAsync(new DefaultHttpContext(), static _ => Task.CompletedTask);
+        log.End();
+        await log.RunAsync();
+
+        Assert.Equal("3 requests are not logged, because the reader of the log is too slow.\n", error.ToString());
     }
 
     [Fact]

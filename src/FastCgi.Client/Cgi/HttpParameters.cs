@@ -17,13 +17,14 @@ internal static class HttpParameters
 
     public static string ToParameterName(string header) => "HTTP_" + header.Replace('-', '_').ToUpperInvariant();
 
-    /// <summary>The parameters that say where a request goes. Target and length are as in the request, empty if missing.</summary>
-    public static void AddTarget(FastCgiParameters parameters, string method, string target, string contentLength)
+    /// <summary>The parameters that say where a request goes. Target and content headers are as in the request, empty if missing.</summary>
+    public static void AddTarget(FastCgiParameters parameters, string method, string target, byte[] contentType, string contentLength)
     {
         var question = target.IndexOf('?', StringComparison.Ordinal);
         var path = Uri.UnescapeDataString(question < 0 ? target : target[..question]);
         parameters.Add("QUERY_STRING", question < 0 ? "" : target[(question + 1)..]);
         parameters.Add("REQUEST_METHOD", method);
+        parameters.Add("CONTENT_TYPE"u8.ToArray(), contentType);
         parameters.Add("CONTENT_LENGTH", contentLength);
         parameters.Add("SCRIPT_NAME", path);
         parameters.Add("REQUEST_URI", target);
@@ -51,8 +52,7 @@ internal static class HttpParameters
         var parameters = new FastCgiParameters();
         var length = message.Content is null ? null : message.Content.Headers.ContentLength;
         var contentType = message.Content?.Headers.NonValidated.TryGetValues("Content-Type", out var type) == true ? type.ToString() : "";
-        parameters.Add("CONTENT_TYPE", contentType);
-        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, length?.ToString(CultureInfo.InvariantCulture) ?? "");
+        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, Encoding.UTF8.GetBytes(contentType), FormattableString.Invariant($"{length}"));
         var local = new IPEndPoint(handler.LocalEndPoint.Address, uri.Port);
         AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, GetHost(uri));
 

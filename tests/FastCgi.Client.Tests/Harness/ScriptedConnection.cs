@@ -6,6 +6,8 @@ namespace FastCgi.Client.Tests.Harness;
 /// <summary>The application's end of a connection.</summary>
 internal sealed class ScriptedConnection(Socket socket) : IDisposable
 {
+    private readonly NetworkStream _stream = new(socket, ownsSocket: true);
+
     public static byte[] EndOfRequest(int id = 1, int appStatus = 0, int protocolStatus = 0)
         => Record(EndRequest, id, [(byte)(appStatus >> 24), (byte)(appStatus >> 16), (byte)(appStatus >> 8), (byte)appStatus, (byte)protocolStatus, 0, 0, 0]);
 
@@ -13,11 +15,7 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
     public static byte[] Answer(string text, int id = 1, int appStatus = 0)
         => [.. Record(Stdout, id, System.Text.Encoding.Latin1.GetBytes(text)), .. Record(Stdout, id), .. EndOfRequest(id, appStatus)];
 
-    public async Task SendAsync(byte[] bytes)
-    {
-        for (var rest = bytes.AsMemory(); !rest.IsEmpty;)
-            rest = rest[await socket.SendAsync(rest).AsTask().Within("the client to receive")..];
-    }
+    public Task SendAsync(byte[] bytes) => _stream.WriteAsync(bytes).AsTask().Within("the client to receive");
 
     /// <summary>Waits until the client cannot send more, because nothing is read.</summary>
     public async Task WaitUntilFullAsync()
@@ -58,29 +56,15 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
     public async Task<byte[]?> ReadAsync(int length)
     {
         var bytes = new byte[length];
-        for (var read = 0; read < length;)
-        {
-            var received = await ReceiveAsync(bytes.AsMemory(read));
-            if (received == 0)
-                return null;
-
-            read += received;
-        }
-
-        return bytes;
-    }
-
-    public void Dispose() => socket.Dispose();
-
-    private async Task<int> ReceiveAsync(Memory<byte> buffer)
-    {
         try
         {
-            return await socket.ReceiveAsync(buffer).AsTask().Within("the client to send");
+            return await _stream.ReadAtLeastAsync(bytes, length, throwOnEndOfStream: false).AsTask().Within("the client to send") == length ? bytes : null;
         }
-        catch (SocketException)
+        catch (IOException)
         {
-            return 0;
+            return null;
         }
     }
+
+    public void Dispose() => _stream.Dispose();
 }

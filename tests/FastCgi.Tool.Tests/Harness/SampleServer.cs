@@ -55,6 +55,11 @@ internal sealed class SampleServer : IAsyncDisposable
         _application.MapGet("/hop", static (HttpRequest request) => $"{request.Headers["X-Hop"]}{request.Headers["X-Other"]}");
         _application.MapGet("/empty", static () => Results.NoContent());
         _application.MapGet("/hold", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted));
+        _application.MapGet("/endless", static async (HttpContext context) =>
+        {
+            while (!context.RequestAborted.IsCancellationRequested)
+                await context.Response.WriteAsync(new string('x', 1_000), context.RequestAborted);
+        });
         _application.MapGet("/cut", static async (HttpContext context) =>
         {
             await context.Response.WriteAsync("beginning");

@@ -53,8 +53,7 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
     {
         var parameters = new FastCgiParameters();
         var (remote, local) = (new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, 80));
-        HttpParameters.AddTarget(parameters, method, target, contentLength);
-        parameters.Add("CONTENT_TYPE", contentType);
+        HttpParameters.AddTarget(parameters, method, target, Encoding.UTF8.GetBytes(contentType), contentLength);
         HttpParameters.AddConnection(parameters, "http", "HTTP/1.1", remote, local, Host);
         parameters.Add("HTTP_HOST", Host);
         parameters.Add("HTTP_USER_AGENT", agent);

@@ -130,8 +130,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         var raw = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
         // Without the scheme and host that a client of a proxy sends, as nginx.
         var target = RequestTarget.TryParse(raw)?.PathAndQuery ?? raw;
-        HttpParameters.AddTarget(request.Parameters, http.Method, target, Invariant($"{http.ContentLength}"));
-        request.Parameters.Add("CONTENT_TYPE"u8.ToArray(), Encoding.Latin1.GetBytes(http.ContentType ?? ""));
+        HttpParameters.AddTarget(request.Parameters, http.Method, target, Encoding.Latin1.GetBytes(http.ContentType ?? ""), Invariant($"{http.ContentLength}"));
         // Without dot segments, as nginx: an application opens the file that SCRIPT_FILENAME names.
         request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = http.Path.HasValue ? http.Path.Value : "/";
         var connection = context.Connection;

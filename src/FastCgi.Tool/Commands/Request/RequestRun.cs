@@ -107,8 +107,9 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
             await console.Out.WriteLineAsync();
         }
 
-        // Without a buffer: a stream is seen at once.
-        await using (var file = arguments.GetText("--output") is { } path ? File.Create(path, bufferSize: 0) : null)
+        // Without a buffer: a stream is seen at once. Only for writing: the reader of a pipe may go.
+        var (mode, access, share) = (FileMode.Create, FileAccess.Write, FileShare.Read);
+        await using (var file = arguments.GetText("--output") is { } path ? new FileStream(path, mode, access, share, bufferSize: 0) : null)
             await response.Body.CopyToAsync(file ?? console.Body, cancellationToken);
 
         var completion = await response.Completion.WaitAsync(cancellationToken);

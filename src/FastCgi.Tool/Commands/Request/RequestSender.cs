@@ -49,8 +49,7 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         var request = new FastCgiRequestMessage { Role = arguments.GetValue<FastCgiRequestRole>("--role"), Body = body };
         var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
         var contentLength = Find("Content-Length") ?? (body is { CanSeek: true, Length: > 0 } ? Invariant($"{body.Length}") : "");
-        HttpParameters.AddTarget(request.Parameters, method, target.PathAndQuery, contentLength);
-        request.Parameters.Add("CONTENT_TYPE", contentType);
+        HttpParameters.AddTarget(request.Parameters, method, target.PathAndQuery, Encoding.UTF8.GetBytes(contentType), contentLength);
         var local = new IPEndPoint(IPAddress.Loopback, target.Port);
         HttpParameters.AddConnection(request.Parameters, target.Scheme, "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), local, target.Host);
         request.Parameters.Add("HTTP_HOST", Find("Host") ?? target.HostAndPort);
