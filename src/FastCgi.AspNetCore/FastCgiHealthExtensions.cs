@@ -7,8 +7,8 @@ namespace Microsoft.Extensions.DependencyInjection;
 public static class FastCgiHealthExtensions
 {
     /// <summary>
-    /// Adds a health check of the FastCGI server: healthy while it accepts connections and requests, degraded at its limits of connections, requests
-    /// or threads, and failed before it has started and during shutdown.
+    /// Adds a health check of the FastCGI server: healthy while it accepts connections and requests, degraded when a limit on connections,
+    /// requests, or threads is reached, and failed before startup has completed and during shutdown.
     /// </summary>
     /// <param name="builder">The <see cref="IHealthChecksBuilder"/>.</param>
     /// <param name="name">The name of the health check.</param>

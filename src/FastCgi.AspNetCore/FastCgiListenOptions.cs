@@ -8,13 +8,13 @@ public sealed class FastCgiListenOptions
         EndPoint = endPoint;
     }
 
-    /// <summary>Gets the endpoint: an IP address and port, a unix socket, an inherited socket, or an endpoint of a registered transport.</summary>
+    /// <summary>Gets the endpoint: an IP address and port, a Unix socket, an inherited socket, or an endpoint of a registered transport.</summary>
     public EndPoint EndPoint { get; private set; }
 
     /// <summary>Gets or sets the maximum number of connections that the system holds until the server accepts them.</summary>
     /// <remarks>
-    /// Defaults to 4,096. The system reduces it to <c>net.core.somaxconn</c>; the server logs a warning then. Must be at least 1. Has no effect
-    /// on an inherited socket, which already listens.
+    /// Defaults to 4,096. The system limits it to <c>net.core.somaxconn</c>; if that is lower, the server logs a warning. Must be at least 1.
+    /// Has no effect on an inherited socket, which is already listening.
     /// </remarks>
     public int Backlog
     {
@@ -25,7 +25,7 @@ public sealed class FastCgiListenOptions
     /// <summary>Gets or sets the permissions of the socket file. A web server needs write permission to connect.</summary>
     /// <remarks>
     /// Defaults to 0660 if <see cref="Owner"/> or <see cref="Group"/> is set, otherwise to 0777 reduced by the umask of the process. In
-    /// configuration, it is an octal number, such as <c>"0660"</c>. No client can connect before owner, group and mode are set.
+    /// configuration, it is an octal number, such as <c>"0660"</c>. No client can connect before the owner, group, and mode are set.
     /// </remarks>
     public UnixFileMode? Mode { get; set; }
 
@@ -49,14 +49,14 @@ public sealed class FastCgiListenOptions
     /// </remarks>
     public IList<string> AllowedAddresses { get; } = [];
 
-    /// <summary>Gets the users, by name or number, whose processes may connect to the unix socket.</summary>
+    /// <summary>Gets the users, by name or number, whose processes may connect to the Unix socket.</summary>
     /// <remarks>
     /// Empty by default: the permissions of the file decide. If this or <see cref="AllowedGroups"/> is set, the user or a group of the peer must
     /// also be in one of the two lists. Requires Linux.
     /// </remarks>
     public IList<string> AllowedUsers { get; } = [];
 
-    /// <summary>Gets the groups, by name or number, whose members' processes may connect to the unix socket.</summary>
+    /// <summary>Gets the groups, by name or number, whose members' processes may connect to the Unix socket.</summary>
     /// <remarks>See <see cref="AllowedUsers"/>. The supplementary groups of the peer count too.</remarks>
     public IList<string> AllowedGroups { get; } = [];
 

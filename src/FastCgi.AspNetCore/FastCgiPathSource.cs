@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore;
 /// <summary>Specifies the parameter that <c>HttpRequest.Path</c> comes from.</summary>
 public enum FastCgiPathSource
 {
-    /// <summary>REQUEST_URI: the target as the client sent it, decoded once by Kestrel's rules. Rewrites of the web server do not change it. Default.</summary>
+    /// <summary>REQUEST_URI: the target as the client sent it, decoded once by Kestrel's rules. Rewrites of the web server do not change it.</summary>
     RequestUri,
 
     /// <summary>
@@ -13,8 +13,8 @@ public enum FastCgiPathSource
     DocumentUri,
 
     /// <summary>
-    /// SCRIPT_NAME and PATH_INFO: the path after an Apache <c>RewriteRule</c>. Both are already decoded, so <c>%2F</c> is lost. Not for
-    /// <c>FallbackResource</c>, which sets the same path for all requests.
+    /// SCRIPT_NAME and PATH_INFO: the path after an Apache <c>RewriteRule</c>. Both are already decoded, so <c>%2F</c> is lost. Do not use
+    /// it with <c>FallbackResource</c>, which sets the same path for all requests.
     /// </summary>
     ScriptNameAndPathInfo,
 }

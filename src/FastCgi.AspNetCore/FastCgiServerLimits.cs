@@ -20,8 +20,8 @@ public sealed class FastCgiServerLimits
     }
 
     /// <summary>
-    /// Gets or sets the maximum number of requests that the application handles at the same time, over all connections. Further requests wait in
-    /// a queue of <see cref="RequestQueueLimit"/>; if it is full, they get a 503 with <c>Retry-After</c>.
+    /// Gets or sets the maximum number of requests that the application handles at the same time, across all connections. Further requests wait in
+    /// a queue of <see cref="RequestQueueLimit"/>; if the queue is full, they get a 503 with <c>Retry-After</c>.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/> (no limit). Must be at least 1; use 1 if a component is not thread-safe.</remarks>
     public long? MaxConcurrentRequests
@@ -30,7 +30,7 @@ public sealed class FastCgiServerLimits
         set => field = PositiveOrNull(value);
     }
 
-    /// <summary>Gets or sets the maximum number of requests that wait while <see cref="MaxConcurrentRequests"/> are active.</summary>
+    /// <summary>Gets or sets the maximum number of requests that wait while <see cref="MaxConcurrentRequests"/> is reached.</summary>
     /// <remarks>Defaults to 0: no request waits.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
     public int RequestQueueLimit
@@ -42,7 +42,7 @@ public sealed class FastCgiServerLimits
     /// <summary>Gets or sets how long a request may wait in the queue. After that, it gets a 503 with <c>Retry-After</c>.</summary>
     /// <remarks>
     /// Defaults to 30 seconds, half the timeout of web servers (nginx: <c>fastcgi_read_timeout 60s</c>; Apache: <c>Timeout 60</c>): a
-    /// request that has waited longer would hardly get a response in time. <see langword="null"/> means no limit. Checked every second. Must be
+    /// request that has waited longer would hardly get a response in time. <see langword="null"/> means no limit. It is checked every second. Must be
     /// greater than zero.
     /// </remarks>
     public TimeSpan? RequestQueueTimeout
@@ -53,9 +53,9 @@ public sealed class FastCgiServerLimits
 
     /// <summary>
     /// Gets or sets the maximum number of requests for <see cref="FastCgiServerOptions.ReservedPaths"/> that are accepted in addition to
-    /// <see cref="MaxConcurrentRequests"/>. Further ones are queued or refused like any other request.
+    /// <see cref="MaxConcurrentRequests"/>. Further requests for them are queued or refused like any other.
     /// </summary>
-    /// <remarks>Defaults to 8: twice two load balancers, an orchestrator and one human. Must be at least 1. Has no effect without reserved paths.</remarks>
+    /// <remarks>Defaults to 8, twice what two load balancers, an orchestrator and one person need. Must be at least 1. Requires reserved paths.</remarks>
     public int MaxReservedRequests
     {
         get;
@@ -66,14 +66,14 @@ public sealed class FastCgiServerLimits
     /// Gets or sets the maximum number of concurrent requests on one connection (multiplexing). Further requests get a 503. With 1, a
     /// connection carries one request after another, and the server reports FCGI_MPXS_CONNS as 0.
     /// </summary>
-    /// <remarks>Defaults to 100, as <c>option max-reqs</c> in HAProxy's documentation. Must be between 1 and 65,535, the number of request ids.</remarks>
+    /// <remarks>Defaults to 100, like <c>option max-reqs</c> in HAProxy's documentation. Must be between 1 and 65,535, the number of request ids.</remarks>
     public int MaxRequestsPerConnection
     {
         get;
         set => field = (int)InRange(value, 1, ushort.MaxValue);
     } = 100;
 
-    /// <summary>Gets or sets the maximum size in bytes of the parameters of a request, with their length fields. A request with more gets a 431.</summary>
+    /// <summary>Gets or sets the maximum size in bytes of the parameters of a request, including their length fields. A larger request gets a 431.</summary>
     /// <remarks>Defaults to 128 KiB: nginx sends up to 64 KiB of parameters in one record, Apache 80 KiB in several. Must be at least 1.</remarks>
     public long MaxRequestParametersTotalSize
     {
@@ -120,7 +120,7 @@ public sealed class FastCgiServerLimits
     /// <summary>Gets or sets how many bytes a request may write to <see cref="IFastCgiRequestFeature.StandardError"/>. The rest is dropped.</summary>
     /// <remarks>
     /// Defaults to 64 KiB, enough for a page of stack traces; it is held in memory until the web server reads it. Must be at least 1. With
-    /// <see langword="null"/>, a request can fill the disk of the log.
+    /// <see langword="null"/>, a request can fill the disk that holds the log.
     /// </remarks>
     public long? MaxStandardErrorSize
     {
@@ -133,8 +133,8 @@ public sealed class FastCgiServerLimits
     /// connection may be open before its first request.
     /// </summary>
     /// <remarks>
-    /// Defaults to 30 seconds, as Kestrel's <c>RequestHeadersTimeout</c>. A web server connects when it has a request. For connections that it
-    /// keeps open afterwards, see <see cref="KeepAliveTimeout"/>. Must be greater than zero.
+    /// Defaults to 30 seconds, like Kestrel's <c>RequestHeadersTimeout</c>. A web server connects only when it has a request to send. For
+    /// connections that it keeps open afterwards, see <see cref="KeepAliveTimeout"/>. Must be greater than zero.
     /// </remarks>
     public TimeSpan RequestParametersTimeout
     {
@@ -145,9 +145,9 @@ public sealed class FastCgiServerLimits
     /// <summary>Gets or sets the minimum data rate of a request body. After the grace period, reading a slower one fails with status 408.</summary>
     /// <remarks>
     /// Defaults to <see langword="null"/> (no limit), unlike Kestrel: most web servers receive the whole body before they start the request, and all
-    /// have their own limit (nginx: <c>client_body_timeout</c>). Set it for a web server that passes the body on at once
-    /// (<c>fastcgi_request_buffering off</c>). Measured as in Kestrel: the average rate over the time that the application has waited, to the second,
-    /// without the time in which receiving is paused. An endpoint can change it with
+    /// have their own limit (nginx: <c>client_body_timeout</c>). Set it for a web server that forwards the body immediately
+    /// (<c>fastcgi_request_buffering off</c>). As in Kestrel, it is the average rate over the time that the application has waited, to the second,
+    /// excluding the time in which receiving is paused. An endpoint can change it with
     /// <see cref="Microsoft.AspNetCore.Server.Kestrel.Core.Features.IHttpMinRequestBodyDataRateFeature"/>.
     /// </remarks>
     public MinDataRate? MinRequestBodyDataRate { get; set; }
@@ -165,11 +165,11 @@ public sealed class FastCgiServerLimits
     } = TimeSpan.FromSeconds(5);
 
     /// <summary>
-    /// Gets or sets how long the web server may accept no data while the server has data to send. After that, the connection is reset and its
-    /// requests are aborted; otherwise, a hung web server would hold them forever.
+    /// Gets or sets how long the server waits for the web server to accept data. After that, the connection is reset and its requests are aborted;
+    /// otherwise, a hung web server would hold them forever.
     /// </summary>
     /// <remarks>
-    /// Defaults to 2 minutes, twice the <c>send_timeout</c> of nginx, which has given up a client that does not read by then;
+    /// Defaults to 2 minutes, twice the <c>send_timeout</c> of nginx, which by then has given up on a client that does not read;
     /// <see langword="null"/> means no limit. Does not limit a response that has nothing to send, such as an idle event stream. The server notices
     /// progress when a good part of the system's send buffer is free again (Socket engine: at the end of a send of at most 256 KiB), so a web server
     /// that accepts a few bytes a second times out too. Must be greater than zero.
@@ -191,8 +191,8 @@ public sealed class FastCgiServerLimits
         set => field = PositiveOrNull(value);
     }
 
-    /// <summary>Gets or sets how long the server drops remaining input after the last response, so that a reset does not destroy it.</summary>
-    /// <remarks>Defaults to 5 seconds, as Kestrel's drain of an unread request body and nginx' <c>lingering_timeout</c>. Must be greater than zero.</remarks>
+    /// <summary>Gets or sets how long the server discards input after the last response, so that a reset does not destroy the response.</summary>
+    /// <remarks>Defaults to 5 seconds, as for unread request bodies in Kestrel and nginx's <c>lingering_timeout</c>. Must be greater than zero.</remarks>
     public TimeSpan LingerTimeout
     {
         get;

@@ -7,7 +7,7 @@ public sealed class FastCgiServerOptions
     /// <remarks>Defaults to <see langword="false"/>, as in Kestrel: a synchronous call blocks a thread.</remarks>
     public bool AllowSynchronousIO { get; set; }
 
-    /// <summary>Gets or sets a value that indicates whether the server logs how to fix the configuration of web server, application and system.</summary>
+    /// <summary>Gets or sets a value that indicates whether the server logs how to fix the web server, application and system configuration.</summary>
     /// <remarks>
     /// Defaults to <see langword="true"/>. Advice is logged at Warning or Information, each message at most once a minute. If disabled, the status
     /// page lists no web servers and no recommendations, and <see cref="SlowRequestThreshold"/> has no effect.
@@ -20,8 +20,8 @@ public sealed class FastCgiServerOptions
     /// <summary>Gets the options of the transport and of the threads that run the application.</summary>
     public FastCgiTransportOptions Transport { get; } = new();
 
-    /// <summary>Gets the files that the web server sends itself.</summary>
-    /// <remarks>None by default.</remarks>
+    /// <summary>Gets the options for files that the web server sends itself.</summary>
+    /// <remarks>It sends none by default.</remarks>
     public FastCgiSendFileOptions SendFile { get; } = new();
 
     /// <summary>Gets the FastCGI roles that the application serves. The server refuses requests in other roles with UNKNOWN_ROLE.</summary>
@@ -29,11 +29,11 @@ public sealed class FastCgiServerOptions
     public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
 
     /// <summary>
-    /// Gets the paths, such as <c>/health</c>, whose requests are accepted even while <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> are
-    /// active, up to <see cref="FastCgiServerLimits.MaxReservedRequests"/>. Use it for monitoring, which must work under overload.
+    /// Gets the paths, such as <c>/health</c>, whose requests are accepted even while <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> is
+    /// reached, up to <see cref="FastCgiServerLimits.MaxReservedRequests"/>. Use them for monitoring, which must work under overload.
     /// </summary>
     /// <remarks>
-    /// Empty by default. A path includes everything below it (<c>/health/ready</c>, but not <c>/healthy</c>) and ignores case, as in routing. It is
+    /// Empty by default. A path includes everything below it (<c>/health/ready</c>, but not <c>/healthy</c>) and ignores case, as in routing. Paths are
     /// compared with <c>HttpRequest.Path</c>, which excludes the path base. Adding a path that does not begin with a slash, or <c>/</c> itself,
     /// throws an <see cref="ArgumentException"/>.
     /// </remarks>
@@ -69,8 +69,8 @@ public sealed class FastCgiServerOptions
     } = string.Empty;
 
     /// <summary>
-    /// Gets or sets how long a request may run before it is logged as slow, with what it is waiting for; like <c>request_slowlog_timeout</c> of
-    /// php-fpm. Checked every second while the request runs; at most 100 requests are logged per minute.
+    /// Gets or sets how long a request may run before it is logged as slow, with what it is waiting for, like <c>request_slowlog_timeout</c> of
+    /// php-fpm. Running requests are checked every second; at most 100 are logged per minute.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/>: no request is logged. Must be greater than zero.</remarks>
     public TimeSpan? SlowRequestThreshold
@@ -81,7 +81,7 @@ public sealed class FastCgiServerOptions
 
     /// <summary>
     /// Gets or sets the path, such as <c>/ping</c>, for which the server itself returns <c>pong</c>, so that a load balancer can check it even if the
-    /// application is busy; like <c>ping.path</c> of php-fpm. Applies to GET and HEAD. The path excludes the path base.
+    /// application is busy, like <c>ping.path</c> of php-fpm. It applies to GET and HEAD. The path excludes the path base.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/>: disabled.</remarks>
     /// <exception cref="ArgumentException">The value does not begin with a slash.</exception>
@@ -112,13 +112,13 @@ public sealed class FastCgiServerOptions
     /// (<c>SSL_CLIENT_VERIFY</c> is not SUCCESS), because it verifies them itself.
     /// </summary>
     /// <remarks>
-    /// Defaults to <see langword="false"/>. Such a client has proved only that it owns the certificate. For <c>ssl_verify_client optional_no_ca</c>
-    /// of nginx and <c>SSLVerifyClient optional_no_ca</c> of Apache.
+    /// Defaults to <see langword="false"/>. Such a client has proved only that it owns the certificate. Use it with
+    /// <c>ssl_verify_client optional_no_ca</c> of nginx and <c>SSLVerifyClient optional_no_ca</c> of Apache.
     /// </remarks>
     public bool AllowUnverifiedClientCertificate { get; set; }
 
     /// <summary>
-    /// Gets or sets the parameter that contains the web server's id of the request, for <c>HttpContext.TraceIdentifier</c>: such as
+    /// Gets or sets the parameter that contains the web server's id of the request, for <c>HttpContext.TraceIdentifier</c>, such as
     /// <c>REQUEST_ID</c> (nginx: <c>fastcgi_param REQUEST_ID $request_id;</c>) or <c>UNIQUE_ID</c> (Apache: mod_unique_id).
     /// </summary>
     /// <remarks>
@@ -160,8 +160,8 @@ public sealed class FastCgiServerOptions
 
     /// <summary>Listens on an address in text form.</summary>
     /// <param name="address">
-    /// Such as <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://*:9000</c>, <c>fastcgi://localhost:9000</c>,
-    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c> or <c>fastcgi://fd:name</c>. May include endpoint
+    /// The address, such as <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://*:9000</c>, <c>fastcgi://localhost:9000</c>,
+    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c> or <c>fastcgi://fd:name</c>. It may include endpoint
     /// options: <c>fastcgi://unix:/run/app/app.sock?mode=0660&amp;group=www-data</c>.
     /// </param>
     /// <param name="configure">Configures the endpoint.</param>
@@ -186,7 +186,7 @@ public sealed class FastCgiServerOptions
     /// <param name="configure">Configures the endpoint.</param>
     public void ListenAnyIP(int port, Action<FastCgiListenOptions>? configure = null) => Listen(IPAddress.IPv6Any, port, configure);
 
-    /// <summary>Listens on a unix socket.</summary>
+    /// <summary>Listens on a Unix socket.</summary>
     /// <param name="socketPath">The absolute path of the socket file, or <c>@</c> and the name of an abstract socket (Linux).</param>
     /// <param name="configure">Configures the endpoint.</param>
     public void ListenUnixSocket(string socketPath, Action<FastCgiListenOptions>? configure = null)

@@ -18,8 +18,8 @@ public interface IFastCgiRequestFeature
 
     /// <summary>Gets a writer to the error log of the web server. Control characters are escaped, so that log lines cannot be forged.</summary>
     /// <remarks>
-    /// A line is sent when it is complete or on <see cref="TextWriter.Flush"/>, but not before the response headers, because nginx could not read
-    /// them then. Output beyond <see cref="FastCgiServerLimits.MaxStandardErrorSize"/>, or after the end of the response, is dropped. Caddy does not log
+    /// A line is sent when it is complete or on <see cref="TextWriter.Flush"/>, but not before the response headers: nginx could not read them
+    /// otherwise. Output beyond <see cref="FastCgiServerLimits.MaxStandardErrorSize"/>, or after the end of the response, is dropped. Caddy does not log
     /// it.
     /// </remarks>
     TextWriter StandardError { get; }

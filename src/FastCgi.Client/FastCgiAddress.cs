@@ -4,9 +4,9 @@ using System.Net;
 namespace FastCgi.Client;
 
 /// <summary>
-/// The address of a FastCGI application: <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://host:9000</c>,
+/// Represents the address of a FastCGI application: <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://host:9000</c>,
 /// <c>fastcgi://unix:/run/app.sock</c>, or <c>fastcgi://unix:@name</c> for an abstract socket (Linux). The prefix
-/// <c>fastcgi://</c> is optional, as is <c>unix:</c> before a path.
+/// <c>fastcgi://</c> is optional, as is <c>unix:</c> before an absolute path.
 /// </summary>
 public sealed class FastCgiAddress
 {
@@ -30,7 +30,7 @@ public sealed class FastCgiAddress
     private bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
 
     /// <summary>Parses an address.</summary>
-    /// <param name="address">The address, in one of the forms above.</param>
+    /// <param name="address">The address, in one of the forms of <see cref="FastCgiAddress"/>.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
     public static FastCgiAddress Parse(string address)
     {
@@ -39,10 +39,10 @@ public sealed class FastCgiAddress
             ? parsed : throw new FormatException($"'{address}' is not a valid address. Valid forms are {Forms}.");
     }
 
-    /// <summary>Parses an address.</summary>
-    /// <param name="address">The address, in one of the forms above.</param>
-    /// <param name="result">The parsed address.</param>
-    /// <returns><see langword="true"/> if the address is valid.</returns>
+    /// <summary>Tries to parse an address.</summary>
+    /// <param name="address">The address, in one of the forms of <see cref="FastCgiAddress"/>.</param>
+    /// <param name="result">The parsed address, or <see langword="null"/> if it is not valid.</param>
+    /// <returns><see langword="true"/> if the address is valid; otherwise, <see langword="false"/>.</returns>
     public static bool TryParse([NotNullWhen(true)] string? address, [NotNullWhen(true)] out FastCgiAddress? result)
     {
         result = null;
@@ -69,11 +69,11 @@ public sealed class FastCgiAddress
 
     internal string Explain(SocketException exception) => exception.SocketErrorCode switch
     {
-        SocketError.AccessDenied => $"Permission denied: user {Environment.UserName} may not connect to {this}.",
+        SocketError.AccessDenied => $"Permission denied: the user {Environment.UserName} may not connect to {this}.",
         SocketError.ConnectionRefused => $"{this} refused the connection: no process is listening.",
         SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {this} cannot be resolved: {exception.Message}.",
         _ when IsMissing => $"{this}: no such socket.",
-        _ => $"No connection to {this}: {exception.Message}.",
+        _ => $"Failed to connect to {this}: {exception.Message}.",
     };
 
     private static UnixDomainSocketEndPoint? ToUnix(string path)

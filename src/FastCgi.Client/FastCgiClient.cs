@@ -4,8 +4,8 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Sends FastCGI 1.0 requests to an application at one address, over a connection pool. Instances are thread-safe; reuse one for the lifetime of the
-/// program.
+/// Sends FastCGI 1.0 requests to an application at one address, through a connection pool. Instances are thread-safe; reuse one for the lifetime of
+/// the program.
 /// </summary>
 public sealed class FastCgiClient : IDisposable
 {
@@ -15,8 +15,8 @@ public sealed class FastCgiClient : IDisposable
     private readonly FastCgiClientOptions _options;
     private readonly ConnectionPool _pool;
 
-    /// <summary>Initializes a client. The first request opens a connection.</summary>
-    /// <param name="address">The address of the application, in a form of <see cref="FastCgiAddress"/>.</param>
+    /// <summary>Initializes a new instance of the class. The first request opens a connection.</summary>
+    /// <param name="address">The address of the application, in one of the forms of <see cref="FastCgiAddress"/>.</param>
     /// <param name="options">The options, or <see langword="null"/> for the defaults. Later changes have no effect.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
     public FastCgiClient(string address, FastCgiClientOptions? options = null)
@@ -38,11 +38,11 @@ public sealed class FastCgiClient : IDisposable
 
     /// <summary>
     /// Sends a request and waits for the response headers. Both bodies are streamed. If a keep-alive connection is closed before any of the response has
-    /// arrived, the request is sent again, provided that its body can be sent again and a repetition is safe
+    /// arrived, the request is sent again, provided that its body can be sent again and repeating it is safe
     /// (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>).
     /// </summary>
     /// <param name="request">The request.</param>
-    /// <param name="cancellationToken">Aborts the request until the headers have arrived. After that, dispose the response to abort.</param>
+    /// <param name="cancellationToken">Aborts the request until the headers have arrived. To abort it after that, dispose the response.</param>
     /// <returns>The response, which the caller must dispose.</returns>
     /// <exception cref="FastCgiProtocolException">There is no response, or it is malformed.</exception>
     /// <exception cref="SocketException">The connection failed.</exception>
@@ -84,9 +84,9 @@ public sealed class FastCgiClient : IDisposable
 
     /// <summary>Gets the limits of the application with FCGI_GET_VALUES (FastCGI specification, section 4.1), on a separate connection.</summary>
     /// <param name="names">The names, such as FCGI_MAX_CONNS, FCGI_MAX_REQS and FCGI_MPXS_CONNS.</param>
-    /// <param name="cancellationToken">Cancels the call. An application that does not know the record may never respond.</param>
+    /// <param name="cancellationToken">Cancels the call. An application that does not support the record may never respond.</param>
     /// <returns>The names that the application knows, and their values.</returns>
-    /// <exception cref="FastCgiProtocolException">The application closed the connection, or sent another record.</exception>
+    /// <exception cref="FastCgiProtocolException">The application closed the connection, or sent a different record.</exception>
     /// <exception cref="SocketException">The connection failed.</exception>
     /// <exception cref="ObjectDisposedException">The client was disposed before it had a connection.</exception>
     public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken = default)

@@ -8,58 +8,58 @@ public sealed class FastCgiClientOptions
     // The longest time that a timer accepts.
     private static readonly TimeSpan s_longest = TimeSpan.FromDays(49);
 
-    /// <summary>Gets or sets the maximum number of connections; further requests wait. Default <see langword="null"/>: no limit.</summary>
+    /// <summary>Gets or sets the maximum number of connections; further requests wait. Defaults to <see langword="null"/>: no limit.</summary>
     public int? MaxConnections { get; set => field = AtLeast(value, 1); }
 
     /// <summary>
-    /// Gets or sets the maximum number of concurrent requests on one connection. Default 1. Higher values apply only to an application that supports
+    /// Gets or sets the maximum number of concurrent requests on one connection. Defaults to 1. Higher values apply only to an application that supports
     /// multiplexing (<see cref="Multiplexing"/>). FastCGI has no flow control: an unread response blocks the others on its connection.
     /// </summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not from 1 to 65,535, which is the number of ids.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not between 1 and 65,535, the number of request ids.</exception>
     public int MaxRequestsPerConnection
     {
         get;
-        set => field = value <= ushort.MaxValue ? AtLeast(value, 1)!.Value : throw new ArgumentOutOfRangeException(nameof(value), value, "At most 65535.");
+        set => field = value <= ushort.MaxValue ? AtLeast(value, 1)!.Value : throw new ArgumentOutOfRangeException(nameof(value), value, "At most 65,535.");
     } = 1;
 
-    /// <summary>Gets or sets whether the application is asked before requests share a connection. Default <see cref="FastCgiMultiplexing.Ask"/>.</summary>
+    /// <summary>Gets or sets when requests share a connection. Defaults to <see cref="FastCgiMultiplexing.Ask"/>.</summary>
     public FastCgiMultiplexing Multiplexing { get; set; }
 
     /// <summary>
-    /// Gets or sets whether connections are kept for the next request (FCGI_KEEP_CONN). Default <see langword="null"/>: only if the application
-    /// returns FCGI_MPXS_CONNS=1 for FCGI_GET_VALUES. Each process of php-fpm, for example, serves one connection at a time: an idle one blocks it.
+    /// Gets or sets whether connections are kept open (FCGI_KEEP_CONN). Defaults to <see langword="null"/>: only if the application returns
+    /// FCGI_MPXS_CONNS=1 for FCGI_GET_VALUES. A php-fpm process, for example, serves one connection at a time, so an idle connection blocks it.
     /// </summary>
     public bool? KeepConnections { get; set; }
 
-    /// <summary>Gets or sets how long an idle connection is kept. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days nor infinite.</exception>
+    /// <summary>Gets or sets how long an idle connection is kept open. Defaults to one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days, nor infinite.</exception>
     public TimeSpan IdleTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromMinutes(1);
 
-    /// <summary>Gets or sets how long a connection accepts new requests, as for <see cref="SocketsHttpHandler"/>. Default: no limit.</summary>
+    /// <summary>Gets or sets how long a connection accepts new requests, as for <see cref="SocketsHttpHandler"/>. Defaults to no limit.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative or more than 49 days, and not infinite.</exception>
     public TimeSpan PooledConnectionLifetime { get; set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value); } = Timeout.InfiniteTimeSpan;
 
     /// <summary>
-    /// Gets or sets whether a body without CONTENT_LENGTH is streamed. Default <see langword="false"/>: most applications read no further than
+    /// Gets or sets whether a body without CONTENT_LENGTH is streamed. Defaults to <see langword="false"/>: most applications read no further than
     /// CONTENT_LENGTH, so such a body is buffered first, up to 64 KiB in memory and more in a temporary file.
     /// </summary>
     public bool StreamsBodiesOfUnknownLength { get; set; }
 
-    /// <summary>Gets or sets the connect timeout. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days nor infinite.</exception>
+    /// <summary>Gets or sets the connect timeout. Defaults to 60 seconds, like nginx's <c>fastcgi_connect_timeout</c>.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days, nor infinite.</exception>
     public TimeSpan ConnectTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromSeconds(60);
 
-    /// <summary>Gets or sets the maximum size of the response headers in bytes. Default 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
+    /// <summary>Gets or sets the maximum size of the response headers in bytes. Defaults to 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
     public int MaxResponseHeadersSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
-    /// <summary>Gets or sets how many unread bytes of a response are buffered before receiving pauses. Default 64 KiB.</summary>
+    /// <summary>Gets or sets how many unread bytes of a response are buffered before receiving pauses. Defaults to 64 KiB.</summary>
     public int MaxResponseBufferSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
-    /// <summary>Gets or sets how many bytes of standard error are kept per request; the rest is dropped. Default 64 KiB.</summary>
+    /// <summary>Gets or sets how many bytes of standard error are kept per request; the rest is dropped. Defaults to 64 KiB.</summary>
     public int MaxStandardErrorSize { get; set => field = AtLeast(value, 0)!.Value; } = 64 * 1024;
 
     /// <summary>
-    /// Gets or sets whether a request that is not idempotent (such as POST and PATCH) is sent again if a keep-alive connection is closed. Default
+    /// Gets or sets whether a request that is not idempotent (such as POST and PATCH) is sent again if a keep-alive connection is closed. Defaults to
     /// <see langword="false"/>: the application may have executed it (RFC 9110, section 9.2.2).
     /// </summary>
     public bool RetriesUnsafeRequests { get; set; }
@@ -85,7 +85,7 @@ public sealed class FastCgiClientOptions
 /// <summary>Specifies when requests share a connection.</summary>
 public enum FastCgiMultiplexing
 {
-    /// <summary>If the application returns FCGI_MPXS_CONNS=1 for FCGI_GET_VALUES, which is sent after the first response with a timeout of a second.</summary>
+    /// <summary>If the application returns FCGI_MPXS_CONNS=1 for FCGI_GET_VALUES, sent after the first response with a timeout of one second.</summary>
     Ask,
 
     /// <summary>Always, without asking the application.</summary>

@@ -6,15 +6,15 @@ namespace FastCgi.Client;
 
 /// <summary>
 /// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies are streamed; a request body of unknown
-/// length is buffered first. The host of the URL sets only parameters; the connection goes to the address of the handler. The handler does not follow
+/// length is buffered first. The host of the URL only sets parameters; the connection goes to the address of the handler. The handler does not follow
 /// redirects, store cookies or decompress responses.
 /// </summary>
 public sealed class FastCgiHttpHandler : HttpMessageHandler
 {
     private readonly FastCgiClient _client;
 
-    /// <summary>Initializes a handler.</summary>
-    /// <param name="address">The address of the application, in a form of <see cref="FastCgiAddress"/>.</param>
+    /// <summary>Initializes a new instance of the class.</summary>
+    /// <param name="address">The address of the application, in one of the forms of <see cref="FastCgiAddress"/>.</param>
     /// <param name="options">The options, or <see langword="null"/> for the defaults.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
     public FastCgiHttpHandler(string address, FastCgiClientOptions? options = null)
@@ -26,22 +26,22 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
     /// </summary>
     public IDictionary<string, string> Parameters { get; } = new Dictionary<string, string>(StringComparer.Ordinal);
 
-    /// <summary>Gets or sets the client address that the application sees (REMOTE_ADDR and REMOTE_PORT). Default 127.0.0.1, port 0.</summary>
+    /// <summary>Gets or sets the client address that the application sees (REMOTE_ADDR and REMOTE_PORT). Defaults to 127.0.0.1, port 0.</summary>
     public IPEndPoint RemoteEndPoint { get; set; } = new(IPAddress.Loopback, 0);
 
-    /// <summary>Gets or sets the web server address that the application sees (SERVER_ADDR). Default 127.0.0.1. SERVER_PORT is the port of the URL.</summary>
+    /// <summary>Gets or sets the web server address that the application sees (SERVER_ADDR). Defaults to 127.0.0.1. SERVER_PORT comes from the URL.</summary>
     public IPEndPoint LocalEndPoint { get; set; } = new(IPAddress.Loopback, 0);
 
     /// <summary>Gets or sets a callback for the application's standard error, called on any thread when a request has ended.</summary>
     public Action<HttpRequestMessage, string>? StandardErrorReceived { get; set; }
 
     /// <inheritdoc/>
-    /// <exception cref="HttpRequestException">There is no connection or no response. The inner exception has the cause.</exception>
+    /// <exception cref="HttpRequestException">There is no connection or no response. The inner exception contains the cause.</exception>
     protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(request);
         if (request.RequestUri is not { IsAbsoluteUri: true, Scheme: "http" or "https" })
-            throw new InvalidOperationException("The URL of the request must be absolute, and begin with http:// or https://.");
+            throw new InvalidOperationException("The URL of the request must be absolute and begin with http:// or https://.");
 
         var body = request.Content is null ? null : new HttpContentSource(request.Content);
         var sent = new FastCgiRequestMessage { BodySource = body, Parameters = HttpParameters.Create(request, this) };

@@ -3,7 +3,7 @@ using System.Collections;
 namespace FastCgi.Client;
 
 /// <summary>
-/// The parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name may occur twice;
+/// Represents the parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name may occur twice;
 /// nginx, for example, repeats the name of a repeated header.
 /// </summary>
 public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
@@ -16,7 +16,7 @@ public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
     /// <inheritdoc/>
     public FastCgiParameter this[int index] => _parameters[index];
 
-    /// <summary>Gets the first value of a name, as UTF-8, or <see langword="null"/>. Setting it replaces all values of the name.</summary>
+    /// <summary>Gets or sets the value of a parameter, as UTF-8: the first value, or <see langword="null"/>. Setting it replaces all values.</summary>
     /// <param name="name">The name, which is case-sensitive.</param>
     public string? this[string name]
     {
@@ -43,8 +43,8 @@ public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
     public void Add(string name, string value) => _parameters.Add(FastCgiParameter.Create(name, value));
 
     /// <summary>Adds a parameter at the end, as bytes.</summary>
-    /// <param name="name">The name, of any bytes.</param>
-    /// <param name="value">The value, of any bytes.</param>
+    /// <param name="name">The name, as arbitrary bytes.</param>
+    /// <param name="value">The value, as arbitrary bytes.</param>
     public void Add(ReadOnlyMemory<byte> name, ReadOnlyMemory<byte> value) => _parameters.Add(new FastCgiParameter(name, value));
 
     /// <inheritdoc/>
@@ -53,7 +53,7 @@ public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 }
 
-/// <summary>A parameter.</summary>
+/// <summary>Represents a parameter of a request.</summary>
 /// <param name="NameBytes">The bytes of the name.</param>
 /// <param name="ValueBytes">The bytes of the value.</param>
 public readonly record struct FastCgiParameter(ReadOnlyMemory<byte> NameBytes, ReadOnlyMemory<byte> ValueBytes)

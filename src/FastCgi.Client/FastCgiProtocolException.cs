@@ -1,9 +1,9 @@
 namespace FastCgi.Client;
 
-/// <summary>The exception for a malformed or incomplete response, or a request body whose length differs from its CONTENT_LENGTH.</summary>
+/// <summary>The exception that is thrown for a malformed or incomplete response, or a request body that does not match its CONTENT_LENGTH.</summary>
 public sealed class FastCgiProtocolException : IOException
 {
-    /// <summary>Initializes the exception.</summary>
+    /// <summary>Initializes a new instance of the class.</summary>
     /// <param name="error">The error.</param>
     /// <param name="message">The message.</param>
     /// <param name="innerException">The system's exception, or <see langword="null"/>.</param>
@@ -14,7 +14,7 @@ public sealed class FastCgiProtocolException : IOException
     /// <summary>Gets the error.</summary>
     public FastCgiProtocolError Error { get; }
 
-    /// <summary>Gets the result of the request, including the protocolStatus of a refused one, or <see langword="null"/> if it did not end.</summary>
+    /// <summary>Gets the result of the request, including the protocolStatus of a refused request, or <see langword="null"/> if it did not end.</summary>
     public FastCgiCompletion? Completion { get; init; }
 
     /// <inheritdoc/>
@@ -35,7 +35,7 @@ public enum FastCgiProtocolError
     /// <summary>The response headers are larger than <see cref="FastCgiClientOptions.MaxResponseHeadersSize"/>.</summary>
     HeadersTooLarge,
 
-    /// <summary>The connection ended before the response.</summary>
+    /// <summary>The connection ended before the response was complete.</summary>
     ConnectionClosed,
 
     /// <summary>The request ended without a response: see the protocolStatus, the appStatus and standard error.</summary>

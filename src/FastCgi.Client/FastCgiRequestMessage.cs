@@ -2,15 +2,15 @@ using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;
 
-/// <summary>A request to a FastCGI application. It can be sent more than once if its body can.</summary>
+/// <summary>Represents a request to a FastCGI application. It can be sent more than once if its body can.</summary>
 public sealed class FastCgiRequestMessage
 {
-    /// <summary>Gets or sets the role. Default <see cref="FastCgiRequestRole.Responder"/>. Any 16-bit number is sent as it is.</summary>
+    /// <summary>Gets or sets the role. Defaults to <see cref="FastCgiRequestRole.Responder"/>. Any 16-bit number is sent as is.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value has more than 16 bits.</exception>
     public FastCgiRequestRole Role
     {
         get;
-        set => field = (int)value is >= 0 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be 0 to 65535.");
+        set => field = (int)value is >= 0 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be 0 to 65,535.");
     } = FastCgiRequestRole.Responder;
 
     /// <summary>
@@ -20,8 +20,8 @@ public sealed class FastCgiRequestMessage
     public FastCgiParameters Parameters { get; internal init; } = [];
 
     /// <summary>
-    /// Gets or sets the body (FCGI_STDIN), from the current position of the stream, or <see langword="null"/> for an empty body. It is streamed
-    /// while the response arrives, and is not disposed. If its length is unknown, see <see cref="FastCgiClientOptions.StreamsBodiesOfUnknownLength"/>.
+    /// Gets or sets the body (FCGI_STDIN), from the current position of the stream, or <see langword="null"/> for an empty body. The stream is
+    /// read while the response arrives, and is not disposed. If its length is unknown, see <see cref="FastCgiClientOptions.StreamsBodiesOfUnknownLength"/>.
     /// </summary>
     public Stream? Body
     {
@@ -33,7 +33,7 @@ public sealed class FastCgiRequestMessage
         }
     }
 
-    /// <summary>Gets or sets the file for a <see cref="FastCgiRequestRole.Filter"/> (FCGI_DATA). FCGI_DATA_LENGTH is a parameter.</summary>
+    /// <summary>Gets or sets the file for a <see cref="FastCgiRequestRole.Filter"/> (FCGI_DATA). Set FCGI_DATA_LENGTH as a parameter.</summary>
     public Stream? Data
     {
         get;

@@ -5,7 +5,7 @@ using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;
 
-/// <summary>A response whose headers have arrived. Its body is streamed. Disposing it aborts an active request.</summary>
+/// <summary>Represents a response whose headers have arrived. Its body is streamed. Disposing it aborts an active request.</summary>
 public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
 {
     private readonly Exchange _exchange;
@@ -22,7 +22,7 @@ public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
     /// <summary>Gets the status: from the Status field, otherwise 302 if there is a Location, otherwise 200 (RFC 3875, section 6.2).</summary>
     public int StatusCode { get; }
 
-    /// <summary>Gets the reason phrase; empty if there is none.</summary>
+    /// <summary>Gets the reason phrase, or an empty string if there is none.</summary>
     public string ReasonPhrase { get; }
 
     /// <summary>Gets the header fields except Status, in order. Values are decoded as ISO 8859-1, so that no byte is lost.</summary>
@@ -34,7 +34,7 @@ public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
     /// </summary>
     public Stream Body { get; }
 
-    /// <summary>Gets the result of the request. It completes once the body has been read or buffered, and fails if the connection ends before.</summary>
+    /// <summary>Gets the result of the request. It completes once the body has been read or buffered, and fails if the connection ends before that.</summary>
     public Task<FastCgiCompletion> Completion => _exchange.Completion;
 
     /// <summary>Gets what the application has written to standard error so far, as UTF-8.</summary>
@@ -42,8 +42,8 @@ public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
 
     /// <summary>Gets the first header field with a name.</summary>
     /// <param name="name">The name, which is not case-sensitive.</param>
-    /// <param name="value">The value.</param>
-    /// <returns><see langword="true"/> if the field exists.</returns>
+    /// <param name="value">The value, or <see langword="null"/>.</param>
+    /// <returns><see langword="true"/> if the field exists; otherwise, <see langword="false"/>.</returns>
     public bool TryGetHeader(string name, [NotNullWhen(true)] out string? value)
     {
         value = Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;

@@ -69,7 +69,7 @@ public class AuthenticationTests
 
         var told = Assert.Single(server.Logs.All, static log => log.EventName == "UserNotTaken");
         Assert.Equal(Microsoft.Extensions.Logging.LogLevel.Information, told.Level);
-        Assert.Contains($"add {line}.", told.Message, StringComparison.Ordinal);
+        Assert.Contains($"Add {line}, ", told.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("jane", told.Message, StringComparison.Ordinal);
     }
 

@@ -87,7 +87,7 @@ public class MisconfigurationTests
         await AssertReportedOnceAMinuteAsync(
             server, "RequestsRefused",
             async () => Assert.Equal(503, (await frontEnd.AskAsync()).Status),
-            "got a 503", "MaxConcurrentRequests (1) were active", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
+            "got a 503", "MaxConcurrentRequests (1) was reached", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
 
         release.SetResult();
         await busy.ReadResponseAsync();
@@ -116,7 +116,7 @@ public class MisconfigurationTests
         {
             frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, pathBase)]));
             Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
-        }, source, "/application/a%0Ab), ", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
+        }, source, "/application/a%0Ab) ", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
     }
 
     [Theory]

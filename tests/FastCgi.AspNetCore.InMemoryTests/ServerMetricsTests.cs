@@ -37,7 +37,7 @@ public sealed class ServerMetricsTests
             ["aborted_requests {request} 0 fastcgi.abort.cause=Application", "aborted_requests {request} 0 fastcgi.abort.cause=ConnectionLost", "aborted_requests {request} 0 fastcgi.abort.cause=Server", "aborted_requests {request} 0 fastcgi.abort.cause=WebServer"],
             measured.Where(static line => line.Contains("aborted", StringComparison.Ordinal)).Order());
         Assert.All(instruments, static instrument => Assert.Matches("^[A-Z].*\\.$", instrument.Description));
-        Assert.Equal(("s", "Duration of connections of web servers."), instruments.Where(static i => i.Name == "fastcgi.server.connection.duration").Select(static i => (i.Unit, i.Description)).Single());
+        Assert.Equal(("s", "Duration of connections from web servers."), instruments.Where(static i => i.Name == "fastcgi.server.connection.duration").Select(static i => (i.Unit, i.Description)).Single());
     }
 
     [Fact]

@@ -5,7 +5,7 @@ public sealed class StartFailureTests
 {
     [Theory]
     [InlineData("fastcgi://unix:/nowhere/app.sock", "Failed to listen on fastcgi://unix:/nowhere/app.sock: the folder of the socket does not exist")]
-    [InlineData("fastcgi:///run/app.sock", "The address 'fastcgi:///run/app.sock' is not valid: the path of a unix socket needs the prefix unix:")]
+    [InlineData("fastcgi:///run/app.sock", "The address 'fastcgi:///run/app.sock' is not valid: the path of a Unix socket needs the prefix unix:")]
     [InlineData("fastcgi://192.0.2.1:9000", "Failed to listen on fastcgi://192.0.2.1:9000: this machine does not have the address.")]
     public Task Address_ThatCannotBeBound_IsTheLastLine(string address, string explanation) => AssertLastLineAsync(explanation, "--urls", address);
 

@@ -90,7 +90,7 @@ public sealed class HttpHandlerTests : IDisposable
         var connection = await _application.AcceptAsync();
 
         var exception = await Assert.ThrowsAsync<HttpRequestException>(() => sending.Within("the failure"));
-        Assert.Contains("Sent 100 bytes of the request body, but CONTENT_LENGTH promised 1,000", exception.Message, StringComparison.Ordinal);
+        Assert.Contains("Sent 100 bytes of the request body, but CONTENT_LENGTH is 1,000", exception.Message, StringComparison.Ordinal);
         while (await connection.ReadRecordAsync() is { } record)
             Assert.False(record is { Type: Stdin, Content.Length: 0 });
     }

@@ -102,7 +102,7 @@ public sealed class RequestTests : IDisposable
 
         var exception = await _client.SendAsync(request).FailAsync();
         Assert.Equal(FastCgiProtocolError.RequestBodyLength, exception.Error);
-        Assert.Contains($"Sent {length:N0} bytes of the request body, but CONTENT_LENGTH promised 1,000", exception.Message, StringComparison.Ordinal);
+        Assert.Contains($"Sent {length:N0} bytes of the request body, but CONTENT_LENGTH is 1,000", exception.Message, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -106,7 +106,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         var (code, output, _) = await RunAsync(text, "--path", "/large");
 
         Assert.Equal(1, code);
-        Assert.Matches(@"problem head-buffer  fastcgi://unix:.*\n  seen  the response headers of /large have 5\d\d\d bytes", output);
+        Assert.Matches(@"problem head-buffer  fastcgi://unix:.*\n  seen  /large returns 5\d\d\d bytes of response headers", output);
     }
 
     [Fact]
@@ -150,7 +150,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         var (code, output, error) = await RunAsync(text.Replace(":80", ":8080", StringComparison.Ordinal));
 
         Assert.True(code == 0, output + error);
-        Assert.Contains($"not checked: {_folder.GetPath("site.conf")}: of {server} configurations, the doctor reads only addresses\n", output, StringComparison.Ordinal);
+        Assert.Contains($"not checked: {_folder.GetPath("site.conf")}: from {server} configurations, the doctor reads only addresses\n", output, StringComparison.Ordinal);
         Assert.Contains(address.Replace("ADDRESS", SocketPath, StringComparison.Ordinal) + ": GET / returns 200", output, StringComparison.Ordinal);
         Assert.EndsWith(": 0 problems, 0 notes, 1 not checked\n", output, StringComparison.Ordinal);
     }

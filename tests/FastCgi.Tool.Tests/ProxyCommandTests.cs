@@ -241,7 +241,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
             await make.WaitForExitAsync();
 
         var (code, _, error) = await ToolRun.RunAsync("proxy", _server!.Address, "--listen", Url, "--record", pipe);
-        Assert.Equal((3, $"fastcgi: {pipe} is a pipe. If its reader stalled, the site would too. Record in a file.\n"), (code, error));
+        Assert.Equal((3, $"fastcgi: {pipe} is a pipe. If its reader stalled, the site would too. Record to a file.\n"), (code, error));
     }
 
     /// <summary>Kestrel listens on all interfaces if it is given this text.</summary>

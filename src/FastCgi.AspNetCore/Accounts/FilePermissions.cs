@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.Accounts;
 /// <summary>The owner, group and mode of a file or folder.</summary>
 internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
 {
-    /// <summary>Connecting to a unix socket requires write permission.</summary>
+    /// <summary>Connecting to a Unix socket requires write permission.</summary>
     public bool AllowsWriting(uint user, IReadOnlyList<uint> groups) => Allows(user, groups, UnixFileMode.OtherWrite);
 
     public bool AllowsEntering(uint user, IReadOnlyList<uint> groups) => Allows(user, groups, UnixFileMode.OtherExecute);

@@ -4,7 +4,7 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>Reports which users can connect to a unix socket: a web server that cannot logs only "Permission denied". Ignores ACLs.</summary>
+/// <summary>Reports which users can connect to a Unix socket: a web server that cannot logs only "Permission denied". Ignores ACLs.</summary>
 [SupportedOSPlatform("linux")]
 internal static class SocketReach
 {

@@ -40,8 +40,8 @@ public sealed class FastCgiAuthenticationOptions : AuthenticationSchemeOptions
     /// <summary>Adds a claim for each value of a parameter, unless it is absent or empty.</summary>
     /// <param name="parameter">The parameter, such as <c>AUTHENTICATE_MAIL</c> or <c>OIDC_CLAIM_groups</c>.</param>
     /// <param name="claimType">The claim type, such as <see cref="System.Security.Claims.ClaimTypes.Role"/>.</param>
-    /// <param name="separator">The separator of several values; if <see langword="null"/>, the parameter is one claim.</param>
-    /// <exception cref="ArgumentException">The parameter is empty, or is a request header.</exception>
+    /// <param name="separator">The character that separates values, or <see langword="null"/> if the parameter is one claim.</param>
+    /// <exception cref="ArgumentException">The parameter is empty, or names a request header.</exception>
     public void MapClaim(string parameter, string claimType, char? separator = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(claimType);

@@ -32,7 +32,7 @@ internal static class RequestRejections
 {
     /// <summary>The fix if the web server does not pass basic parameters: only nginx needs configuration for them.</summary>
     public const string ParameterAdvice =
-        "In nginx, add to the location: include fastcgi_params; A location with its own fastcgi_param lines does not inherit those of outer levels. "
+        "In nginx, add to the location: include fastcgi_params; A location with its own fastcgi_param lines does not inherit those from outer levels. "
         + "Apache, lighttpd, HAProxy, Caddy and h2o pass these parameters unless their configuration unsets them.";
 
     private static readonly Dictionary<RequestRejection, (int StatusCode, string Reason)> s_answers = new()
@@ -43,11 +43,11 @@ internal static class RequestRejections
         [RequestRejection.ParametersTimeout] = (408, "The FastCGI parameters did not arrive within RequestParametersTimeout."),
         [RequestRejection.StdinBeforeEndOfParameters] = (400, "STDIN arrived before the end of the FastCGI parameters."),
         [RequestRejection.MissingMethod] = (400, "The FastCGI parameter REQUEST_METHOD is missing or empty. " + ParameterAdvice),
-        [RequestRejection.InvalidMethod] = (400, "The FastCGI parameter REQUEST_METHOD is not a token."),
-        [RequestRejection.InvalidTarget] = (400, "The FastCGI parameter REQUEST_URI is not a request target."),
+        [RequestRejection.InvalidMethod] = (400, "The FastCGI parameter REQUEST_METHOD is not an HTTP method."),
+        [RequestRejection.InvalidTarget] = (400, "The FastCGI parameter REQUEST_URI is not a valid request target."),
         [RequestRejection.NullCharacterInPath] = (400, "The path contains a null character."),
         [RequestRejection.AsteriskTarget] = (405, "The target * is valid only for OPTIONS."),
-        [RequestRejection.InvalidContentLength] = (400, "The FastCGI parameter CONTENT_LENGTH is not a number of bytes."),
+        [RequestRejection.InvalidContentLength] = (400, "The FastCGI parameter CONTENT_LENGTH is not a valid number of bytes."),
         [RequestRejection.InvalidHeaderValue] = (400, "A header value contains CR, LF, NUL or bytes that are not UTF-8."),
         [RequestRejection.RequestBodyTimeout] = (408, "Reading the request body timed out due to data arriving too slowly. See MinRequestBodyDataRate."),
         [RequestRejection.TooManyRequests] = (503, "The server is at its limit of concurrent requests."),

@@ -4,13 +4,13 @@ namespace FastCgi.AspNetCore.Diagnostics;
 internal static partial class FastCgiLog
 {
     [LoggerMessage(SchemeNotPassedId, LogLevel.Warning,
-        "{WebServer} does not pass the scheme, so the application treats requests as http although they came over TLS ({Count} of {Samples} "
-            + "in the last sample). Add {Line}. See docs/troubleshooting.md#redirect-loop.")]
+        "{WebServer} does not pass the scheme, so the application treats requests as http although they came over TLS ({Count} of the last "
+            + "{Samples} sampled requests). Add {Line}. See docs/troubleshooting.md#redirect-loop.")]
     public static partial void SchemeNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
     [LoggerMessage(HostNotPassedId, LogLevel.Warning,
-        "{WebServer} does not pass HTTP_HOST ({Count} of {Samples} in the last sample), so the application creates URLs with the server "
-            + "name from its configuration. Add {Line}. See docs/troubleshooting.md#redirects-to-another-port.")]
+        "{WebServer} does not pass HTTP_HOST ({Count} of the last {Samples} sampled requests), so the application creates URLs with "
+            + "the server name from the web server's configuration. Add {Line}. See docs/troubleshooting.md#redirects-to-another-port.")]
     public static partial void HostNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
     [LoggerMessage(ConnectionsNotKeptId, LogLevel.Warning,
@@ -19,7 +19,7 @@ internal static partial class FastCgiLog
     public static partial void ConnectionsNotKept(this ILogger log, string webServer, double rate, string line);
 
     [LoggerMessage(DescriptorsNearLimitId, LogLevel.Warning,
-        "The process has {Count} of at most {Limit} file descriptors open. Without free descriptors, it can accept no connections and open no files. "
+        "The process has {Count} of at most {Limit} file descriptors open. If it runs out of them, it cannot accept connections or open files. "
             + "Raise LimitNOFILE= in the systemd unit, or ulimit -n. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void DescriptorsNearLimit(this ILogger log, long count, long limit);
 
@@ -36,24 +36,24 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(UserNotTakenId, LogLevel.Information,
         "The user in {UserParameter} is ignored because {TypeParameter} is absent: {WebServer} passes any name that a client sends, even "
-            + "unverified. Only if the web server authenticates users, add {Line}. See docs/identity.md#the-user.")]
+            + "if it is not verified. Add {Line}, but only if the web server authenticates users. See docs/identity.md#the-user.")]
     public static partial void UserNotTaken(this ILogger log, string userParameter, string typeParameter, string webServer, string line);
 
     [LoggerMessage(111, LogLevel.Warning,
-        "The Data Protection keys are only in memory, because the process has no home folder, so each restart signs users out and invalidates "
-            + "open forms. Add StateDirectory=hello to the systemd unit, and "
+        "The Data Protection keys are kept only in memory because the process has no home folder, so each restart signs users out and "
+            + "invalidates open forms. Add StateDirectory=hello to the systemd unit, and "
             + "AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\")) to the application. "
             + "See docs/troubleshooting.md#ephemeral-key-repository.")]
     public static partial void KeysInMemory(this ILogger log);
 
     [LoggerMessage(RequestsGivenUpId, LogLevel.Warning,
-        "The last {Count} requests that were aborted without a response were all {Seconds:F0} s old. A timeout, most likely of {WebServer}, ends "
-            + "them, and clients get a 504. If responses need more time, add {Line}. Otherwise, find out what they are waiting for. See "
+        "The last {Count} requests that were aborted without a response were all {Seconds:F0} s old. A timeout, most likely in {WebServer}, ends "
+            + "such requests, and clients get a 504. If responses need more time, add {Line}. Otherwise, find out what they are waiting for. See "
             + "docs/troubleshooting.md#504-gateway-timeout.")]
     public static partial void RequestsGivenUp(this ILogger log, int count, double seconds, string webServer, string line);
 
     [LoggerMessage(PathBaseMissingId, LogLevel.Warning,
-        "All requests so far got a 404, and all their paths began with {PathBase}: the path base is probably missing. Set it to "
+        "Every request so far got a 404, and every path began with {PathBase}: the path base is probably missing. Set it to "
             + "the path of the location: fastcgi_param PATH_BASE {PathBase}; in nginx, SetEnv PATH_BASE {PathBase} in Apache, or "
             + "FastCgi:PathBase={PathBase} for any web server. See docs/troubleshooting.md#404-not-found.")]
     public static partial void PathBaseMissing(this ILogger log, string pathBase);

@@ -35,7 +35,7 @@ internal static partial class FastCgiLog
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
     [LoggerMessage(48, LogLevel.Warning,
-        "Requests got a 413 ({Count} since the last such message), because their bodies exceed MaxRequestBodySize, {Limit} bytes. To "
+        "Requests got a 413 ({Count} since the last such message) because their bodies exceed MaxRequestBodySize ({Limit} bytes). To "
             + "accept them, raise FastCgi:Limits:MaxRequestBodySize, or add [RequestSizeLimit] to the endpoint. See "
             + "docs/troubleshooting.md#413-content-too-large.")]
     public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
@@ -55,22 +55,22 @@ internal static partial class FastCgiLog
     public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
 
     [LoggerMessage(57, LogLevel.Warning,
-        "Requests got a 404 ({Count} since the last such message, the last for {Target}), because their path does not begin with the path "
+        "Requests got a 404 ({Count} since the last such message, the last for {Target}) because their paths do not begin with the path "
             + "base '{PathBase}' from {Source}. Set the path base to the path of the location: fastcgi_param PATH_BASE /app; for location /app/ in "
             + "nginx, SetEnv PATH_BASE /app for <Location /app> in Apache, or FastCgi:PathBase=/app for any web server. See "
             + "docs/troubleshooting.md#404-not-found.")]
     public static partial void PathBaseNotMatched(this ILogger log, long count, string target, string pathBase, string source);
 
     [LoggerMessage(58, LogLevel.Warning,
-        "The application redirected requests to https ({Count} since the last such message) that the web server reported as http, although "
-            + "{Evidence} indicates https. Clients may be in a redirect loop. Configure the web server to pass the scheme, only for requests from the "
-            + "load balancer: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in "
+        "The application redirected requests to https ({Count} since the last such message): the web server reported them as http, although "
+            + "{Evidence} indicates https. Clients may be in a redirect loop. Configure the web server to pass the scheme, but only for requests from "
+            + "the load balancer: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in "
             + "HAProxy ('Behind a load balancer' in docs/front-ends). Without a load balancer, the client forged the header. See "
             + "docs/troubleshooting.md#redirect-loop.")]
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
     [LoggerMessage(AuthorizationAbsentId, LogLevel.Information,
-        "Requests without Authorization get a 401, and no request had that header. {WebServer} drops it by default. If clients send it, add "
+        "Requests without an Authorization header get a 401, and no request has had one. {WebServer} drops it by default. If clients send it, add "
             + "{Line}. See docs/troubleshooting.md#401-unauthorized.")]
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
 
@@ -87,12 +87,12 @@ internal static partial class FastCgiLog
     [LoggerMessage(54, LogLevel.Warning,
         "HTTP_HOST is '{Host}', without a port, although clients reached the web server on port {Port} ({Count} since the last such message), so "
             + "absolute redirects and links lack the port. If clients use port {Port}, add after include fastcgi_params; in nginx: fastcgi_param "
-            + "HTTP_HOST $host:$server_port; Otherwise, as behind a load balancer or a port mapping, pass the port that clients use: fastcgi_param "
+            + "HTTP_HOST $host:$server_port; Otherwise, for example behind a load balancer or a port mapping, pass the port that clients use: fastcgi_param "
             + "SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). See docs/troubleshooting.md#redirects-to-another-port.")]
     public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
 
     [LoggerMessage(56, LogLevel.Warning,
-        "Requests got a 503 ({Count} since the last such message), because MaxConcurrentRequests ({Limit}) were active and the queue was "
+        "Requests got a 503 ({Count} since the last such message) because MaxConcurrentRequests ({Limit}) was reached and the queue was "
             + "full (RequestQueueLimit: {Queue}). Raise FastCgi:Limits:MaxConcurrentRequests, or let more requests wait with "
             + "FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
@@ -111,7 +111,7 @@ internal static partial class FastCgiLog
     public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 
     [LoggerMessage(65, LogLevel.Warning,
-        "The response headers have {Length} bytes. By default, nginx accepts 4 KiB; otherwise it returns 502 and logs 'upstream sent too big header'. "
+        "The response headers are {Length} bytes long. By default, nginx accepts 4 KiB; beyond that, it returns 502 and logs 'upstream sent too big header'. "
             + "Add these lines unless they are already there: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See "
             + "docs/troubleshooting.md#response-headers-that-are-too-large.")]
     public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);

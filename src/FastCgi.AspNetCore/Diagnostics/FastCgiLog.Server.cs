@@ -23,13 +23,13 @@ internal static partial class FastCgiLog
     public static partial void AcceptFailed(this ILogger log, EndPoint endPoint, long count, Exception exception);
 
     [LoggerMessage(2, LogLevel.Warning,
-        "The server cannot accept connections to {EndPoint}: {Reason}. Failed attempts since the last such message: {Attempts}; connections closed "
-            + "without a response, for which the web server returns 502: {Closed}; the others wait in the backlog and are retried every 100 ms. {Advice} "
+        "The server cannot accept connections to {EndPoint}: {Reason}. Failed attempts since the last such message: {Attempts}. Connections closed "
+            + "without a response, for which the web server returns 502: {Closed}. Others wait in the backlog; the server retries every 100 ms. {Advice} "
             + "See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void AcceptOutOfResources(this ILogger log, EndPoint endPoint, string reason, long attempts, long closed, string advice);
 
     [LoggerMessage(3, LogLevel.Critical,
-        "The listener of {EndPoint} failed, so the server accepts no more connections on it. Restart the application.")]
+        "The listener on {EndPoint} failed, so the server accepts no more connections on it. Restart the application.")]
     public static partial void AcceptLoopFailed(this ILogger log, EndPoint endPoint, Exception exception);
 
     [LoggerMessage(4, LogLevel.Information,
@@ -46,7 +46,7 @@ internal static partial class FastCgiLog
     public static partial void Listening(this ILogger log, string address);
 
     [LoggerMessage(80, LogLevel.Warning,
-        "{Reason} The application is in Development and serves HTTP, so it starts without this endpoint, which {Origin} configures.")]
+        "{Reason} The application is in Development and serves HTTP, so it starts without this endpoint, which comes from {Origin}.")]
     public static partial void EndpointLeftOut(this ILogger log, string origin, string reason);
 
     [LoggerMessage(81, LogLevel.Warning,
@@ -65,7 +65,7 @@ internal static partial class FastCgiLog
     public static partial void KestrelOptionsUnreadable(this ILogger log, Exception exception);
 
     [LoggerMessage(84, LogLevel.Information,
-        "{Server} is installed on this machine. To serve {Address}, put this into {File} and run {Command}\n\n{Block}\n")]
+        "{Server} is installed on this machine. To pass requests to {Address}, put the following into {File} and run {Command}\n\n{Block}\n")]
     public static partial void WebServerFound(this ILogger log, string server, string address, string file, string command, string block);
 
     [LoggerMessage(85, LogLevel.Information,
@@ -102,7 +102,7 @@ internal static partial class FastCgiLog
     public static partial void HttpsPortUnknown(this ILogger log);
 
     [LoggerMessage(19, LogLevel.Warning,
-        "Apart from a reserve for .NET, the system has no more threads for handlers that block or compute, so requests wait for one of the "
+        "The system has no threads left for handlers that block or compute, except for a reserve for .NET, so requests wait for one of the "
             + "existing threads ({Count}). Raise TasksMax= in the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower "
             + "FastCgi:Transport:MaxBlockingThreads.")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception? exception);
@@ -110,12 +110,12 @@ internal static partial class FastCgiLog
     [LoggerMessage(8, LogLevel.Warning, "The server ignores the sockets in LISTEN_FDS: {Reason}.")]
     public static partial void InheritedSocketsIgnored(this ILogger log, string reason);
 
-    [LoggerMessage(9, LogLevel.Information, "The application stops because it received no requests for {Time} (FastCgi:IdleExit).")]
+    [LoggerMessage(9, LogLevel.Information, "The application is stopping because it has received no requests for {Time} (FastCgi:IdleExit).")]
     public static partial void IdleExit(this ILogger log, TimeSpan time);
 
     [LoggerMessage(11, LogLevel.Warning,
         "Anyone who can reach {Address} can send requests with any client address and user, and the application trusts them. Set the endpoint's "
-            + "AllowedAddresses to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.")]
+            + "AllowedAddresses to the addresses of the web server, or listen on 127.0.0.1 or a Unix socket.")]
     public static partial void OpenToEverybody(this ILogger log, string address);
 
     [LoggerMessage(30, LogLevel.Information, "{Path} accepts connections from {Who}.")]
@@ -157,7 +157,7 @@ internal static partial class FastCgiLog
     public static partial void EpollUnavailable(this ILogger log, string reason);
 
     [LoggerMessage(26, LogLevel.Warning,
-        "The shutdown timed out. Aborted requests: {Requests}; connections left open because the application does not return: {Connections}. Raise "
+        "The shutdown timed out. Aborted requests: {Requests}; connections left open because handlers have not returned: {Connections}. Raise "
             + "HostOptions.ShutdownTimeout if requests may take longer.")]
     public static partial void StopTimedOut(this ILogger log, long requests, int connections);
 
@@ -174,14 +174,14 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(21, LogLevel.Warning,
         "A FastCGI endpoint received {Protocol} from {RemoteEndPoint} ({Count} since the last such message). If that is the web server, configure "
-            + "it for FastCGI, such as fastcgi_pass instead of proxy_pass in nginx. See docs/troubleshooting.md#400-bad-request.")]
+            + "it for FastCGI, for example with fastcgi_pass instead of proxy_pass in nginx. See docs/troubleshooting.md#400-bad-request.")]
     public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint, long count);
 
     [LoggerMessage(22, LogLevel.Debug, @"Connection id ""{ConnectionId}"": The web server aborted request {RequestId}.")]
     public static partial void AbortRequestReceived(this ILogger log, string connectionId, int requestId);
 
     [LoggerMessage(23, LogLevel.Warning,
-        "The server rejected connections ({Count} since the last such message) because MaxConcurrentConnections are open or the server is "
+        "The server rejected connections ({Count} since the last such message) because MaxConcurrentConnections is reached or the server is "
             + "stopping. Raise FastCgi:Limits:MaxConcurrentConnections if the web server needs more.")]
     public static partial void ConnectionRejected(this ILogger log, long count);
 
@@ -198,7 +198,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(27, LogLevel.Warning,
         "The server refused connections to {EndPoint} ({Count} since the last such message, the last from {Peer}) because {Setting} does not "
-            + "allow the peer. If it is the web server, add it there. See docs/troubleshooting.md#502-bad-gateway.")]
+            + "allow the peer. If the peer is the web server, add it there. See docs/troubleshooting.md#502-bad-gateway.")]
     public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count, string peer, string setting);
 
     [LoggerMessage(88, LogLevel.Debug,
@@ -207,8 +207,8 @@ internal static partial class FastCgiLog
     public static partial void RequestBodyTooSlow(this ILogger log, string connectionId, string traceIdentifier, double rate);
 
     [LoggerMessage(89, LogLevel.Warning,
-        "Requests got a 503 ({Count} since the last such message), because they waited for RequestQueueTimeout ({Timeout}) while "
-            + "MaxConcurrentRequests ({Limit}) were active. Make the application faster, or raise FastCgi:Limits:MaxConcurrentRequests. To reject "
-            + "requests sooner, lower FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
+        "Requests got a 503 ({Count} since the last such message) because they waited for longer than RequestQueueTimeout ({Timeout}) "
+            + "while MaxConcurrentRequests ({Limit}) was reached. Make the application faster, or raise FastCgi:Limits:MaxConcurrentRequests. To "
+            + "reject requests sooner, lower FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsWaitedTooLong(this ILogger log, long count, long? limit, TimeSpan? timeout);
 }

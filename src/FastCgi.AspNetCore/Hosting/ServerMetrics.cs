@@ -17,12 +17,12 @@ internal static class ServerMetrics
         ["active_connections"] = ("{connection}", "Open connections from web servers."),
         ["connections"] = ("{connection}", "Connections opened by web servers."),
         ["rejected_connections"] = ("{connection}", "Connections closed because of a limit."),
-        ["refused_connections"] = ("{connection}", "Connections of peers that are not allowed."),
+        ["refused_connections"] = ("{connection}", "Connections from peers that are not allowed."),
         ["received"] = ("By", "Bytes received from web servers."),
         ["sent"] = ("By", "Bytes sent to web servers."),
         ["active_requests"] = ("{request}", "Requests that the application is handling."),
         ["requests"] = ("{request}", "Requests started."),
-        ["queued_requests"] = ("{request}", "Requests waiting because MaxConcurrentRequests are active."),
+        ["queued_requests"] = ("{request}", "Requests waiting because MaxConcurrentRequests is reached."),
         ["rejected_requests"] = ("{request}", "Requests that the server rejected, or whose body it refused."),
         ["aborted_requests"] = ("{request}", "Requests that ended before their response was complete."),
         ["protocol_errors"] = ("{error}", "Connections closed because of a protocol error."),
@@ -30,7 +30,7 @@ internal static class ServerMetrics
         ["hand_overs"] = ("{hand_over}", "Event loops and batches moved off a blocked thread."),
         ["threads"] = ("{thread}", "The server's own threads, including idle ones."),
         ["kept_threads"] = ("{thread}", "Threads blocked by handlers."),
-        ["requests_without_thread"] = ("{request}", "Requests waiting because MaxBlockingThreads are blocked."),
+        ["requests_without_thread"] = ("{request}", "Requests waiting because MaxBlockingThreads is reached."),
     };
 
     /// <summary>Describes an instrument, for the meter and for the OpenMetrics text.</summary>
@@ -38,7 +38,7 @@ internal static class ServerMetrics
     public static string Describe(string name) => s_instruments[name].Description;
 
     public static Histogram<double> CreateDurations(Meter meter)
-        => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections of web servers.", tags: null, s_durations);
+        => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections from web servers.", tags: null, s_durations);
 
     public static void Observe(Meter meter, ConnectionManager connections, RequestScheduler scheduler)
     {

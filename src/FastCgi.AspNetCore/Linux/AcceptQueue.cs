@@ -14,7 +14,7 @@ internal static class AcceptQueue
     private static readonly TimeSpan s_handshakeTime = TimeSpan.FromMilliseconds(10);
 
     /// <summary>
-    /// Refuses new connections; those in the queue can still be accepted. For unix sockets, this is one call. TCP has none: the socket is bound to an
+    /// Refuses new connections; those in the queue can still be accepted. For Unix sockets, this is one call. TCP has none: the socket is bound to an
     /// interface that does not exist, so the kernel finds no listener for a SYN and refuses it at once. Before Linux 5.7, that requires a privilege; SYN
     /// packets are dropped instead, retransmitted after the socket is closed, and refused then.
     /// </summary>

@@ -3,7 +3,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>An flock on the folder of a unix socket, so that instances do not interfere. Anyone who can read the folder can take it.</summary>
+/// <summary>An flock on the folder of a Unix socket, so that instances do not interfere. Anyone who can read the folder can take it.</summary>
 [SupportedOSPlatform("linux")]
 internal sealed partial class FolderLock : IDisposable
 {

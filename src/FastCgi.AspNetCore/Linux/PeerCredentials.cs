@@ -2,7 +2,7 @@ using System.Runtime.Versioning;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The credentials of the peer of a unix socket, from the time when it connected.</summary>
+/// <summary>The credentials of the peer of a Unix socket, from the time when it connected.</summary>
 /// <param name="Groups">The group id and the supplementary groups.</param>
 internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
 {

@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.Accounts;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The file of a unix socket. Uses system calls, because .NET removes whatever is at the path when the socket is disposed.</summary>
+/// <summary>The file of a Unix socket. Uses system calls, because .NET removes whatever is at the path when the socket is disposed.</summary>
 [SupportedOSPlatform("linux")]
 internal static unsafe partial class SocketFile
 {

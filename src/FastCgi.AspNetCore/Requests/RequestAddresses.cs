@@ -8,7 +8,7 @@ internal sealed class RequestAddresses(RequestParameters parameters)
     public IPAddress? LocalAddress { get; set; } = ParseAddress(parameters.GetVariable("SERVER_ADDR"));
     public int LocalPort { get; set; } = ParsePort(parameters.GetVariable("SERVER_PORT"));
 
-    /// <summary>Null for a client of a unix socket, for which nginx sends <c>unix:</c>.</summary>
+    /// <summary>Null for a client of a Unix socket, for which nginx sends <c>unix:</c>.</summary>
     private static IPAddress? ParseAddress(string? text) => IPAddress.TryParse(text, out var address) ? address : null;
 
     private static int ParsePort(string? text)

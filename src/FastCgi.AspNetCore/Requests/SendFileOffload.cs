@@ -49,7 +49,7 @@ internal sealed class SendFileOffload
         if (obstacle is null && response.Keys.FirstOrDefault(name => IsDropped(name, root)) is { } dropped)
             obstacle = $"the web server would drop the header {dropped}";
         if (obstacle is null && root.Location is null && !IsPlain(root.Folder + path))
-            obstacle = "lighttpd and Apache decode such a path differently";
+            obstacle = "lighttpd and Apache decode such paths differently";
         if (obstacle is not null)
             return false;
 
@@ -86,7 +86,7 @@ internal sealed class SendFileOffload
         }
 
         path = file.FullName[root.Folder.Length..];
-        return HasLink(file, root) ? "its path has a symbolic link" : null;
+        return HasLink(file, root) ? "its path contains a symbolic link" : null;
     }
 
     /// <summary>Whether the file, or a folder between it and the root, is a link, which could lead out of the root.</summary>

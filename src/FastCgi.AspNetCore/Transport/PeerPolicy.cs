@@ -45,6 +45,6 @@ internal sealed class PeerPolicy
 
     /// <summary>The setting that refuses a peer, for the log.</summary>
     public string GetSetting(bool isUnix) => !isUnix ? "the endpoint's AllowedAddresses, or the variable FCGI_WEB_SERVER_ADDRS,"
-        : Addresses.Count > 0 ? "the variable FCGI_WEB_SERVER_ADDRS, which allows no process to connect to a unix socket,"
+        : Addresses.Count > 0 ? "the variable FCGI_WEB_SERVER_ADDRS, which allows no process to connect to a Unix socket,"
         : "the endpoint's AllowedUsers or AllowedGroups";
 }

@@ -44,7 +44,7 @@ internal sealed class PipeConnection : ConnectionTransport
     public override long? UndeliveredLength => _socket switch
     {
         null => null,
-        // The peer already has what a unix socket has taken.
+        // The peer already has what a Unix socket has taken.
         { AddressFamily: AddressFamily.Unix } => 0,
         _ => OperatingSystem.IsLinux() ? AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0) : null,
     };

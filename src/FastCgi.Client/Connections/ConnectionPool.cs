@@ -274,7 +274,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    /// <returns><see langword="null"/> if the listener's queue is full: TCP retries then, a unix socket does not.</returns>
+    /// <returns><see langword="null"/> if the listener's queue is full: TCP retries then, a Unix socket does not.</returns>
     private async Task<Socket?> TryConnectAsync(CancellationToken cancellationToken)
     {
         var socket = address.CreateSocket();

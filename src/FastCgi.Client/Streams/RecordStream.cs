@@ -25,7 +25,7 @@ internal sealed class RecordStream(RecordSender sender, RecordType type, long? p
     {
         if (promised is not null && promised != _length)
         {
-            var why = string.Create(CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH promised {promised:N0}.");
+            var why = string.Create(CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH is {promised:N0}.");
             throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, why);
         }
     }

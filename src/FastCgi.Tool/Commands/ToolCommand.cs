@@ -54,14 +54,14 @@ internal abstract class ToolCommand : Command
 
     protected void AddNumber(string name, string description)
         => AddOption(new Option<int?>(name) { Description = description, HelpName = "NUMBER" },
-            static text => int.TryParse(text, out var number) && number >= 1 ? null : $"'{text}' is not a number of 1 or more.");
+            static text => int.TryParse(text, out var number) && number >= 1 ? null : $"'{text}' is not a positive integer.");
 
     protected void AddChoice<T>(string name, string description, T usual)
         where T : struct, Enum
         => Add(new Option<T>(name) { Description = description, DefaultValueFactory = _ => usual });
 
     protected void AddParameters()
-        => AddTexts("--param", "NAME=VALUE", "Adds or replaces a parameter; repeatable", static text => CheckPair(text, '=', "NAME=VALUE"), "-p");
+        => AddTexts("--param", "NAME=VALUE", "Add or replace a parameter; repeatable", static text => CheckPair(text, '=', "NAME=VALUE"), "-p");
 
     protected void AddPath(string description = "Path and query of the page to request", string usual = "/")
         => AddOption(new Option<string>("--path") { Description = description, DefaultValueFactory = _ => usual, HelpName = "PATH" }, CheckPresence);
@@ -80,7 +80,7 @@ internal abstract class ToolCommand : Command
 
     /// <summary>Rejects a value without a separator between its two parts.</summary>
     protected static string? CheckPair(string text, char separator, string form)
-        => text.IndexOf(separator, StringComparison.Ordinal) > 0 ? null : $"'{text}' is not of the form {form}.";
+        => text.IndexOf(separator, StringComparison.Ordinal) > 0 ? null : $"'{text}' does not have the form {form}.";
 
     protected static string? CheckPresence(string text) => text.Length > 0 ? null : "The value of an option is empty.";
 

@@ -88,7 +88,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
 
         _failures.OnFailed(error);
         Assert.Equal(MaxClosed, _clients.Count(static client => client.IsEnded()));
-        Assert.Contains($" returns 502: {MaxClosed};", (await _server.Logs.SingleAsync("AcceptOutOfResources")).Message, StringComparison.Ordinal);
+        Assert.Contains($" returns 502: {MaxClosed}.", (await _server.Logs.SingleAsync("AcceptOutOfResources")).Message, StringComparison.Ordinal);
         _failures.OnFailed(error);
         Assert.All(_clients, static client => Assert.True(client.IsEnded()));
         Assert.Equal(MaxClosed + 2, _server.Context.Counters.RejectedConnections);
@@ -96,7 +96,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         _server.Clock.Advance(TimeSpan.FromMinutes(1));
         _failures.OnFailed(error);
         await Waiting.UntilAsync(() => Messages("AcceptOutOfResources").Count == 2, "the second message");
-        Assert.Contains(" returns 502: 2;", Messages("AcceptOutOfResources")[1], StringComparison.Ordinal);
+        Assert.Contains(" returns 502: 2.", Messages("AcceptOutOfResources")[1], StringComparison.Ordinal);
     }
 
     /// <summary>Connections leave the last to threads. prlimit(1) may raise or lower the limit.</summary>

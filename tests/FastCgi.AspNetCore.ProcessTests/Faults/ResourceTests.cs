@@ -150,7 +150,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         }
 
         await Waiting.UntilAsync(
-            () => Task.FromResult(server.Output.Contains("no more threads", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
+            () => Task.FromResult(server.Output.Contains("no threads left", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
         Assert.Equal("started", await kept.GetAsync("/start-threads"));
         foreach (var client in clients)
             Assert.Equal("awake", await client.ReadTextAsync());

@@ -83,6 +83,6 @@ public sealed class DeskTests : HostTest
 
         var warning = Assert.Single(Logs.All, static log => log.EventName == "WrongProtocol").Message;
         Assert.Contains($"from process {Environment.ProcessId} (", warning, StringComparison.Ordinal);
-        Assert.Contains("over a unix socket", warning, StringComparison.Ordinal);
+        Assert.Contains("over a Unix socket", warning, StringComparison.Ordinal);
     }
 }

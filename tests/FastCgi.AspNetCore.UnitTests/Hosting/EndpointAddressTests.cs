@@ -37,7 +37,7 @@ public sealed class EndpointAddressTests
     [InlineData("the host must be", "fastcgi://::1:9000", "fastcgi://[::1:9000", "fastcgi://::1]:9000", "fastcgi://[[::1]]:9000", "fastcgi://[::1]:80:9000")]
     [InlineData("the host must be", "fastcgi://[]:9000", "fastcgi://[127.0.0.1]:9000", "fastcgi://[*]:9000", "fastcgi://[localhost]:9000")]
     [InlineData("the host must be", "fastcgi://www.example.test:9000", "fastcgi://127.0.0.1:80:9000")]
-    [InlineData("the path of a unix socket", "fastcgi://unix:", "fastcgi://unix:/", "fastcgi://unix:@", "fastcgi://unix:app.sock", "fastcgi://unix:./app.sock")]
+    [InlineData("the path of a Unix socket", "fastcgi://unix:", "fastcgi://unix:/", "fastcgi://unix:@", "fastcgi://unix:app.sock", "fastcgi://unix:./app.sock")]
     [InlineData("the descriptor or name of the inherited socket is missing", "fastcgi://fd:")]
     public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string reason, params string[] addresses) => Assert.All(addresses, address =>
     {

@@ -51,7 +51,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
     [Fact]
     public void Open_NoSocketThatListens_ErrorNamesItAndWhoMustMendIt()
     {
-        AssertFails(4_321, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at 0 and systemd from 3 on.");
+        AssertFails(4_321, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at descriptor 0 and systemd from 3 on.");
         AssertFails(Descriptor, "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
         using var file = File.OpenHandle("/dev/null");
         AssertFails((int)file.DangerousGetHandle(), "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
@@ -83,8 +83,8 @@ public sealed partial class InheritedSocketsTests : IDisposable
     [Fact]
     public void Resolve_NameThatThereIsNot_SaysWhatThereIs()
     {
-        AssertFails(new InheritedSockets([]), "no socket named 'web' was passed to this process. No sockets were passed; systemd passes those of the .socket unit.");
-        AssertFails(new InheritedSockets([new InheritedSocket(0, 0, null)]), "no socket named 'web' was passed to this process. No sockets were passed; systemd passes those of the .socket unit.");
+        AssertFails(new InheritedSockets([]), "no socket named 'web' was passed to this process. No sockets were passed at all; systemd passes those of a .socket unit.");
+        AssertFails(new InheritedSockets([new InheritedSocket(0, 0, null)]), "no socket named 'web' was passed to this process. No sockets were passed at all; systemd passes those of a .socket unit.");
         AssertFails(
             new InheritedSockets([new InheritedSocket(3, 3, "a"), new InheritedSocket(4, 4, "b"), new InheritedSocket(5, 5, "a")]),
             "no socket named 'web' was passed to this process. The passed names are a, b; set FileDescriptorName= in the .socket unit.");

@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 /// <summary>Each setting of Kestrel by itself: it counts here too, or it is named as without effect.</summary>
 public sealed class KestrelSettingsTests : IDisposable
 {
-    private const string KeepAlive = "Limits.KeepAliveTimeout (set by the web server for clients; FastCgi:Limits:KeepAliveTimeout applies to its own connections)";
+    private const string KeepAlive = "Limits.KeepAliveTimeout (the web server sets it for clients; FastCgi:Limits:KeepAliveTimeout applies to its connections)";
 
     private readonly CollectedLogs _logs = new();
 

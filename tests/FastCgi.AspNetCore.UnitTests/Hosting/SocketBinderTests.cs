@@ -51,7 +51,7 @@ public sealed class SocketBinderTests
         var name = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance));
 
         Assert.Equal(
-            "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory apply only to the file of a unix socket. Remove them from the endpoint.",
+            "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory apply only to the file of a Unix socket. Remove them from the endpoint.",
             tcp.Message);
         Assert.Contains("do not apply to an abstract socket", name.Message, StringComparison.Ordinal);
 

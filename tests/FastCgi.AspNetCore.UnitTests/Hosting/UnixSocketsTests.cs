@@ -86,7 +86,7 @@ public sealed class UnixSocketsTests : IDisposable
 
     [Fact]
     public void Listen_RelativePath_Error()
-        => Assert.All(["app.sock", "./app.sock", " /run/app.sock"], path => AssertFails("the path of a unix socket must be absolute", path));
+        => Assert.All(["app.sock", "./app.sock", " /run/app.sock"], path => AssertFails("the path of a Unix socket must be absolute", path));
 
     /// <summary>It reads as an abstract name does, and is none: the system would make a file in the current folder.</summary>
     [Fact]
@@ -96,7 +96,7 @@ public sealed class UnixSocketsTests : IDisposable
 
         var error = Assert.Throws<IOException>(() => UnixSockets.Listen(new FastCgiListenOptions(endPoint), endPoint, NullLogger.Instance));
 
-        Assert.Contains("the path of a unix socket must be absolute", error.Message, StringComparison.Ordinal);
+        Assert.Contains("the path of a Unix socket must be absolute", error.Message, StringComparison.Ordinal);
         Assert.False(File.Exists(endPoint.ToString()));
     }
 

@@ -31,7 +31,7 @@ public sealed class PeerAddressTests : IDisposable
         try
         {
             var user = SystemAccounts.FindUser(Environment.UserName);
-            var expected = $"process {Environment.ProcessId} ({shown}) of user {user} over a unix socket";
+            var expected = $"process {Environment.ProcessId} ({shown}) of user {user} over a Unix socket";
             Assert.Equal(expected, PeerAddress.DescribeProcess(server));
         }
         finally

@@ -38,7 +38,7 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         ("AllowHostHeaderOverride", static kestrel => kestrel.AllowHostHeaderOverride),
         ("AllowResponseHeaderCompression", static kestrel => kestrel.AllowResponseHeaderCompression),
         ("DisableStringReuse", static kestrel => kestrel.DisableStringReuse),
-        ("Limits.KeepAliveTimeout (set by the web server for clients; FastCgi:Limits:KeepAliveTimeout applies to its own connections)",
+        ("Limits.KeepAliveTimeout (the web server sets it for clients; FastCgi:Limits:KeepAliveTimeout applies to its connections)",
             static kestrel => kestrel.Limits.KeepAliveTimeout),
         ("Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)", static kestrel => kestrel.Limits.MaxRequestHeaderCount),
         ("Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)", static kestrel => kestrel.Limits.MaxRequestHeadersTotalSize),

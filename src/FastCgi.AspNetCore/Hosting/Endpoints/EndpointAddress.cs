@@ -50,7 +50,7 @@ internal static class EndpointAddress
         if (rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase))
         {
             var path = rest[UnixPrefix.Length..];
-            return path.Length > 1 && path[0] is '/' or '@' ? [ToUnixEndPoint(path)] : throw Invalid(address, "the path of a unix socket must be "
+            return path.Length > 1 && path[0] is '/' or '@' ? [ToUnixEndPoint(path)] : throw Invalid(address, "the path of a Unix socket must be "
                 + "absolute, or @ and a name");
         }
 
@@ -62,7 +62,7 @@ internal static class EndpointAddress
         }
 
         if (rest.StartsWith('/'))
-            throw Invalid(address, $"the path of a unix socket needs the prefix unix:, as in {Scheme}{UnixPrefix}{rest}");
+            throw Invalid(address, $"the path of a Unix socket needs the prefix unix:, as in {Scheme}{UnixPrefix}{rest}");
         return ParseHostAndPort(address, rest);
     }
 
@@ -83,7 +83,7 @@ internal static class EndpointAddress
         }
         catch (ArgumentOutOfRangeException)
         {
-            throw new FormatException($"The path of the unix socket '{path}' is too long: the limit is 106 bytes. Choose a shorter path, such as "
+            throw new FormatException($"The path of the Unix socket '{path}' is too long: the limit is 106 bytes. Choose a shorter path, such as "
                 + "/run/app/app.sock.");
         }
     }

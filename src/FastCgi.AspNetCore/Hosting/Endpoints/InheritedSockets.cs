@@ -35,8 +35,8 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     {
         var descriptor = sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
         if (!Descriptors.IsOpen(descriptor))
-            throw Failure(endPoint, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at 0 and systemd "
-                + "from 3 on");
+            throw Failure(endPoint, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at descriptor 0 and "
+                + "systemd from 3 on");
         if (!Descriptors.IsListening(descriptor))
             throw Failure(endPoint, "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd "
                 + "(Accept=no) do");
@@ -102,7 +102,7 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         return refusal is not null
             ? $"the passed sockets are not for this process: {refusal}"
             : $"no socket named '{name}' was passed to this process. " + (names.Length == 0
-                ? "No sockets were passed; systemd passes those of the .socket unit"
+                ? "No sockets were passed at all; systemd passes those of a .socket unit"
                 : $"The passed names are {names}; set FileDescriptorName= in the .socket unit");
     }
 }

@@ -15,9 +15,9 @@ internal static class PeerPolicies
     {
         var isUnix = endPoint is UnixDomainSocketEndPoint;
         if (isUnix && options.AllowedAddresses.Count > 0)
-            throw SocketBinder.Failure(options, "the peer of a unix socket has no address. Use AllowedUsers or AllowedGroups instead of AllowedAddresses");
+            throw SocketBinder.Failure(options, "the peer of a Unix socket has no address. Use AllowedUsers or AllowedGroups instead of AllowedAddresses");
         if (!(isUnix && OperatingSystem.IsLinux()) && (options.AllowedUsers.Count > 0 || options.AllowedGroups.Count > 0))
-            throw SocketBinder.Failure(options, "the user and groups of a peer are known only on Linux, and only for unix sockets. Use "
+            throw SocketBinder.Failure(options, "the user and groups of a peer are known only on Linux, and only for Unix sockets. Use "
                 + "AllowedAddresses instead of AllowedUsers and AllowedGroups");
 
         var networks = new List<IReadOnlyList<IPNetwork>>();

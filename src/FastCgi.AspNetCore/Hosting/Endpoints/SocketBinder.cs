@@ -28,7 +28,7 @@ internal static class SocketBinder
         if (options.EndPoint is UnixDomainSocketEndPoint unix)
             return UnixSockets.Listen(options, unix, log);
         if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
-            throw Failure(options, "Mode, Owner, Group and CreateDirectory apply only to the file of a unix socket. Remove them from the endpoint");
+            throw Failure(options, "Mode, Owner, Group and CreateDirectory apply only to the file of a Unix socket. Remove them from the endpoint");
 
         return options.EndPoint switch
         {

@@ -4,7 +4,7 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Creates unix sockets, secured before clients can connect. Replaces only a socket that a process left behind.</summary>
+/// <summary>Creates Unix sockets, secured before clients can connect. Replaces only a socket that a process left behind.</summary>
 internal static class UnixSockets
 {
     private const UnixFileMode UserAndGroup = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
@@ -25,7 +25,7 @@ internal static class UnixSockets
                 return ListenAbstract(options, endPoint);
             // The current folder may change before the file is removed, and web servers require an absolute path.
             if (!Path.IsPathFullyQualified(path))
-                throw SocketBinder.Failure(options, "the path of a unix socket must be absolute, or @ and a name. Choose a path such as /run/app/app.sock");
+                throw SocketBinder.Failure(options, "the path of a Unix socket must be absolute, or @ and a name. Choose a path such as /run/app/app.sock");
 
             return OperatingSystem.IsLinux() ? ListenFile(options, endPoint, path, log) : ListenElsewhere(options, endPoint, path);
         }

@@ -51,7 +51,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     {
         get
         {
-            // The peer already has what a unix socket has taken.
+            // The peer already has what a Unix socket has taken.
             if (!_isTcp || !_uses.TryBegin())
                 return 0;
 

@@ -98,7 +98,7 @@ internal sealed class EpollListener
         }
 
         var error = Libc.LastError;
-        // A unix socket that another process has shut down reports an empty queue, yet raises the event again and again.
+        // A Unix socket that another process has shut down reports an empty queue, yet raises the event again and again.
         if (error == Libc.ErrorAgain && _isEmpty && Libc.IsShutDown((int)_socket.Handle))
             error = Libc.ErrorInvalid;
         // A socket that refuses connections reports this error if its queue is empty. So does one that another process has shut down, which would

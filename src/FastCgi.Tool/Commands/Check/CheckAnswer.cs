@@ -51,14 +51,14 @@ internal sealed class CheckAnswer
         {
             case RecordType.Stdout:
                 if (IsOutputEnded)
-                    flaws.Add("a STDOUT after the end of STDOUT");
+                    flaws.Add("a STDOUT record after the end of STDOUT");
                 IsOutputEnded |= isEmpty;
                 _output.Write(record.Content);
                 return false;
             case RecordType.Stderr:
                 HasError = true;
                 if (IsErrorEnded)
-                    flaws.Add("a STDERR after the end of STDERR");
+                    flaws.Add("a STDERR record after the end of STDERR");
                 IsErrorEnded |= isEmpty;
                 return false;
             case RecordType.EndRequest when record.Content.Length == ProtocolConstants.FixedBodyLength:

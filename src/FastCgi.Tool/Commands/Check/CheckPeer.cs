@@ -25,7 +25,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         catch (Exception exception)
         {
             socket.Dispose();
-            // The queue of a unix socket is full. For TCP, the system tries again.
+            // The queue of a Unix socket is full. For TCP, the system tries again.
             if (exception is SocketException { SocketErrorCode: SocketError.WouldBlock } && patience() > s_pause)
             {
                 await Task.Delay(s_pause);

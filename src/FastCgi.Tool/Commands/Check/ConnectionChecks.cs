@@ -152,7 +152,7 @@ internal static class ConnectionChecks
         await peer.SendAsync(Begin(1), Begin(2), Record(RecordType.Params, 1, context.CreateParams()), Record(RecordType.AbortRequest, 2));
         var aborted = await peer.ReadAnswerAsync(2);
         if (aborted.End is null)
-            throw CheckException.Fail($"the aborted one: {aborted.Describe()}");
+            throw CheckException.Fail($"the aborted request: {aborted.Describe()}");
 
         await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
         return context.Require(await peer.ReadAnswerAsync(1));

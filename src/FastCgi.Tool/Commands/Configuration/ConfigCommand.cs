@@ -24,10 +24,10 @@ internal sealed class ConfigCommand : ToolCommand
             if (result.GetValue<bool>("--tls") && result.GetValue<bool>("--behind-balancer"))
                 result.AddError("--tls and --behind-balancer exclude each other: the load balancer terminates TLS.");
             if (result.GetValue<string>("--path-base") is not null && !result.GetValue<bool>("--tls"))
-                result.AddError("--path-base needs --tls.");
+                result.AddError("--path-base requires --tls.");
             if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd
                 && (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer") || result.GetValue<string>("--name") is not null))
-                result.AddError("systemd does not support --name, --tls and --behind-balancer.");
+                result.AddError("systemd does not support --name, --tls or --behind-balancer.");
         });
     }
 
@@ -38,7 +38,7 @@ internal sealed class ConfigCommand : ToolCommand
         if (address is { IsUnix: true } && !s_socketPath.IsMatch($"{address.EndPoint}"))
             throw new ToolException(ExitCode.Usage, $"'{address.EndPoint}' is not supported: a socket path may contain only letters, digits and . _ - /");
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
-            throw new ToolException(ExitCode.Usage, $"The unit creates the folder of a socket /run/NAME/FILE, but not that of {address}.");
+            throw new ToolException(ExitCode.Usage, $"The unit can create only the folder of a socket /run/NAME/FILE, not that of {address}.");
         if (arguments.IsJson())
             Terminal.WriteJson(new ConfigDocument(template.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
         else

@@ -42,8 +42,8 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
 
         if (headBuffer is { } buffer && (buffer.IsOfOneHeader ? result.LongestHeader : result.HeadSize) is var size && size > buffer.Size)
         {
-            var what = buffer.IsOfOneHeader ? "longest response header" : "response headers";
-            var evidence = $"the {what} of {_path} have {size} bytes, but {buffer.WebServer}'s buffer for them has only {buffer.Size}";
+            var what = buffer.IsOfOneHeader ? $"a response header of {size} bytes" : $"{size} bytes of response headers";
+            var evidence = $"{_path} returns {what}, but the buffer of {buffer.WebServer} has only {buffer.Size} bytes";
             report.Add("address.head-buffer", where, evidence, buffer.Line, buffer.Consequence);
         }
     }
@@ -97,7 +97,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         var line = $"--urls fastcgi://unix:{path}";
         if (SocketFile.Read(path) is not { } socket)
         {
-            report.Add("address.no-socket", path, "it does not exist, or you may not enter a folder above it", line);
+            report.Add("address.no-socket", path, "it does not exist, or you may not enter a parent folder", line);
             return false;
         }
 

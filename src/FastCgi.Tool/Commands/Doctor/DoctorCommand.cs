@@ -75,7 +75,7 @@ internal sealed class DoctorCommand : ToolCommand
             server.Check(report, file, text);
         if (server.Find is null)
         {
-            report.AddNotUnderstood($"{file}: of {server.Name} configurations, the doctor reads only addresses");
+            report.AddNotUnderstood($"{file}: from {server.Name} configurations, the doctor reads only addresses");
             foreach (var name in server.FindAddresses(text))
             {
                 if (FastCgiAddress.TryParse(name, out var address))

@@ -45,7 +45,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         {
             // nginx's number for it.
             forwarded.Status = 499;
-            forwarded.Note = "the client has gone";
+            forwarded.Note = "the client disconnected";
         }
     }
 

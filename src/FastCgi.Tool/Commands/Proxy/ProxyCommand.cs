@@ -22,13 +22,13 @@ internal sealed class ProxyCommand : ToolCommand
         AddTexts("--listen", "URL", "The HTTP address to listen on; repeatable [default: http://localhost:8080]", static text
             => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri is { Scheme: "http", PathAndQuery: "/", UserInfo: "", Fragment: "" }
                 && (uri.HostNameType != UriHostNameType.Dns || uri.Host == "localhost")
-                ? null : $"'{text}' is not of the form http://HOST:PORT, with an IP address or localhost as HOST.");
+                ? null : $"'{text}' does not have the form http://HOST:PORT, with an IP address or localhost as HOST.");
         AddText("--root", "FOLDER", "Serve the files of this folder, and use it as DOCUMENT_ROOT",
             static text => Directory.Exists(text) ? null : $"There is no folder '{text}'.");
         AddParameters();
-        AddNumber("--max-connections", "The most concurrent connections to the application");
-        AddText("--record", "FILE", "Record the traffic with the application in a file", CheckPresence);
-        AddTimeoutAndJson("How long the application may take to begin its response; then the client gets a 504", 60);
+        AddNumber("--max-connections", "The maximum number of connections to the application");
+        AddText("--record", "FILE", "Record the traffic with the application to a file", CheckPresence);
+        AddTimeoutAndJson("How long the application may take to begin its response; after that, the client gets a 504", 60);
     }
 
     protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)

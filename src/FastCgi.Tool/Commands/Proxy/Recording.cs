@@ -18,7 +18,7 @@ internal sealed class Recording : RecordTrace, IDisposable
         _console = console;
         var type = SocketFile.Read(path)?.Type;
         if (type == "fifo")
-            throw new ToolException(ExitCode.CannotRun, $"{path} is a pipe. If its reader stalled, the site would too. Record in a file.");
+            throw new ToolException(ExitCode.CannotRun, $"{path} is a pipe. If its reader stalled, the site would too. Record to a file.");
 
         var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write, Share = FileShare.Read };
         if (!OperatingSystem.IsWindows())
