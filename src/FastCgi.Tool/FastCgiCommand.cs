@@ -31,9 +31,9 @@ internal static class FastCgiCommand
                 return await InvokeAsync(result, console, cancellationToken);
 
             foreach (var error in result.Errors)
-                await console.Error.WriteLineAsync(PlainText.Line(error.Message));
+                console.Say(PlainText.Line(error.Message));
             var names = result.CommandResult.Command is RootCommand ? "fastcgi" : $"fastcgi {result.CommandResult.Command.Name}";
-            await console.Error.WriteLineAsync($"Run '{names} --help' for all options.");
+            console.Say($"Run '{names} --help' for all options.");
             return ExitCode.Usage;
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)

@@ -25,15 +25,15 @@ public sealed class ProcessTests
     [InlineData("request unix:/nonexistent/app.sock / 2>&-", 3)]
     [InlineData("request unix:/nonexistent/app.sock / >&- 2>&-", 3)]
     [InlineData("request unix:/nonexistent/app.sock / -v 2>/dev/full", 3)]
-    [InlineData("request 2>&-", 2, 3)]
+    [InlineData("request 2>&-", 2)]
     [InlineData("config nginx >&-", 3)]
     [InlineData("config nginx > /dev/full", 3)]
     [InlineData("config nginx | true", 3)]
     [InlineData("top unix:/nonexistent/app.sock --json > /dev/full", 3)]
-    public async Task ClosedStreams_HaveAnExitCode(string command, params int[] codes)
+    public async Task ClosedStreams_HaveAnExitCode(string command, int code)
     {
         await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet {s_tool} {command}; exit $?"]);
-        Assert.Contains(await process.WaitForExitAsync(Waiting.Patience), codes);
+        Assert.Equal(code, await process.WaitForExitAsync(Waiting.Patience));
     }
 
     [LinuxTheory]

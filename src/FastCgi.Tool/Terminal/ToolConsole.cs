@@ -50,7 +50,7 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
 
     public void WriteJson<T>(T value, JsonTypeInfo<T> type) => Out.WriteLine(JsonSerializer.Serialize(value, type));
 
-    /// <summary>Writes one line on standard error, if that is possible: it may be full or closed.</summary>
+    /// <summary>Writes to standard error, if that is possible: it may be full or closed.</summary>
     public void Say(string line)
     {
         try

@@ -35,7 +35,7 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         catch (FastCgiProtocolException exception)
         {
             if (exception.Completion is { StandardError.Length: > 0 } completion && !_isJson)
-                await WriteErrorAsync(completion.StandardError);
+                WriteError(completion.StandardError);
             throw new ToolException(ExitCode.Failure, exception.Message);
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
@@ -114,16 +114,16 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
 
         var completion = await response.Completion.WaitAsync(cancellationToken);
         if (completion.StandardError.Length > 0)
-            await WriteErrorAsync(completion.StandardError);
+            WriteError(completion.StandardError);
         if (_isVerbose)
-            await console.Error.WriteLineAsync(Invariant(
+            console.Say(Invariant(
                 $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {_watch.Elapsed.TotalMilliseconds:0.0} ms"));
         else if (completion.AppStatus != 0)
-            await console.Error.WriteLineAsync($"fastcgi: The application ended the request with appStatus {completion.AppStatus}.");
+            console.Say($"fastcgi: The application ended the request with appStatus {completion.AppStatus}.");
         return GetCode(response, completion);
     }
 
-    private Task WriteErrorAsync(string text) => console.Error.WriteLineAsync(PlainText.Lines(text).TrimEnd('\n'));
+    private void WriteError(string text) => console.Say(PlainText.Lines(text).TrimEnd('\n'));
 
     private async Task<int> WriteJsonAsync(RequestSender sender, FastCgiResponseMessage response, CancellationToken cancellationToken)
     {

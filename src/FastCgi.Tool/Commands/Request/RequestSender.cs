@@ -34,7 +34,7 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
                 throw new ToolException(ExitCode.Failure, $"The redirect to '{location}' cannot be followed.");
 
             url = next.AbsoluteUri;
-            verbose?.Error.WriteLine(PlainText.Line($"* {response.StatusCode}, redirected to {url}"));
+            verbose?.Say(PlainText.Line($"* {response.StatusCode}, redirected to {url}"));
             if (response.StatusCode == 303 || (response.StatusCode is 301 or 302 && method == "POST"))
                 (method, hasBody) = (method == "HEAD" ? method : "GET", false);
         }
@@ -63,7 +63,7 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         ShownParameters = [.. request.Parameters.Select(parameter
             => new NamedValue(parameter.Name, showsSecrets ? parameter.Value : Secrets.Mask(parameter.Name, parameter.Value)))];
         foreach (var (name, value) in ShownParameters)
-            verbose?.Error.WriteLine(PlainText.Line($"* {name}={value}"));
+            verbose?.Say(PlainText.Line($"* {name}={value}"));
         return request;
     }
 
