@@ -14,7 +14,7 @@ internal sealed class ReservedPathList : Collection<string>
         ArgumentNullException.ThrowIfNull(path);
         var trimmed = path.TrimEnd('/');
         if (trimmed.Length == 0 || trimmed[0] != '/')
-            throw new ArgumentException($"The reserved path '{path}' must begin with a slash, such as /health, and cannot be / itself.", nameof(path));
+            throw new ArgumentException($"The reserved path '{path}' must begin with a slash, as in /health, and cannot be / itself.", nameof(path));
         return trimmed;
     }
 }

@@ -159,7 +159,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         log.End();
         await log.RunAsync();
 
-        Assert.Equal("3 requests are not logged, because the reader of the log is too slow.\n", error.ToString());
+        Assert.Equal("3 requests were not logged, because the reader of the log was too slow.\n", error.ToString());
     }
 
     [Fact]

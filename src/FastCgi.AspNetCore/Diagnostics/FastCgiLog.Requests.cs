@@ -55,7 +55,7 @@ internal static partial class FastCgiLog
     public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
 
     [LoggerMessage(57, LogLevel.Warning,
-        "Requests got a 404 ({Count} since the last such message, the last for {Target}) because their paths do not begin with the path "
+        "Requests got a 404 ({Count} since the last such message, most recently for {Target}) because their paths do not begin with the path "
             + "base '{PathBase}' from {Source}. Set the path base to the path of the location: fastcgi_param PATH_BASE /app; for location /app/ in "
             + "nginx, SetEnv PATH_BASE /app for <Location /app> in Apache, or FastCgi:PathBase=/app for any web server. See "
             + "docs/troubleshooting.md#404-not-found.")]

@@ -55,7 +55,7 @@ internal static partial class FastCgiLog
     public static partial void SendFileFolderMissing(this ILogger log, string folder);
 
     [LoggerMessage(82, LogLevel.Information,
-        "Kestrel options that also apply to FastCGI, unless FastCGI options override them: {Taken}. Kestrel options without effect on FastCGI: "
+        "Kestrel options that also apply to FastCGI, unless FastCGI options override them: {Taken}. Kestrel options with no effect on FastCGI: "
             + "{Meaningless}.")]
     public static partial void KestrelOptionsTaken(this ILogger log, string taken, string meaningless);
 
@@ -102,8 +102,8 @@ internal static partial class FastCgiLog
     public static partial void HttpsPortUnknown(this ILogger log);
 
     [LoggerMessage(19, LogLevel.Warning,
-        "The system has no threads left for handlers that block or compute, except for a reserve for .NET, so requests wait for one of the "
-            + "existing threads ({Count}). Raise TasksMax= in the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower "
+        "Except for a reserve for .NET, the system has no threads left for handlers that block or compute, so requests wait for one of the "
+            + "existing threads ({Count}). Raise TasksMax= in the systemd unit, the limit of the container (--pids-limit), or ulimit -u, or lower "
             + "FastCgi:Transport:MaxBlockingThreads.")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception? exception);
 
@@ -197,7 +197,7 @@ internal static partial class FastCgiLog
     public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
 
     [LoggerMessage(27, LogLevel.Warning,
-        "The server refused connections to {EndPoint} ({Count} since the last such message, the last from {Peer}) because {Setting} does not "
+        "The server refused connections to {EndPoint} ({Count} since the last such message, most recently from {Peer}) because {Setting} does not "
             + "allow the peer. If the peer is the web server, add it there. See docs/troubleshooting.md#502-bad-gateway.")]
     public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count, string peer, string setting);
 

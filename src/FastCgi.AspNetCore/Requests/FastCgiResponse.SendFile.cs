@@ -117,6 +117,6 @@ internal sealed partial class FastCgiResponse
     private static void ThrowIfCounted(string path, long? count, long rest)
     {
         if (count is not null)
-            throw new IOException($"The file '{path}' was truncated while it was sent: {rest} of {count} bytes are missing.");
+            throw new IOException($"The file '{path}' was truncated while it was being sent: {rest} of {count} bytes are missing.");
     }
 }

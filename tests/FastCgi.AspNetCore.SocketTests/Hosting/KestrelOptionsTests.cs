@@ -39,7 +39,7 @@ public sealed class KestrelOptionsTests : HostTest
         Assert.Same(rate, options.Limits.MinRequestBodyDataRate);
         Assert.Contains(
             "override them: AllowSynchronousIO, RequestHeaderEncodingSelector, ResponseHeaderEncodingSelector, Limits.MaxRequestBodySize, Limits.MaxRequestBufferSize, "
-                + "Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout, Limits.MinRequestBodyDataRate. Kestrel options without effect on FastCGI: none.",
+                + "Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout, Limits.MinRequestBodyDataRate. Kestrel options with no effect on FastCGI: none.",
             line!.Message,
             StringComparison.Ordinal);
         Assert.Equal(LogLevel.Information, line.Level);

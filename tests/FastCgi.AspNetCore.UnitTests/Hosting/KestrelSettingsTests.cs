@@ -52,7 +52,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
         var log = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Information, "KestrelOptionsTaken"), (log.Level, log.EventName));
-        Assert.Contains($"override them: {name}. Kestrel options without effect on FastCGI: none.", log.Message, StringComparison.Ordinal);
+        Assert.Contains($"override them: {name}. Kestrel options with no effect on FastCGI: none.", log.Message, StringComparison.Ordinal);
 
         // A setting of FastCGI's own says otherwise.
         using var logs = new CollectedLogs();
@@ -68,7 +68,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
         settings.Report(options, _logs.CreateLogger(""));
 
-        Assert.Contains($"override them: none. Kestrel options without effect on FastCGI: {name}.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+        Assert.Contains($"override them: none. Kestrel options with no effect on FastCGI: {name}.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -31,7 +31,7 @@ internal static class EndpointAddress
         {
             var name = option.Split('=')[0];
             if (!names.Add(name) && !ListenSettings.IsList(name))
-                throw new FormatException($"The address '{address}' is not valid: it contains '{name}' twice. Remove one of them.");
+                throw new FormatException($"The address '{address}' is not valid: it contains '{name}' twice. Remove one.");
             foreach (var endpoint in endpoints)
                 Apply(address, option, endpoint);
         }

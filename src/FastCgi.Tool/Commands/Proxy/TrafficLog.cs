@@ -45,7 +45,7 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             {
                 WriteLine(request);
                 if (Interlocked.Exchange(ref _dropped, 0) is > 0 and var dropped)
-                    console.Say($"{dropped} requests are not logged, because the reader of the log is too slow.");
+                    console.Say($"{dropped} requests were not logged, because the reader of the log was too slow.");
             }
             catch (Exception)
             {
