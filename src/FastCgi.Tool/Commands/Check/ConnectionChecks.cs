@@ -104,7 +104,7 @@ internal static class ConnectionChecks
         var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
         await peer.ReadAnswersAsync(both, 2);
         if (first.End is not null)
-            throw CheckException.Fail($"{announced}; the response to the first request begins before its PARAMS end: {first.Describe()}");
+            throw CheckException.Fail($"{announced}; the first request ends before its PARAMS are complete: {first.Describe()}");
 
         await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
         await peer.ReadAnswersAsync(both, 1);

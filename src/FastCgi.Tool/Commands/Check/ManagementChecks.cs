@@ -69,7 +69,7 @@ internal static class ManagementChecks
         var text = Describe(values ?? throw CheckException.Fail(problem));
         // It is a single record, not a stream with an end.
         await peer.SendAsync(context.CreateGet());
-        return context.FindFault(await peer.ReadAnswerAsync()) is { } fault ? throw CheckException.Fail($"{text}; and then: {fault}") : text;
+        return context.FindFault(await peer.ReadAnswerAsync()) is { } fault ? throw CheckException.Fail($"{text}; the next request: {fault}") : text;
     }
 
     private static async Task<string> DuringRequestAsync(CheckContext context)

@@ -63,7 +63,7 @@ internal static class RecordChecks
         if (answer.Head is not { } head)
             throw CheckException.Fail("the header block cannot be read");
         if (head.Headers.Any(static header => header.Key.Equals("Transfer-Encoding", StringComparison.OrdinalIgnoreCase)))
-            throw CheckException.Fail("there is a Transfer-Encoding");
+            throw CheckException.Fail("there is a Transfer-Encoding header");
         return head.ContentLength is { } length && length != answer.Body.Length
             ? throw CheckException.Fail($"Content-Length {length}, body of {answer.Body.Length} bytes") : "";
     }

@@ -131,7 +131,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         switch (result)
         {
             case { ConnectError: SocketError.AccessDenied }:
-                throw new ToolException(ExitCode.CannotRun, $"You may not connect to {where}. Run this as root or as the web server's user.");
+                throw new ToolException(ExitCode.CannotRun, $"You are not permitted to connect to {where}. Run this as root or as the web server's user.");
             case { ConnectError: (SocketError.WouldBlock or SocketError.TryAgain or SocketError.TimedOut or SocketError.NoBufferSpaceAvailable) and var error }:
                 report.Add("address.backlog-full", where,
                     $"the connection is not accepted ({error}): the queue of connections is full, or a firewall drops it");

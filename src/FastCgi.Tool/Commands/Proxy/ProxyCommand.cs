@@ -54,7 +54,7 @@ internal sealed class ProxyCommand : ToolCommand
 
         var logging = Task.Run(log.RunAsync, CancellationToken.None);
         foreach (var url in app.Urls)
-            Terminal.Say($"Listening on {url}, for {address}. Press Ctrl-C to stop.");
+            Terminal.Say($"Listening on {url}, forwarding to {address}. Press Ctrl-C to stop.");
         await Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => { }, TaskScheduler.Default);
         await app.StopAsync(CancellationToken.None);
         log.End();
