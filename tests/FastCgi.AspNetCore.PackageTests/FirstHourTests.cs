@@ -6,7 +6,7 @@ public sealed class FirstHourTests
     private static readonly string[] s_blocks = ["first application", "first socket", "first certificate", "first nginx", "first apache", "first request"];
 
     private static readonly string[] s_templates =
-        ["mvc=/Home/Privacy=Privacy Policy", "webapi=/weatherforecast=temperatureC", "razor=/Privacy=Privacy Policy", "blazor=/counter=Current count"];
+        ["mvc=/Home/Privacy=Privacy Policy", "webapi=/weatherforecast=temperatureC", "razor=/Privacy=Privacy Policy", "blazor=/weather=Summary"];
 
     [MachineFact]
     public async Task Example_Copied_EachTemplateAnswersTheFirstRequest()

@@ -27,6 +27,9 @@ serve() {
     for scheme in http https; do
       curl -fsSkL -o "$folder/answer" -w "$template $server $scheme: %{http_code} %{url_effective}\n" "$scheme://localhost$path"
       grep -q "$text" "$folder/answer"
+      # As a browser: one content coding at most.
+      curl -fsSkL -o /dev/null -D "$folder/headers" -H 'Accept-Encoding: gzip' "$scheme://localhost$path"
+      [ "$(grep -ci '^content-encoding:' "$folder/headers")" -le 1 ] || { cat "$folder/headers"; exit 1; }
     done
     bash -e "$folder/first request"
     if [ $server = nginx ]; then nginx -s quit; else apache2ctl stop; fi

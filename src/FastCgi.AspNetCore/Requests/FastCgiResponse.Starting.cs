@@ -176,6 +176,9 @@ internal sealed partial class FastCgiResponse
         // nginx would buffer an event stream.
         if (_isBufferingDisabled || headers.AreOfEventStream)
             headers.TryAppend(scope, "X-Accel-Buffering", "no");
+        // Apache's mod_deflate would compress the response and send both codings.
+        if (headers.HaveIdentityCoding && _request.Parameters.GetVariable("SERVER_SOFTWARE")?.StartsWith("Apache", StringComparison.Ordinal) == true)
+            headers.Remove(Known.ContentEncoding);
     }
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>

@@ -12,6 +12,11 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
         => Find(Known.ContentType) is >= 0 and var position
             && Entries[position].Value.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
 
+    /// <summary>A coding that should not be sent (RFC 9110, section 8.4.1). Blazor sets it so that no middleware compresses a streamed page.</summary>
+    public bool HaveIdentityCoding
+        => Find(Known.ContentEncoding) is >= 0 and var position
+            && Entries[position].Value.ToString().Equals("identity", StringComparison.OrdinalIgnoreCase);
+
     public void MakeReadOnly(RequestScope scope) => IsReadOnly = true;
 
     /// <summary>Clears the headers for another response to the same request.</summary>

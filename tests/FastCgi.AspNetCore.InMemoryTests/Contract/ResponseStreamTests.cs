@@ -131,6 +131,24 @@ public class ResponseStreamTests
         Assert.Equal(value, response["X-Accel-Buffering"]);
     }
 
+    /// <summary>Blazor sets it for streaming rendering. mod_deflate compresses the response and sends both codings.</summary>
+    [Theory]
+    [InlineData("Apache/2.4.57 (Debian)", "identity", null)]
+    [InlineData("Apache", "IDENTITY", null)]
+    [InlineData("Apache", "gzip", "gzip")]
+    [InlineData("nginx/1.22.1", "identity", "identity")]
+    public async Task ContentEncoding_Identity_IsNotSentToApache(string software, string coding, string? sent)
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            context.Response.Headers.ContentEncoding = coding;
+            return Apps.Hello(context);
+        });
+        var response = await server.Connect().AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", software)]));
+
+        Assert.Equal(sent, response["Content-Encoding"]);
+    }
+
     [Fact]
     [Trait("Contract", "1")]
     public async Task DisableBuffering_AfterTheStart_Harmless()

@@ -7,17 +7,22 @@ namespace FastCgi.Tool.Tests.Harness;
 internal sealed class ToolRun : IDisposable
 {
     private readonly CancellationTokenSource _cancellation = new();
-    private readonly SharedWriter _out = new();
-    private readonly SharedWriter _error = new();
+    private readonly StringWriter _outText = new();
+    private readonly StringWriter _errorText = new();
+    private readonly TextWriter _out;
+    private readonly TextWriter _error;
     private readonly MemoryStream _body = new();
     private readonly Task<int> _running;
 
     private ToolRun(string[] arguments)
-        => _running = Task.Run(() => FastCgiCommand.RunAsync(arguments, new ToolConsole(_out, _error, _body), _cancellation.Token));
+    {
+        (_out, _error) = (TextWriter.Synchronized(_outText), TextWriter.Synchronized(_errorText));
+        _running = Task.Run(() => FastCgiCommand.RunAsync(arguments, new ToolConsole(_out, _error, _body), _cancellation.Token));
+    }
 
-    public string Out => _out.ToString();
+    public string Out => Read(_out, _outText);
 
-    public string Error => _error.ToString();
+    public string Error => Read(_error, _errorText);
 
     /// <summary>Runs a command to its end.</summary>
     public static async Task<(int Code, string Out, string Error)> RunAsync(params string[] arguments)
@@ -54,38 +59,10 @@ internal sealed class ToolRun : IDisposable
         _body.Dispose();
     }
 
-    private sealed class SharedWriter : StringWriter
+    // A synchronized writer locks itself.
+    private static string Read(TextWriter writer, StringWriter text)
     {
-        private readonly Lock _lock = new();
-
-        public override void Write(char value)
-        {
-            lock (_lock)
-                base.Write(value);
-        }
-
-        public override void Write(string? value)
-        {
-            lock (_lock)
-                base.Write(value);
-        }
-
-        public override void Write(char[] buffer, int index, int count)
-        {
-            lock (_lock)
-                base.Write(buffer, index, count);
-        }
-
-        public override void WriteLine(string? value)
-        {
-            lock (_lock)
-                base.WriteLine(value);
-        }
-
-        public override string ToString()
-        {
-            lock (_lock)
-                return base.ToString();
-        }
+        lock (writer)
+            return text.ToString();
     }
 }
