@@ -166,47 +166,6 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         Assert.Equal(isSeen, output.Contains("PersistKeysToFileSystem(", StringComparison.Ordinal));
     }
 
-    [Theory]
-    [InlineData("client_max_body_size 100m;", "body-size", "add   FastCgi:Limits:MaxRequestBodySize=104857600\n")]
-    [InlineData("client_max_body_size 1m;", "body-size", null)]
-    [InlineData("fastcgi_read_timeout 60s;", "timeouts-differ", "add   FastCgi:Limits:RequestQueueTimeout=00:00:30\n")]
-    [InlineData("fastcgi_read_timeout 120s;", "timeouts-differ", null)]
-    public async Task Limits_OfBoth_AreCompared(string directive, string id, string? line)
-    {
-        await using var server = await SampleServer.StartAsync(configure: static options =>
-        {
-            options.Limits.MaxRequestBodySize = 30_000_000;
-            options.Limits.MaxConcurrentRequests = 100;
-            options.Limits.RequestQueueTimeout = TimeSpan.FromSeconds(90);
-        });
-        var file = _folder.Write("site.conf", System.Text.Encoding.UTF8.GetBytes(
-            $"server {{\n listen 80;\n {directive}\n location / {{\n include fastcgi_params;\n fastcgi_pass {server.Address["fastcgi://".Length..]};\n }}\n}}\n"));
-
-        var (_, output, _) = await ToolRun.RunAsync("doctor", file, "--status", "/fastcgi-status");
-
-        if (line is null)
-            Assert.DoesNotContain(id == "body-size" ? "the application's MaxRequestBodySize" : id, output, StringComparison.Ordinal);
-        else
-            Assert.Matches($"note {id}  {file}:3\n.*, but the application's .* is .*\n.*\n  {System.Text.RegularExpressions.Regex.Escape(line)}", output);
-    }
-
-    [Fact]
-    public async Task Status_HasWhatTheApplicationRecommends()
-    {
-        _server!.Logs.Expected.Add("WrongProtocol");
-        await ToolRun.RunAsync("doctor", _server.Address, "--path", "/large");
-        using (var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified))
-        {
-            await socket.ConnectAsync(new UnixDomainSocketEndPoint(_server.Address["fastcgi://unix:".Length..]));
-            await socket.SendAsync("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"u8.ToArray());
-            await socket.ReceiveAsync(new byte[100]);
-        }
-
-        var (_, output, _) = await ToolRun.RunAsync("doctor", _server.Address, "--status", "/fastcgi-status");
-        Assert.Contains($"{_server.Address}: WrongProtocol (21): A FastCGI endpoint received HTTP from ", output, StringComparison.Ordinal);
-        Assert.Contains("/other is not a status: ", (await ToolRun.RunAsync("doctor", _server.Address, "--status", "/other")).Out, StringComparison.Ordinal);
-    }
-
     private static void OpenToAll(string path)
     {
         if (!OperatingSystem.IsWindows())

@@ -41,6 +41,19 @@ public sealed class InterruptionTests
     public async Task Command_ThatFails_FailsWithItsException()
         => await Assert.ThrowsAsync<NotSupportedException>(() => Interruption.RunAsync(static _ => throw new NotSupportedException()));
 
+    [Fact]
+    public async Task StandardError_ThatStalls_HoldsNothing()
+    {
+        await using var server = new System.IO.Pipes.AnonymousPipeServerStream(System.IO.Pipes.PipeDirection.Out);
+        var writer = new StreamWriter(server) { AutoFlush = true };
+        var console = new ToolConsole(TextWriter.Null, writer, Stream.Null);
+        for (var i = 0; i < 5_000; i++)
+            console.Say(new string('x', 100));
+
+        Assert.Equal(7, await console.EndAsync(7, new CancellationToken(canceled: true)).Within("the end"));
+        server.DisposeLocalCopyOfClientHandle();
+    }
+
     private static void SendTerm()
     {
         using var kill = Process.Start("kill", ["-TERM", $"{Environment.ProcessId}"]);

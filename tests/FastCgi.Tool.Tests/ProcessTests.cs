@@ -27,6 +27,8 @@ public sealed class ProcessTests
     [InlineData("request unix:/nonexistent/app.sock / -v 2>/dev/full", 3)]
     [InlineData("request 2>&-", 2)]
     [InlineData("config nginx >&-", 3)]
+    [InlineData("config nginx <&- >&-", 3)]
+    [InlineData("config nginx <&- >&- 2>&-", 3)]
     [InlineData("config nginx > /dev/full", 3)]
     [InlineData("config nginx | true", 3)]
     [InlineData("top unix:/nonexistent/app.sock --json > /dev/full", 3)]
@@ -63,6 +65,16 @@ public sealed class ProcessTests
 
         Assert.Equal(command.Contains("endless", StringComparison.Ordinal) ? 3 : 0, await process.WaitForExitAsync(Waiting.Patience));
         Assert.Equal(1_024, new FileInfo(folder.GetPath("file")).Length);
+    }
+
+    /// <summary>One that the system does not know ends a .NET process that has cultures.</summary>
+    [LinuxTheory]
+    [InlineData("LANG=UTF-8")]
+    [InlineData("LC_ALL=nowhere")]
+    public async Task Locale_Unknown_IsNoFailure(string variable)
+    {
+        await using var process = ServerProcess.Start("env", [variable, "dotnet", s_tool, "config", "nginx"]);
+        Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
     }
 
     /// <summary>Although nobody reads its log.</summary>

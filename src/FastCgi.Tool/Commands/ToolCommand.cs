@@ -58,7 +58,8 @@ internal abstract class ToolCommand : Command
 
     protected void AddChoice<T>(string name, string description, T usual)
         where T : struct, Enum
-        => Add(new Option<T>(name) { Description = description, DefaultValueFactory = _ => usual });
+        => AddOption(new Option<T>(name) { Description = description, DefaultValueFactory = _ => usual },
+            static text => Enum.TryParse<T>(text, ignoreCase: true, out var value) && Enum.IsDefined(value) ? null : $"'{text}' is unknown.");
 
     protected void AddParameters()
         => AddTexts("--param", "NAME=VALUE", "Add or replace a parameter; repeatable", static text => CheckPair(text, '=', "NAME=VALUE"), "-p");

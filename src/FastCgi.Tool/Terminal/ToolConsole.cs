@@ -1,44 +1,44 @@
 using System.Text.Json.Serialization;
 using System.Text.Json.Serialization.Metadata;
-using Microsoft.Win32.SafeHandles;
+using System.Threading.Channels;
 
 namespace FastCgi.Tool.Terminal;
 
-internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream body)
+internal sealed class ToolConsole
 {
-    public TextWriter Out { get; } = output;
-    public TextWriter Error { get; } = error;
+    // What standard error is to show. A task of its own writes it: a reader that stalls holds no command.
+    private readonly Channel<string> _lines = Channel.CreateBounded<string>(10_000);
+    private readonly Task _writing;
+
+    public ToolConsole(TextWriter output, TextWriter error, Stream body)
+    {
+        (Out, Error, Body) = (output, error, body);
+        _writing = WriteLinesAsync();
+    }
+
+    public TextWriter Out { get; }
+    public TextWriter Error { get; }
 
     /// <summary>The same as <see cref="Out"/>, for bytes.</summary>
-    public Stream Body { get; } = body;
+    public Stream Body { get; }
 
     /// <summary>Whether somebody looks at what is written, and no file or program reads it.</summary>
-    public bool IsTerminal { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected;
+    public bool IsTerminal { get; private init; }
 
     /// <summary>How many characters a line has; set by tests.</summary>
     public int Width { get => field > 0 ? field : IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue; init; }
 
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
 
-    /// <summary>The streams of the process. .NET's console ignores that the reader of a pipe has gone, and one stalled stream holds the other.</summary>
+    /// <summary>The streams of the process.</summary>
     public static ToolConsole OpenStandard()
     {
-        var (output, error) = (OpenPipe(1, Console.IsOutputRedirected), OpenPipe(2, Console.IsErrorRedirected));
-        return new ToolConsole(CreateWriter(output, Console.Out), CreateWriter(error, Console.Error), output ?? Console.OpenStandardOutput());
+        var output = StandardStream.Open(1);
+        return new ToolConsole(CreateWriter(output), CreateWriter(StandardStream.Open(2)), output) { IsTerminal = !Console.IsOutputRedirected };
     }
 
-    private static FileStream? OpenPipe(int descriptor, bool isRedirected)
-    {
-        if (OperatingSystem.IsWindows() || !isRedirected)
-            return null;
-
-        // A file may be shared with other programs: a stream would have its own position in it.
-        var stream = new FileStream(new SafeFileHandle(descriptor, ownsHandle: false), FileAccess.Write, bufferSize: 0);
-        return stream.CanSeek ? null : stream;
-    }
-
-    private static TextWriter CreateWriter(Stream? pipe, TextWriter other)
-        => pipe is null ? other : TextWriter.Synchronized(new StreamWriter(pipe, Console.OutputEncoding) { AutoFlush = true });
+    private static TextWriter CreateWriter(Stream stream)
+        => TextWriter.Synchronized(new StreamWriter(stream, Console.OutputEncoding) { AutoFlush = true });
 
     public string Bold(string text) => Colour(text, 1);
 
@@ -53,13 +53,31 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
     /// <summary>Writes to standard error, if that is possible: it may be full or closed.</summary>
     public void Say(string line)
     {
-        try
+        while (!_lines.Writer.TryWrite(line) && _lines.Writer.WaitToWriteAsync().AsTask().GetAwaiter().GetResult())
+            continue;
+    }
+
+    /// <summary>Waits until all is written, but after an interruption only for a moment.</summary>
+    public async Task<int> EndAsync(int code, CancellationToken cancellationToken)
+    {
+        _lines.Writer.TryComplete();
+        var ending = Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => Task.Delay(50), TaskScheduler.Default).Unwrap();
+        await Task.WhenAny(_writing, ending);
+        return code;
+    }
+
+    private async Task WriteLinesAsync()
+    {
+        await foreach (var line in _lines.Reader.ReadAllAsync())
         {
-            Error.WriteLine(line);
-        }
-        catch (Exception)
-        {
-            // Nobody can be told.
+            try
+            {
+                await Task.Run(() => Error.WriteLine(line));
+            }
+            catch (Exception)
+            {
+                // Nobody can be told.
+            }
         }
     }
 

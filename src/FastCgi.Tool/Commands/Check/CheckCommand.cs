@@ -3,8 +3,6 @@ namespace FastCgi.Tool.Commands.Check;
 /// <summary><c>fastcgi check</c>: the specification, statement by statement.</summary>
 internal sealed class CheckCommand : ToolCommand
 {
-    private const int Width = 150;
-
     // So that a server that others use does not feel it.
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(20);
 
@@ -78,10 +76,7 @@ internal sealed class CheckCommand : ToolCommand
             {
                 Func<string, string> colour = result.Result switch { "pass" => Terminal.Green, "fail" => Terminal.Red, _ => Terminal.Yellow };
                 var text = $"{result.Statement} [{result.Source}]{(result.Detail.Length > 0 ? $" -- {result.Detail}" : "")}";
-                var lines = PlainText.Wrap(PlainText.Line(text), Width - first - second).ToList();
-                Terminal.Out.WriteLine(colour(result.Result.PadRight(first)) + result.Id.PadRight(second) + lines[0]);
-                foreach (var line in lines.Skip(1))
-                    Terminal.Out.WriteLine(new string(' ', first + second) + line);
+                Terminal.Out.WriteLine(colour(result.Result.PadRight(first)) + result.Id.PadRight(second) + PlainText.Line(text));
             }
 
             Terminal.Out.WriteLine($"\n{arguments.GetAddress()}: {passed} passed, {failed} failed, {chosen} choices, {skipped} skipped");

@@ -1,12 +1,10 @@
 using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>Checks an address: its socket, what answers there, and the process.</summary>
 internal sealed class AddressInspector(DoctorReport report, ParseResult arguments)
 {
-    private readonly Dictionary<string, StatusSnapshot?> _statuses = new(StringComparer.Ordinal);
     private readonly Dictionary<string, ProbeResult> _seen = new(StringComparer.Ordinal);
     private readonly string _path = arguments.GetText("--path")!;
     private readonly bool _isOffline = arguments.Has("--no-connect");
@@ -32,9 +30,6 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         if (isNew)
         {
             ReportAnswer(where, result);
-            // What the application recommends itself.
-            foreach (var finding in (await ReadStatusAsync(address, cancellationToken))?.Recommendations ?? [])
-                report.AddFact($"{where}: {finding.Name} ({finding.EventId}): {PlainText.Line(finding.Message)}");
             report.AddFact($"{where}: GET_VALUES {await CreateProbe(address).GetValuesAsync(cancellationToken) ?? "gets no response"}");
             if (OperatingSystem.IsLinux() && ListeningProcess.Find(address) is { } process)
                 InspectProcess(where, process);
@@ -61,27 +56,6 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
             return;
 
         report.Add("address.keys-not-shared", where, $"{all.Count} addresses share the requests, but apparently not a folder for Data Protection keys");
-    }
-
-    public async Task<StatusSnapshot?> ReadStatusAsync(FastCgiAddress address, CancellationToken cancellationToken)
-    {
-        var where = address.ToString();
-        if (_isOffline || arguments.GetText("--status") is not { } path || _statuses.TryGetValue(where, out var status))
-            return _statuses.GetValueOrDefault(where);
-
-        try
-        {
-            using var handler = new FastCgiHttpHandler(where);
-            using var reader = new StatusReader(handler, arguments.GetTimeout(), where);
-            (_, status) = await reader.ReadAsync(path, cancellationToken);
-        }
-        catch (ToolException exception)
-        {
-            report.AddFact($"{where}: {path} is not a status: {exception.Message}");
-            status = null;
-        }
-
-        return _statuses[where] = status;
     }
 
     public async Task<bool> SpeaksFastCgiAsync(FastCgiAddress address, CancellationToken cancellationToken)

@@ -17,7 +17,6 @@ internal sealed class DoctorCommand : ToolCommand
         var server = new Option<string>("--server") { Description = "The kind of web server, if it is not recognized", HelpName = "NAME" };
         Add(server.AcceptOnlyFromAmong([.. WebServer.All.Select(static known => known.Name)]));
         AddPath();
-        AddText("--status", "PATH", "Also read the application's status, at the path of MapFastCgiStatus()", CheckPresence);
         AddParameters();
         AddFlag("--no-connect", "Only read the configuration: run and send nothing");
         AddFlag("--strict", "Exit with code 1 for notes too");
@@ -40,10 +39,11 @@ internal sealed class DoctorCommand : ToolCommand
             {
                 code = Math.Max(code, await RunAsync(arguments, file, cancellationToken));
             }
-            catch (ToolException exception)
+            catch (Exception exception) when (exception is ToolException or IOException or UnauthorizedAccessException)
             {
-                // A web server that is installed, but does not use FastCGI.
-                Terminal.Fail(exception.Code, $"{file}: {exception.Message}", arguments.IsJson());
+                // A web server that is installed may not use FastCGI. A file that cannot be read is a failure.
+                var failed = Terminal.Fail(ExitCode.CannotRun, $"{file}: {exception.Message}", arguments.IsJson());
+                code = exception is ToolException ? code : failed;
             }
         }
 

@@ -55,7 +55,7 @@ internal abstract class Place(Directive pass)
             else if (IsFastCgi)
             {
                 sharing.Add(address);
-                await InspectAsync(report, addresses, address, cancellationToken);
+                await addresses.InspectAsync(address, AddressInspector.FindAccounts(User), HeadBuffer, cancellationToken);
             }
             else if (await addresses.SpeaksFastCgiAsync(address, cancellationToken))
             {
@@ -63,31 +63,6 @@ internal abstract class Place(Directive pass)
                 report.Add("address.http-to-fastcgi", Where, evidence, line, consequence);
             }
         }
-    }
-
-    private async Task InspectAsync(DoctorReport report, AddressInspector addresses, FastCgiAddress address, CancellationToken cancellationToken)
-    {
-        await addresses.InspectAsync(address, AddressInspector.FindAccounts(User), HeadBuffer, cancellationToken);
-        if (await addresses.ReadStatusAsync(address, cancellationToken) is not { } status)
-            return;
-
-        // Bodies that the web server accepts and the application refuses.
-        if (BodyLimit is var (line, text, size) && ReadLimit("MaxRequestBodySize") is { } most && (size <= 0 || size > most))
-        {
-            report.Add("address.body-size", line, Invariant($"{text}, but the application's MaxRequestBodySize is {most:N0}"),
-                Invariant($"FastCgi:Limits:MaxRequestBodySize={(size > 0 ? size : most * 4)}"));
-        }
-
-        // A queue in which requests may wait longer than the web server waits for them.
-        var (where, name, seconds) = ReadTimeout;
-        if (seconds > 0 && ReadLimit("RequestQueueTimeout") is { } longest && longest >= seconds)
-        {
-            report.Add("address.timeouts-differ", where, Invariant($"{name} is {seconds} s, but the application's RequestQueueTimeout is {longest} s"),
-                $"FastCgi:Limits:RequestQueueTimeout={TimeSpan.FromSeconds(Math.Max(1, Math.Floor(seconds / 2))):c}");
-        }
-
-        double? ReadLimit(string name) => double.TryParse(status.Limits.FirstOrDefault(limit => limit.Name == name)?.Limit?.TrimEnd('s', ' '),
-            NumberStyles.Number, CultureInfo.InvariantCulture, out var value) ? value : null;
     }
 }
 

@@ -4,6 +4,7 @@ using FastCgi.Tool.Commands.Request;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
@@ -115,7 +116,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         if (response.StatusCode is 204 or 205)
             dropped.Add("Content-Length");
         foreach (var header in response.Headers.Where(header => !dropped.Contains(header.Key)))
-            context.Response.Headers.Append(header.Key, header.Value);
+            context.Response.Headers[header.Key] = StringValues.Concat(context.Response.Headers[header.Key], header.Value);
     }
 
     /// <summary>The headers that are not passed on: those of the connection, and those that <c>Connection</c> names.</summary>

@@ -59,8 +59,9 @@ internal sealed class ProxyCommand : ToolCommand
         await app.StopAsync(CancellationToken.None);
         log.End();
         // The reader of the log may have stalled.
-        if (await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None)) == logging)
-            Terminal.Say("Stopped.");
+        await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None));
+        log.SayMissing(isEnded: true);
+        Terminal.Say("Stopped.");
         return ExitCode.Ok;
     }
 

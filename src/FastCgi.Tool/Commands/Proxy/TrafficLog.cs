@@ -44,17 +44,23 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             try
             {
                 WriteLine(request);
-                if (Interlocked.Exchange(ref _dropped, 0) is > 0 and var dropped)
-                    console.Say($"{dropped} requests were not logged, because the reader of the log was too slow.");
+                SayMissing();
             }
             catch (Exception)
             {
                 // The site works without its log: the disk or the file may be full, or standard output closed.
+                Interlocked.Increment(ref _dropped);
             }
         }
     }
 
     public void End() => _requests.Writer.Complete();
+
+    public void SayMissing(bool isEnded = false)
+    {
+        if (Interlocked.Exchange(ref _dropped, 0) + (isEnded ? _requests.Reader.Count : 0) is > 0 and var missing)
+            console.Say($"Requests that are not in the log, because it could not be written in time: {missing}");
+    }
 
     private void WriteLine(ProxiedRequest request)
     {

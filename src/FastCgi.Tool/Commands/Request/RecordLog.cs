@@ -16,7 +16,9 @@ internal sealed class RecordLog(Action<string>? write) : RecordTrace
         var padding = header.PaddingLength == 0 ? "" : $" + {header.PaddingLength} of padding";
         var line = Invariant($"{(isSent ? '>' : '<')} {_watch.Elapsed.TotalMilliseconds,8:0.0} ms  {RecordNames.Get(header.Type),-17} ")
             + $"id {header.RequestId}  {header.ContentLength} bytes{padding}";
-        _lines.Enqueue(line);
-        write?.Invoke(line);
+        if (write is not null)
+            write(line);
+        else if (_lines.Count < 10_000)
+            _lines.Enqueue(line);
     }
 }

@@ -127,8 +127,16 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
 
     private async Task<int> WriteJsonAsync(RequestSender sender, FastCgiResponseMessage response, CancellationToken cancellationToken)
     {
+        const int MostJson = 64 << 20;
         using var body = new MemoryStream();
-        await response.Body.CopyToAsync(body, cancellationToken);
+        var buffer = new byte[64 * 1024];
+        while (await response.Body.ReadAsync(buffer, cancellationToken) is > 0 and var read)
+        {
+            if (body.Length + read > MostJson)
+                throw new ToolException(ExitCode.Failure, $"The body is larger than {MostJson >> 20} MiB. Request it without --json.");
+            body.Write(buffer, 0, read);
+        }
+
         var completion = await response.Completion.WaitAsync(cancellationToken);
         var bytes = body.ToArray();
         if (arguments.GetText("--output") is { } file)

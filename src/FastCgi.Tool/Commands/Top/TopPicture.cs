@@ -85,7 +85,7 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
         {
             var maxLines = Math.Clamp(height / 2 / findings.Count, MinFindingLines, MaxFindingLines);
             var head = Invariant($"{finding.Name} ({finding.Count:N0})");
-            var lines = PlainText.Wrap(PlainText.Line($"{head}  {finding.Message}"), width).ToList();
+            var lines = PlainText.Wrap(PlainText.Line($"{head}  {finding.Message}"), width).Take(maxLines + 1).ToList();
             for (var i = 0; i < Math.Min(lines.Count, maxLines); i++)
             {
                 var isCut = i == maxLines - 1 && lines.Count > maxLines;
