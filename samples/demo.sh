@@ -163,7 +163,7 @@ start_web_server() {
   "${run[@]}" >"$scratch/web.log" 2>&1 &
   web_pid=$!
   wait_for "$web_pid" curl -fs "$url/"
-  echo "$server listens on $url and passes requests to the sample on the unix socket $scratch/app.sock"
+  echo "$server listens on $url and passes requests to the sample on the Unix socket $scratch/app.sock"
 }
 
 free_port() {

@@ -17,7 +17,7 @@ public sealed class PeerTests : HostTest
 
     [Theory, EveryEngine]
     public async Task Connect_OtherAddress_IsClosedAtOnce(FastCgiTransportEngine engine)
-        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"), "the last from 127.0.0.1) because the endpoint's AllowedAddresses");
+        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"), "most recently from 127.0.0.1) because the endpoint's AllowedAddresses");
 
     [Theory, EveryEngine]
     public async Task Connect_AddressOfTheVariable_IsServed(FastCgiTransportEngine engine)
