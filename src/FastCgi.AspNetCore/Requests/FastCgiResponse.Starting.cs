@@ -176,10 +176,13 @@ internal sealed partial class FastCgiResponse
         // nginx would buffer an event stream.
         if (_isBufferingDisabled || headers.AreOfEventStream)
             headers.TryAppend(scope, "X-Accel-Buffering", "no");
-        // Apache's mod_deflate would compress the response and send both codings.
-        if (headers.HaveIdentityCoding && _request.Parameters.GetVariable("SERVER_SOFTWARE")?.StartsWith("Apache", StringComparison.Ordinal) == true)
+        if (headers.HaveIdentityCoding && !headers.AreOfEventStream && IsCompressedByApache)
             headers.Remove(Known.ContentEncoding);
     }
+
+    /// <summary>Whether Apache's mod_deflate may compress the response. It would send its coding in addition to <c>identity</c>.</summary>
+    private bool IsCompressedByApache => _request.Parameters.GetVariable("SERVER_SOFTWARE")?.StartsWith("Apache", StringComparison.Ordinal) == true
+        && _request.Parameters.GetHeader(Known.AcceptEncoding).ToString().Contains("gzip", StringComparison.OrdinalIgnoreCase);
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
     private void DropZeroLengthWithoutBody(ResponseHeaders headers)

@@ -18,6 +18,7 @@ internal static class AllowedDifferences
     private const string CutInNginx = "nginx closes the connection of a cut response and drops what it has buffered.";
     private const string CutByApache = "If nothing of a cut response was sent, Apache answers itself.";
     private const string NotBuffered = "It stops the web server from buffering a response for which the application disabled buffering.";
+    private const string IdentityDropped = "Apache's mod_deflate would send its own coding in addition.";
     private const string LengthIsKnown = "The web server has received the whole body and knows its length.";
     private const string BodyIsUnknown = "Apache reports an absent body only after the parameters, when the application may already run.";
     private const string OriginalProtocol = "The application sees the client's protocol, not the proxy's.";
@@ -58,6 +59,9 @@ internal static class AllowedDifferences
         new(Any, "log *", "* Request finished * 0 * {duration}ms", "* Request finished * {duration}ms", LengthNotInHeaders),
         new(Any, "* *Response*.Headers[X-Accel-Buffering]", Absent, "no", NotBuffered),
         new(Apache, "header X-Accel-Buffering", Absent, "no", $"{NotBuffered} Apache passes the field on."),
+
+        new(Apache, "* *Response*.Headers[Content-Encoding]", "identity", Any, IdentityDropped),
+        new(Apache, "header Content-Encoding", "identity", Any, IdentityDropped),
 
         new(Nginx, "body", "*HTTP/1.1*", "*HTTP/1.0*", OriginalProtocol) { Request = "* HTTP/1.0 → *" },
         new(Any, "* *Request*.Headers[X-UPPER]", "u", Absent, UpperCase),
