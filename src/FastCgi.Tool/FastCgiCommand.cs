@@ -15,7 +15,11 @@ internal static class FastCgiCommand
 
     /// <summary>Runs one command. Every exception becomes one line and an exit code.</summary>
     public static async Task<int> RunAsync(string[] arguments, ToolConsole console, CancellationToken cancellationToken)
-        => await console.EndAsync(await RunCommandAsync(arguments, console, cancellationToken), cancellationToken);
+    {
+        var code = await RunCommandAsync(arguments, console, cancellationToken);
+        await console.EndAsync(cancellationToken);
+        return code;
+    }
 
     private static async Task<int> RunCommandAsync(string[] arguments, ToolConsole console, CancellationToken cancellationToken)
     {

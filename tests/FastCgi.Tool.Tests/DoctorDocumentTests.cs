@@ -1,6 +1,7 @@
 using System.Reflection;
 using System.Text.RegularExpressions;
 using FastCgi.AspNetCore;
+using FastCgi.Tool.Commands;
 using FastCgi.Tool.Commands.Doctor;
 using Microsoft.Extensions.Logging;
 
@@ -32,8 +33,18 @@ public sealed partial class DoctorDocumentTests
         var links = s_messages.SelectMany(static message => Link().Matches(message)).Select(static match => (Page: match.Groups["page"].Value, Anchor: match.Groups["anchor"].Value)).Distinct().ToList();
 
         Assert.NotEmpty(links);
-        Assert.All(links, static link => Assert.Contains(link.Anchor, Heading().Matches(Read(link.Page)).Select(static heading => Regex.Replace(heading.Groups["text"].Value.ToLowerInvariant(), "[^a-z0-9 -]", "").Replace(' ', '-'))));
+        Assert.All(links, static link => Assert.Contains(link.Anchor, ReadAnchors(link.Page)));
     }
+
+    [Fact]
+    public void Documents_ThatRulesName_AreThere()
+    {
+        var links = ToolCommand.ReadTable("rules.tsv").Values.Select(static row => row[4]).Where(static link => link.Contains('#', StringComparison.Ordinal)).Distinct();
+        Assert.All(links, static link => Assert.Contains(link.Split('#')[1], ReadAnchors(link[0] == '#' ? "troubleshooting.md" : Path.GetFileName(link.Split('#')[0]))));
+    }
+
+    private static IEnumerable<string> ReadAnchors(string page)
+        => Heading().Matches(Read(page)).Select(static heading => Regex.Replace(heading.Groups["text"].Value.ToLowerInvariant(), "[^a-z0-9 -]", "").Replace(' ', '-'));
 
     private static string Read(string name) => File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name));
 

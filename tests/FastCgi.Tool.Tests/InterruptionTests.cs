@@ -50,7 +50,7 @@ public sealed class InterruptionTests
         for (var i = 0; i < 5_000; i++)
             console.Say(new string('x', 100));
 
-        Assert.Equal(7, await console.EndAsync(7, new CancellationToken(canceled: true)).Within("the end"));
+        await console.EndAsync(new CancellationToken(canceled: true)).Within("the end");
         server.DisposeLocalCopyOfClientHandle();
     }
 

@@ -159,7 +159,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
             await log.InvokeAsync(new DefaultHttpContext(), static _ => Task.CompletedTask);
         log.End();
         await log.RunAsync();
-        await console.EndAsync(code: 0, CancellationToken.None);
+        await console.EndAsync(CancellationToken.None);
 
         Assert.Equal("Requests that are not in the log, because it could not be written in time: 3\n", error.ToString());
     }

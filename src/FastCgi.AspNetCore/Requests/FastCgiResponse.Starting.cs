@@ -181,7 +181,7 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>Whether Apache's mod_deflate may compress the response. It would send its coding in addition to <c>identity</c>.</summary>
-    private bool IsCompressedByApache => _request.Parameters.GetVariable("SERVER_SOFTWARE")?.StartsWith("Apache", StringComparison.Ordinal) == true
+    private bool IsCompressedByApache => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.Apache
         && _request.Parameters.GetHeader(Known.AcceptEncoding).ToString().Contains("gzip", StringComparison.OrdinalIgnoreCase);
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>

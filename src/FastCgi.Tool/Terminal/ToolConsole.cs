@@ -13,7 +13,7 @@ internal sealed class ToolConsole
     public ToolConsole(TextWriter output, TextWriter error, Stream body)
     {
         (Out, Error, Body) = (output, error, body);
-        _writing = WriteLinesAsync();
+        _writing = Task.Run(WriteLinesAsync);
     }
 
     public TextWriter Out { get; }
@@ -58,12 +58,11 @@ internal sealed class ToolConsole
     }
 
     /// <summary>Waits until all is written, but after an interruption only for a moment.</summary>
-    public async Task<int> EndAsync(int code, CancellationToken cancellationToken)
+    public async Task EndAsync(CancellationToken cancellationToken)
     {
         _lines.Writer.TryComplete();
         var ending = Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => Task.Delay(50), TaskScheduler.Default).Unwrap();
         await Task.WhenAny(_writing, ending);
-        return code;
     }
 
     private async Task WriteLinesAsync()
@@ -72,7 +71,7 @@ internal sealed class ToolConsole
         {
             try
             {
-                await Task.Run(() => Error.WriteLine(line));
+                Error.WriteLine(line);
             }
             catch (Exception)
             {

@@ -14,13 +14,13 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
     /// <summary>The first line of the requests that it is about.</summary>
     public string Request { get; init; } = "*";
 
-    /// <summary>Whether it may also be as with Kestrel: it depends on how far the web server is at that moment.</summary>
-    public bool DependsOnTiming { get; init; }
+    /// <summary>Whether it may also be as with Kestrel.</summary>
+    public bool IsOptional { get; init; }
 
     public bool IsAbout(SiteKind site, string request, string value, string kestrel)
         => Matches(Site, $"{site}") && Matches(Request, request) && Matches(Value, value) && Matches(Kestrel, kestrel);
 
-    public bool Allows(string kestrel, string fastCgi) => Matches(FastCgi, fastCgi) || (DependsOnTiming && fastCgi == kestrel);
+    public bool Allows(string kestrel, string fastCgi) => Matches(FastCgi, fastCgi) || (IsOptional && fastCgi == kestrel);
 
     public string Change
     {

@@ -60,8 +60,8 @@ internal static class AllowedDifferences
         new(Any, "* *Response*.Headers[X-Accel-Buffering]", Absent, "no", NotBuffered),
         new(Apache, "header X-Accel-Buffering", Absent, "no", $"{NotBuffered} Apache passes the field on."),
 
-        new(Apache, "* *Response*.Headers[Content-Encoding]", "identity", Any, IdentityDropped),
-        new(Apache, "header Content-Encoding", "identity", Any, IdentityDropped),
+        new(Apache, "* *Response*.Headers[Content-Encoding]", "identity", Absent, IdentityDropped) { IsOptional = true },
+        new(Apache, "header Content-Encoding", "identity", Absent, IdentityDropped) { IsOptional = true },
 
         new(Nginx, "body", "*HTTP/1.1*", "*HTTP/1.0*", OriginalProtocol) { Request = "* HTTP/1.0 → *" },
         new(Any, "* *Request*.Headers[X-UPPER]", "u", Absent, UpperCase),
@@ -100,7 +100,7 @@ internal static class AllowedDifferences
         => requests.SelectMany(request => ((string Value, string FastCgi)[])
         [
             ("status", "0 no response"), ("body", string.Empty), ("header Content-Length", Absent), ("body is cut", "False"),
-        ], (request, value) => new AllowedDifference(Nginx, value.Value, Any, value.FastCgi, CutInNginx) { Request = request, DependsOnTiming = true });
+        ], (request, value) => new AllowedDifference(Nginx, value.Value, Any, value.FastCgi, CutInNginx) { Request = request, IsOptional = true });
 
     private static IEnumerable<AllowedDifference> AnsweredByApache(params string[] requests)
         => requests.SelectMany(request => ((string Value, string FastCgi)[])

@@ -16,14 +16,13 @@ internal sealed class SampleServer : IAsyncDisposable
     private readonly CollectedLogs _logs = new();
     private readonly WebApplication _application;
 
-    private SampleServer(string greeting, bool usesUnixSocket, FastCgiTransportEngine engine, string? statusAddress, Action<FastCgiServerOptions>? configure)
+    private SampleServer(string greeting, bool usesUnixSocket, FastCgiTransportEngine engine, string? statusAddress)
     {
         var builder = WebApplication.CreateSlimBuilder();
         builder.WebHost.UseFastCgi(options =>
         {
             options.Transport.Engine = engine;
             options.Limits.MaxRequestBodySize = null;
-            configure?.Invoke(options);
         });
         builder.WebHost.UseUrls(statusAddress is null ? [_folder.GetAddress(usesUnixSocket)] : [_folder.GetAddress(usesUnixSocket), statusAddress]);
         builder.Logging.ClearProviders().AddProvider(_logs);
@@ -73,9 +72,9 @@ internal sealed class SampleServer : IAsyncDisposable
 
     public string Address => _application.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses.Single();
 
-    public static async Task<SampleServer> StartAsync(string greeting = "hello", bool usesUnixSocket = true, FastCgiTransportEngine engine = FastCgiTransportEngine.Auto, string? statusAddress = null, Action<FastCgiServerOptions>? configure = null)
+    public static async Task<SampleServer> StartAsync(string greeting = "hello", bool usesUnixSocket = true, FastCgiTransportEngine engine = FastCgiTransportEngine.Auto, string? statusAddress = null)
     {
-        var server = new SampleServer(greeting, usesUnixSocket, engine, statusAddress, configure);
+        var server = new SampleServer(greeting, usesUnixSocket, engine, statusAddress);
         await server._application.StartAsync();
         return server;
     }

@@ -12,7 +12,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             : [new(place.Where, $"no CGIPassAuth On for {place.Path}", place.InLocation("CGIPassAuth On"))]),
         new("apache.streaming-held", static place => place.IsProxyPass && place.GetOption("flushpackets") != "on"
             ? [new(place.Where, "the ProxyPass line has no flushpackets=on")] : []),
-        new("apache.read-timeout", static place => place.ReadTimeout is (_, _, >= LongestPoll) ? []
+        new("apache.read-timeout", static place => place.ReadTimeout >= LongestPoll ? []
             : [new(place.Where, place.Timeout is { } timeout ? $"the timeout is {timeout}" : "there is no timeout")]),
         new("apache.keepalive-missing", static place => place.IsProxyPass && place.GetOption("enablereuse") != "on"
             ? [new(place.Where, "the ProxyPass line has no enablereuse=on")] : []),
@@ -53,8 +53,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public override IEnumerable<string> Targets => scheme == "balancer" ? Members.Select(static member => Rest(member).Split('/')[0])
         : [target.StartsWith("unix:", StringComparison.Ordinal) ? target.Split('|')[0] : Rest(target).Split('/')[0]];
 
-    public override (string, string, double) ReadTimeout
-        => (Where, "the timeout", double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0);
+    private double ReadTimeout => double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
 
     public override (string, string?, string) HttpMistake => ($"{target}, but the application there speaks FastCGI",
         scheme == "http" ? null : "Apache returns 502",

@@ -22,7 +22,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
             .Select(static set => new Seen(set.Where, $"PATH_BASE {set.Value} is passed for {string.Join(" and ", set.Paths)}", CreatePathBase(set.Paths[0])))),
         new("haproxy.path-base.always", static place => place.PathBases.Where(static set => set is { IsUnconditional: true, Value.Length: > 0 })
             .Select(static set => new Seen(set.Where, $"PATH_BASE {set.Value} is passed with each request", CreatePathBase(set.Value)))),
-        new("haproxy.read-timeout", static place => place.ReadTimeout is (var where, _, > 0 and < LongestPoll and var seconds)
+        new("haproxy.read-timeout", static place => place.ReadTimeout is (var where, > 0 and < LongestPoll and var seconds)
             ? [new(where, Invariant($"timeout server is {seconds} s"))] : []),
         new("haproxy.streaming-held", static place => place.Frontends.Where(static frontend => Get(frontend, "option", "http-no-delay") is null)
             .Select(static frontend => new Seen(frontend.Where, $"{frontend.Text} has no 'option http-no-delay'"))),
@@ -50,8 +50,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         : [Target.Replace("unix@", "unix:", StringComparison.Ordinal).Replace("ipv4@", "", StringComparison.Ordinal)];
 
     /// <summary>HAProxy counts milliseconds if there is no unit.</summary>
-    public override (string, string, double) ReadTimeout => Get(Backend, "timeout", "server") is not { } line ? (Where, "timeout server", 0)
-        : (line.Where, "timeout server", NginxPlace.Measure(line.Arguments.ElementAtOrDefault(1), 0, static unit
+    private (string, double) ReadTimeout => Get(Backend, "timeout", "server") is not { } line ? (Where, 0)
+        : (line.Where, NginxPlace.Measure(line.Arguments.ElementAtOrDefault(1), 0, static unit
             => unit switch { "us" => 1e-6, "s" => 1, "m" => 60, "h" => 3600, "d" => 86400, _ => 1e-3 }));
 
     public override (string, string?, string) HttpMistake => ($"{Target} has no 'proto fcgi', but the application there speaks FastCGI",

@@ -11,7 +11,7 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
         new("lighttpd.streaming-held", static place => place.Pass.Get("server.stream-response-body") is var set && set?.First is null or "0"
             ? [new(set?.Where ?? place.Where, "server.stream-response-body is 0, the default")] : []),
         new("lighttpd.body-size", static place => place.BodyLimit is (var where, var text, > 0 and < UsualBody) ? [new(where, text)] : []),
-        new("lighttpd.read-timeout", static place => place.ReadTimeout is (_, _, > 0 and < LongestPoll and var seconds)
+        new("lighttpd.read-timeout", static place => place.ReadTimeout is > 0 and < LongestPoll and var seconds
             ? [new(place.Where, Invariant($"read-timeout is {seconds} s"))] : []),
         new("lighttpd.keys-not-shared", static place => place["bin-path"] is not null && place["max-procs"] != "1"
             ? [new(place.Where, "lighttpd starts several processes, because there is no \"max-procs\" => 1")] : []),
@@ -33,12 +33,11 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     public override string Description => $"{path} to {Target}";
     public override IEnumerable<string> Targets => [Target];
 
-    /// <summary>It is written in kilobytes.</summary>
-    public override (string, string, long)? BodyLimit => Pass.Get("server.max-request-size") is { } limit
+    /// <summary>The limit of a request body, which is written in kilobytes; 0 for none.</summary>
+    private (string, string, long)? BodyLimit => Pass.Get("server.max-request-size") is { } limit
         && long.TryParse(limit.First, CultureInfo.InvariantCulture, out var size) ? (limit.Where, limit.Text, size << 10) : null;
 
-    public override (string, string, double) ReadTimeout
-        => (Where, "read-timeout", double.TryParse(this["read-timeout"], CultureInfo.InvariantCulture, out var seconds) ? seconds : 0);
+    private double ReadTimeout => double.TryParse(this["read-timeout"], CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
 
     public override (string, string?, string) HttpMistake => ($"proxy.server to {Target}, but the application there speaks FastCGI", null,
         $"fastcgi.server = (\"{path}\" => (({Address}, \"check-local\" => \"disable\")))");

@@ -57,7 +57,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             ? [new(place.Where, "client_max_body_size is 1m, the default")] : []),
         new("nginx.upload-held", static place => place.BodyLimit is var (where, text, size) && size is 0 or >= LargeBody
             && place.Get("fastcgi_request_buffering")?.First != "off" ? [new(where, $"{text} and fastcgi_request_buffering on")] : []),
-        new("nginx.read-timeout", static place => place.ReadTimeout is (var where, _, < LongestPoll)
+        new("nginx.read-timeout", static place => place.ReadTimeout is (var where, < LongestPoll)
             ? [new(where, place.Get("fastcgi_read_timeout")?.Text ?? "fastcgi_read_timeout is 60s, the default")] : []),
         new("nginx.streaming-held", static place => FindIgnored(place, "X-Accel-Buffering") is { } ignored && place.Get("fastcgi_buffering")?.First != "off"
             ? [new(ignored.Where, "X-Accel-Buffering is ignored while fastcgi_buffering is on")] : []),
@@ -84,11 +84,11 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     public override HeadBuffer HeadBuffer => HeadBuffer.OfNginx(GetSize("fastcgi_buffer_size", 4096));
 
-    public override (string, string, long)? BodyLimit
+    /// <summary>The limit of a request body; 0 for none.</summary>
+    private (string, string, long)? BodyLimit
         => Get("client_max_body_size") is { } body ? (body.Where, body.Text, GetSize("client_max_body_size", 1 << 20)) : null;
 
-    public override (string, string, double) ReadTimeout
-        => ((Get("fastcgi_read_timeout") ?? Pass).Where, "fastcgi_read_timeout", GetSeconds("fastcgi_read_timeout", 60));
+    private (string, double) ReadTimeout => ((Get("fastcgi_read_timeout") ?? Pass).Where, GetSeconds("fastcgi_read_timeout", 60));
 
     /// <summary>The addresses of an upstream, or the address itself: for proxy_pass, of http://unix:/path:/ and http://name/.</summary>
     public override IEnumerable<string> Targets => IsFastCgi

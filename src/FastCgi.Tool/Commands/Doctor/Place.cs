@@ -20,12 +20,6 @@ internal abstract class Place(Directive pass)
     public virtual string? User => null;
     public virtual HeadBuffer? HeadBuffer => null;
 
-    /// <summary>The limit of a request body; 0 for none.</summary>
-    public virtual (string Where, string Text, long Size)? BodyLimit => null;
-
-    /// <summary>How long the web server waits for the application.</summary>
-    public abstract (string Where, string Name, double Seconds) ReadTimeout { get; }
-
     /// <summary>How HTTP is sent to an application that speaks FastCGI, and what to write instead.</summary>
     public abstract (string Evidence, string? Consequence, string Line) HttpMistake { get; }
 

@@ -108,8 +108,8 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         }
 
         // Without a buffer: a stream is seen at once. Only for writing: the reader of a pipe may go.
-        var (mode, access, share) = (FileMode.Create, FileAccess.Write, FileShare.Read);
-        await using (var file = arguments.GetText("--output") is { } path ? new FileStream(path, mode, access, share, bufferSize: 0) : null)
+        var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write, BufferSize = 0 };
+        await using (var file = arguments.GetText("--output") is { } path ? new FileStream(path, options) : null)
             await response.Body.CopyToAsync(file ?? console.Body, cancellationToken);
 
         var completion = await response.Completion.WaitAsync(cancellationToken);

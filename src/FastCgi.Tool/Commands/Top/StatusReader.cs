@@ -1,6 +1,6 @@
 using FastCgi.AspNetCore.Status;
 
-namespace FastCgi.Tool.Commands;
+namespace FastCgi.Tool.Commands.Top;
 
 /// <summary>Reads the status of a server.</summary>
 internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout, string target) : IDisposable

@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Advice;
+namespace FastCgi.AspNetCore.Cgi;
 
 internal enum WebServerKind : byte
 {
@@ -9,6 +9,7 @@ internal enum WebServerKind : byte
     Lighttpd,
 }
 
+/// <summary>Recognizes a web server by SERVER_SOFTWARE.</summary>
 internal static class WebServerKinds
 {
     private static readonly (string Name, WebServerKind Kind)[] s_names =
