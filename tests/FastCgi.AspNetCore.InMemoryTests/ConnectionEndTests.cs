@@ -75,7 +75,7 @@ public sealed class ConnectionEndTests
         for (var i = 0; i < 10; i++)
         {
             var frontEnd = server.Connect();
-            frontEnd.Transport.Connection.Reset();
+            frontEnd.Transport.Connection.Fail();
             frontEnd.Send(RecordBytes.Get());
         }
 
@@ -130,30 +130,5 @@ public sealed class ConnectionEndTests
         var answer = Encoding.ASCII.GetString(frontEnd.Transport.Sent);
         Assert.StartsWith("HTTP/1.1 400", answer, StringComparison.Ordinal);
         Assert.Equal(answer.LastIndexOf("HTTP/1.1", StringComparison.Ordinal), answer.IndexOf("HTTP/1.1", StringComparison.Ordinal));
-    }
-
-    /// <summary>A record behind what the peer does not take would keep the connection for as long as the peer likes.</summary>
-    [Fact]
-    public async Task Abort_WhereNobodySeesAResetWhileASendIsUnderWay_IsReset()
-    {
-        var aborts = Waiting.Signal();
-        var aborted = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            _ = context.Response.WriteAsync("part");
-            await aborts.Task;
-            context.Abort();
-            aborted.SetResult();
-        });
-        frontEnd.Transport.HasReset = false;
-        frontEnd.Transport.HoldSends();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadRecordAsync();
-
-        aborts.SetResult();
-
-        await aborted.Task.Within("the abort");
-        Assert.True(frontEnd.Transport.IsReset);
-        Assert.Empty(frontEnd.ReadAvailable());
     }
 }

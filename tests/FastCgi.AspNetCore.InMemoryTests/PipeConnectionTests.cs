@@ -81,8 +81,8 @@ public class PipeConnectionTests
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..10_000]);
         await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "the pause");
 
-        pipes.Connection.Reset();
-        pipes.Connection.Reset();
+        pipes.Connection.Fail();
+        pipes.Connection.Fail();
 
         await pipes.Running.Within("the end of the connection");
         Assert.Equal(1, pipes.AbortCount);

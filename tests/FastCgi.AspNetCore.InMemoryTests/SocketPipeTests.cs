@@ -19,8 +19,8 @@ public sealed class SocketPipeTests
             await Waiting.UntilAsync(() => pair.Connection.Connection.IsReceivePaused, "the pause");
         }
 
-        pair.Connection.Connection.Reset();
-        pair.Connection.Connection.Reset();
+        pair.Connection.Connection.Fail();
+        pair.Connection.Connection.Fail();
 
         Assert.Equal(SocketError.ConnectionReset, pair.GetError());
         await pair.AssertEndedAsync();
@@ -34,7 +34,7 @@ public sealed class SocketPipeTests
         pair.Peer.Send(RecordBytes.Get());
         await Waiting.UntilAsync(() => pair.Connection.UndeliveredLength > 0, "the send");
 
-        pair.Connection.Connection.Reset();
+        pair.Connection.Connection.Fail();
 
         await pair.AssertEndedAsync();
         Assert.Equal(SocketError.ConnectionReset, pair.GetError());
@@ -107,7 +107,7 @@ public sealed class SocketPipeTests
 
         public async ValueTask DisposeAsync()
         {
-            Connection.Connection.Reset();
+            Connection.Connection.Fail();
             await _running.Within("the end of the connection");
             await Server.DisposeAsync();
             Peer.Dispose();

@@ -10,6 +10,9 @@ internal enum ConnectionPhase : byte
     /// <summary>It is idle and about to be closed, but a request that comes first is still answered.</summary>
     Leaving,
 
+    /// <summary>It has failed: the record being sent is completed, and a record that the web server takes for an error follows. Then it is closed.</summary>
+    Cutting,
+
     /// <summary>The server sends nothing more and discards input until the web server closes too, within limits.</summary>
     Draining,
 
@@ -67,15 +70,18 @@ internal enum RequestEnding : byte
 }
 
 /// <summary>
-/// The only place that decides when and how a connection ends: Open → Closing or Leaving → Draining → Closed, or Resetting → Closed from each of
-/// them. It receives events and returns actions, which the connection and its transport execute. A mutable struct: keep it in a field, do not copy it.
+/// The only place that decides when and how a connection ends: Open → Closing or Leaving → Draining → Closed; if it fails, through Cutting or
+/// Resetting. It receives events and returns actions, which the connection and its transport execute. A mutable struct: keep it in a field, do not
+/// copy it.
 /// </summary>
 internal struct ConnectionLifetime
 {
     // How much is read and discarded if a peer keeps sending after its last response.
     private const long MaxDrainLength = 64 * 1024 * 1024;
 
-    private long _drainSince;
+    // Since when the peer should close, or take the end of a cut response, if it should.
+    private long _endingSince;
+    private bool _isEnding;
     private long _drainedLength;
     private bool _dropsInput;
 
@@ -91,7 +97,7 @@ internal struct ConnectionLifetime
     public readonly bool IsOver => Phase >= ConnectionPhase.Resetting;
 
     /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>
-    public readonly bool DropsInput => _dropsInput || Phase == ConnectionPhase.Draining;
+    public readonly bool DropsInput => _dropsInput || Phase is ConnectionPhase.Cutting or ConnectionPhase.Draining;
 
     public void Begin(long now) => IdleSince = now;
 
@@ -134,19 +140,20 @@ internal struct ConnectionLifetime
     /// <summary>A request leaves with an incomplete response, or without one, because the application or this server has failed.</summary>
     /// <param name="harmsOthers">Whether closing the connection would destroy other responses.</param>
     /// <param name="canReset">Whether the peer sees a reset as an error, not as the end.</param>
-    /// <param name="canSend">Whether a record can be sent before the connection is closed.</param>
-    public RequestEnding OnCut(bool harmsOthers, bool canReset, bool canSend)
+    /// <param name="cutsSend">Whether what is being sent is no longer wanted.</param>
+    public RequestEnding OnCut(bool harmsOthers, bool canReset, bool cutsSend, long now)
     {
         if (harmsOthers)
             return RequestEnding.CutByEndRequest;
 
-        if (canReset || !canSend)
+        if (canReset || cutsSend)
         {
-            TryReset();
-            return RequestEnding.CutByReset;
+            TryFail(mustCut: !canReset, now);
+            return canReset ? RequestEnding.CutByReset : RequestEnding.CutByClose;
         }
 
         CloseAfterLast();
+        SetDeadline(now);
         return RequestEnding.CutByClose;
     }
 
@@ -159,7 +166,7 @@ internal struct ConnectionLifetime
             return false;
 
         IdleSince = now;
-        return Phase == ConnectionPhase.Closing;
+        return Phase is ConnectionPhase.Closing or ConnectionPhase.Cutting;
     }
 
     /// <summary>The connection was idle for too long, or the server stops.</summary>
@@ -174,13 +181,15 @@ internal struct ConnectionLifetime
     }
 
     /// <summary>The connection cannot continue: a protocol error, a timeout, the end of the shutdown timeout, or a transport failure.</summary>
+    /// <param name="mustCut">Whether a response would look complete without a record that says otherwise. If that record cannot be sent, call again.</param>
     /// <returns>Whether this call decided that.</returns>
-    public bool TryReset()
+    public bool TryFail(bool mustCut, long now)
     {
         if (IsOver)
             return false;
 
-        Phase = ConnectionPhase.Resetting;
+        Phase = mustCut && Phase < ConnectionPhase.Cutting ? ConnectionPhase.Cutting : ConnectionPhase.Resetting;
+        SetDeadline(now);
         return true;
     }
 
@@ -196,10 +205,11 @@ internal struct ConnectionLifetime
                 return EndAction.Reset;
             case ConnectionPhase.Leaving when isIdle:
                 return EndAction.ResetUnlessInput;
-            case ConnectionPhase.Closing when isIdle:
+            case ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
+                var closes = Phase == ConnectionPhase.Cutting || _isInputComplete == true;
                 Phase = ConnectionPhase.Draining;
-                _drainSince = now;
-                return _isInputComplete == true ? EndAction.Close : EndAction.HalfClose;
+                SetDeadline(now);
+                return closes ? EndAction.Close : EndAction.HalfClose;
             default:
                 return EndAction.None;
         }
@@ -207,13 +217,19 @@ internal struct ConnectionLifetime
 
     /// <summary>The transport has found no input on a connection that is leaving.</summary>
     /// <returns>Whether to reset it. If not, a request has arrived meanwhile.</returns>
-    public bool TryEndLeaving() => Phase == ConnectionPhase.Leaving && TryReset();
+    public bool TryEndLeaving(long now) => Phase == ConnectionPhase.Leaving && TryFail(mustCut: false, now);
 
     /// <summary>Counts input after the last response.</summary>
     /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>
     public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;
 
-    /// <summary>Whether the peer has not closed in time, so that the connection must be reset.</summary>
-    public readonly bool IsDrainOverdue(TimeProvider time, long now, TimeSpan timeout)
-        => Phase == ConnectionPhase.Draining && time.GetElapsedTime(_drainSince, now) >= timeout;
+    /// <summary>Whether the peer has neither closed nor taken the end of a cut response in time, so that the connection must fail.</summary>
+    public readonly bool IsEndOverdue(TimeProvider time, long now, TimeSpan timeout)
+        => _isEnding && time.GetElapsedTime(_endingSince, now) >= timeout;
+
+    private void SetDeadline(long now)
+    {
+        _isEnding = true;
+        _endingSince = now;
+    }
 }

@@ -7,8 +7,8 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
 {
     private const int MinTickListLength = 64;
 
-    // How long aborted connections may take to finish.
-    private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(1);
+    // How long the web servers may take to accept the ends of cut responses.
+    private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(5);
 
     private readonly Lock _lock = new();
     private FastCgiConnection? _first;
@@ -237,7 +237,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         foreach (var connection in connections)
         {
             ThreadRoot.Run(
-                (connection, since, now), static tick => tick.connection.OnTick(tick.since, tick.now), server.Log, static tick => tick.connection.Reset());
+                (connection, since, now), static tick => tick.connection.OnTick(tick.since, tick.now), server.Log, static tick => tick.connection.Fail());
         }
 
         var isTooLarge = connections.Capacity > MinTickListLength && connections.Count < connections.Capacity / 4;

@@ -14,7 +14,7 @@ internal sealed partial class FastCgiConnection
         }
 
         var ending = status is null
-            ? DecideCut(scope, request, canSend: true)
+            ? DecideCut(scope, request, cutsSend: false)
             : _lifetime.OnComplete(request.KeepConnection, _manager.IsStopping, isLast: _requests.Count == 0);
         if (GetLength(ending) is > 0 and var length)
             WriteEnding(records.Write(Output.Pool, length), request.Id, ending, status.GetValueOrDefault());
@@ -32,32 +32,62 @@ internal sealed partial class FastCgiConnection
             if (!request.HasAllParameters || !TryDrop(scope, request, reason, AbortCause.Application))
                 return false;
 
-            ending = DecideCut(scope, request, canSend: Output.IsIdle(scope));
+            ending = DecideCut(scope, request, cutsSend: !Output.IsIdle(scope));
             if (GetLength(ending) is > 0 and var length)
                 WriteEnding(Output.WriteControl(scope, length), request.Id, ending, status: default);
             OnRequestLeft(scope, request.IsInputOver);
         }
 
-        if (ending == RequestEnding.CutByReset)
-            _transport.End();
-        else
-            Output.FlushNow();
+        switch (ending)
+        {
+            case RequestEnding.CutByReset:
+                _transport.End();
+                break;
+            case RequestEnding.CutByClose:
+                _transport.CutSend();
+                break;
+        }
+
+        Output.FlushNow();
         ResumeReceiving();
         return true;
     }
 
-    /// <summary>Ends the connection and its requests at once, so that the peer sees an error, because it can no longer be trusted or awaited.</summary>
-    public void Reset()
+    /// <summary>
+    /// Ends the connection and its requests, because the peer can no longer be trusted or awaited. The peer sees an error: a reset or, where a reset
+    /// looks like the end of the response, a record. If that record cannot be sent in time, this is called again.
+    /// </summary>
+    /// <param name="canSend">Whether the peer would understand what follows: no bytes were lost.</param>
+    public void Fail(bool canSend = true)
     {
+        bool isCut;
         using (var scope = EnterLock())
         {
-            if (!_lifetime.TryReset())
+            var started = _requests.ToList().Find(static request => request is { HasAllParameters: true, Response.Output.NeedsHeaderBlock: false });
+            var mustCut = canSend && !_transport.CanReset && (started is not null || !Output.IsIdle(scope));
+            if (!_lifetime.TryFail(mustCut, _manager.Now))
                 return;
+
             // Now, not when the transport acts: what is written until then is lost, and no handler may believe that its response was sent.
             DropAll(scope, new ConnectionAbortedException("The connection was closed by the server."), AbortCause.Server);
+            isCut = _lifetime.Phase == ConnectionPhase.Cutting;
+            if (isCut)
+            {
+                // Also of responses that are complete, but not sent.
+                Output.DropQueued(scope);
+                WriteEnding(Output.WriteControl(scope, ProtocolConstants.HeaderLength), started?.Id ?? 1, RequestEnding.CutByClose, status: default);
+                Output.EndWhenSent(scope);
+            }
         }
 
-        _transport.End();
+        if (!isCut)
+        {
+            _transport.End();
+            return;
+        }
+
+        _transport.CutSend();
+        Output.FlushNow();
     }
 
     public override void EndTransport() => _transport.End();
@@ -77,7 +107,7 @@ internal sealed partial class FastCgiConnection
     public bool TryEndLeaving()
     {
         using (EnterLock())
-            return _lifetime.TryEndLeaving();
+            return _lifetime.TryEndLeaving(_manager.Now);
     }
 
     /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideEnd"/> decided.</summary>
@@ -167,10 +197,10 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    private RequestEnding DecideCut(ConnectionScope scope, FastCgiRequest request, bool canSend)
+    private RequestEnding DecideCut(ConnectionScope scope, FastCgiRequest request, bool cutsSend)
     {
         var harmsOthers = _requests.Count > 0 || Output.HasOtherAnswers(scope, request.Response.Output, _isShared);
-        var ending = _lifetime.OnCut(harmsOthers, _transport.CanReset, canSend);
+        var ending = _lifetime.OnCut(harmsOthers, _transport.CanReset, cutsSend, _manager.Now);
         if (ending == RequestEnding.CutByEndRequest && !request.KeepConnection)
             _lifetime.CloseAfterLast();
         return ending;

@@ -33,8 +33,9 @@ internal sealed partial class FastCgiConnection
             if (_server is { Advisor: not null, Options.SlowRequestThreshold: { } threshold })
                 FindSlow(scope, threshold, since, now, ref ready);
             LeaveIfIdle(scope, now, limits.KeepAliveTimeout);
-            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout);
-            isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.LingerTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
+            // A cut response has a deadline of its own.
+            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout) && _lifetime.Phase != ConnectionPhase.Cutting;
+            isOverdue = _lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
                 || IsUnusedTwiceAsLong(now, limits.RequestParametersTimeout);
         }
 
@@ -47,7 +48,7 @@ internal sealed partial class FastCgiConnection
         if (isStuck)
             _server.Log.ResponseNotTaken(Id, _server.Options.Limits.SendTimeout);
         if (isOverdue || isStuck)
-            Reset();
+            Fail();
     }
 
     /// <summary>The server stops: closes the connection after its last response. An idle one may answer one more request within the grace period.</summary>
@@ -61,7 +62,11 @@ internal sealed partial class FastCgiConnection
     public void Abort()
     {
         _server.Log.ConnectionAborted(Id);
-        Reset();
+        bool isBeingCut;
+        using (EnterLock())
+            isBeingCut = _lifetime.Phase == ConnectionPhase.Cutting;
+        if (!isBeingCut)
+            Fail();
     }
 
     private void RejectOverdue(ConnectionScope scope, long now, TimeSpan timeout, ref ReadyRequests ready)

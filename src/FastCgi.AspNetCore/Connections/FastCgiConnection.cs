@@ -97,7 +97,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         }
 
         if (error == ProtocolError.None)
-            Reset();
+            Fail();
         else
             Fail(error, ref ready);
         return true;
@@ -198,7 +198,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         }
         else
         {
-            Reset();
+            Fail();
         }
 
         ready.Report(() => Report(error));

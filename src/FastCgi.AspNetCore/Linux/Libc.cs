@@ -47,6 +47,7 @@ internal static unsafe partial class Libc
     private const int CloseOnExec = 0x80000;
     private const int NonBlocking = 0x800;
     private const int SocketLevel = 1;
+    private const int SendBufferOption = 7;
     private const int LingerOption = 13;
     private const nuint UnsentLength = 0x5411;
 
@@ -89,6 +90,13 @@ internal static unsafe partial class Libc
     {
         var linger = stackalloc int[2] { 1, 0 };
         _ = setsockopt(socket, SocketLevel, LingerOption, linger, 2 * sizeof(int));
+    }
+
+    /// <summary>Lets a socket take as much more as the system allows an ordinary user (net.core.wmem_max). Errors are ignored.</summary>
+    public static void EnlargeSendBuffer(int socket)
+    {
+        var length = int.MaxValue;
+        _ = setsockopt(socket, SocketLevel, SendBufferOption, &length, sizeof(int));
     }
 
     public static string GetMessage(int error) => Marshal.GetPInvokeErrorMessage(error);

@@ -22,6 +22,14 @@ internal abstract class ConnectionTransport
     /// </returns>
     public abstract bool Send(BufferBlock chain);
 
+    /// <summary>
+    /// The rest of the current send is no longer wanted: drops the blocks that are not begun, each of which holds whole records, and sends the rest of the
+    /// one that is, if possible without waiting for the peer. Any thread may call it. Not called if <see cref="CanReset"/>.
+    /// </summary>
+    public virtual void CutSend()
+    {
+    }
+
     /// <summary>Ends the connection as its lifetime decides. Any thread may call it, at any time, and more than once.</summary>
     public abstract void End();
 }

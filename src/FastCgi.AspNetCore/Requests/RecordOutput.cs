@@ -29,9 +29,9 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
     // The responses whose application waits for a send.
     private List<ResponseOutput>? _waiters;
 
-    // Changes with each send that begins or makes progress.
-    private int _sendSteps;
-    private int _seenSteps;
+    // How often a send has made progress, and that number with the number of sends when it last changed.
+    private long _progressCount;
+    private long _seenSteps;
     private long _lastStepSeenAt;
 
     public BufferPool Pool { get; } = pool;
@@ -90,6 +90,10 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
     /// <summary>Queues a record that belongs to no response: a management record, or only END_REQUEST.</summary>
     public Span<byte> WriteControl(ConnectionScope scope, int length)
     {
+        // Nobody would return the memory of a closed connection's queue.
+        if (_isClosed)
+            return new byte[length];
+
         Volatile.Write(ref _hasWork, true);
         return _control.Write(Pool, length);
     }
@@ -144,12 +148,12 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
 
     public void OnSent() => SendCollected(CollectNext(isSendOver: true));
 
-    public void OnSendProgress() => Interlocked.Increment(ref _sendSteps);
+    public void OnSendProgress() => Interlocked.Increment(ref _progressCount);
 
     /// <summary>Whether the current send has made no progress for the limit, if any. Call it every second.</summary>
     public bool IsSendOverdue(ConnectionScope scope, TimeProvider time, long now, TimeSpan? limit)
     {
-        var steps = Volatile.Read(ref _sendSteps);
+        var steps = _sendNumber + Volatile.Read(ref _progressCount);
         if (!_isSending || steps != _seenSteps)
         {
             _seenSteps = steps;
@@ -168,6 +172,12 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
 
         Volatile.Write(ref _isClosed, true);
         BufferBlock.ReturnChain(_control.Clear());
+        DropQueued(scope);
+    }
+
+    /// <summary>Drops the queued responses. What is being sent is not affected.</summary>
+    public void DropQueued(ConnectionScope scope)
+    {
         while (_lastQueued is { } last)
             RemoveAfter(last).DropQueued(scope);
     }
@@ -181,7 +191,6 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         _sendNumber++;
         _sending = CollectBatch(scope);
         _isSending = _sending is not null;
-        _sendSteps++;
         EndWaits(scope);
         // The send that begins here also sends the rest of the queue.
         Volatile.Write(ref _hasWork, _endsWhenSent);

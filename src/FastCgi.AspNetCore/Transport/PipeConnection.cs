@@ -25,6 +25,7 @@ internal sealed class PipeConnection : ConnectionTransport
     private bool _isLeaving;
     private bool _isEnding;
     private bool _isLost;
+    private bool _isCut;
 
     /// <param name="context">The connection of the transport.</param>
     /// <param name="socket">
@@ -120,6 +121,19 @@ internal sealed class PipeConnection : ConnectionTransport
 
         EndSend();
         return true;
+    }
+
+    public override void CutSend()
+    {
+        Volatile.Write(ref _isCut, true);
+        AskSocket(
+            static socket =>
+            {
+                // What is left of a record then fits sooner.
+                socket.SendBufferSize = int.MaxValue;
+                return true;
+            },
+            false);
     }
 
     public override void End()
@@ -244,9 +258,10 @@ internal sealed class PipeConnection : ConnectionTransport
     }
 
     /// <summary>Sends without the pipe, whose reader continues with the next bytes after a send of the socket that failed.</summary>
-    private static async ValueTask SendAsync(Socket socket, BufferBlock chain)
+    private async ValueTask SendAsync(Socket socket, BufferBlock chain)
     {
-        for (var block = chain; block is not null; block = block.Next)
+        var wasCut = Volatile.Read(ref _isCut);
+        for (var block = chain; block is not null && Volatile.Read(ref _isCut) == wasCut; block = block.Next)
         {
             for (var rest = block.UsedMemory; rest.Length > 0;)
                 rest = rest[await socket.SendAsync(rest, SocketFlags.None).ConfigureAwait(false)..];
@@ -257,7 +272,7 @@ internal sealed class PipeConnection : ConnectionTransport
     private void Lose()
     {
         Volatile.Write(ref _isLost, true);
-        Connection.Reset();
+        Connection.Fail(canSend: false);
     }
 
     private async Task EndSendAsync(ValueTask transfer)

@@ -153,7 +153,7 @@ public sealed class EpollConnectionTests
                 hand.Peer.Dispose();
                 break;
             default:
-                hand.Connection.Connection.Reset();
+                hand.Connection.Connection.Fail();
                 break;
         }
 
@@ -246,10 +246,10 @@ public sealed class EpollConnectionTests
         Assert.True(hand.IsOpen);
 
         if (resetsFirst)
-            hand.Connection.Connection.Reset();
+            hand.Connection.Connection.Fail();
         hand.Connection.EndNow();
         if (!resetsFirst)
-            hand.Connection.Connection.Reset();
+            hand.Connection.Connection.Fail();
         hand.Loop.Turn();
 
         Assert.False(hand.IsOpen);
@@ -285,7 +285,7 @@ public sealed class EpollConnectionTests
         Assert.True(hand.Peer.IsEnded());
 
         hand.Connection.CloseNow();
-        hand.Connection.Connection.Reset();
+        hand.Connection.Connection.Fail();
         hand.Loop.Turn();
 
         Assert.Equal(sources - 1, hand.Loop.SourceCount);

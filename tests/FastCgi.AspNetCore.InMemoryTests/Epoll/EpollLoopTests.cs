@@ -52,7 +52,7 @@ public sealed class EpollLoopTests
         using (var state = new ThreadStateFile(await id.Task.Within("the thread")))
             await Waiting.UntilAsync(() => state.IsSleeping == true, "the loop to wait");
 
-        hand.Connection.Connection.Reset();
+        hand.Connection.Connection.Fail();
 
         await Waiting.UntilAsync(() => !hand.IsOpen, "the end");
         hand.Loop.Stop();

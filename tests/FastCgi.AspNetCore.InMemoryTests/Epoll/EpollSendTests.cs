@@ -87,7 +87,7 @@ public sealed class EpollSendTests
         hand.Peer.Send(RecordBytes.Get());
         hand.Loop.Turn();
 
-        hand.Connection.Connection.Reset();
+        hand.Connection.Connection.Fail();
         hand.Loop.Turn();
         // It may come late.
         hand.Connection.OnEvent(Libc.EpollOut);

@@ -15,7 +15,7 @@ public sealed class EpollStartTests
         var sources = hand.Loop.SourceCount;
         var stopping = Task.CompletedTask;
         if (isReset)
-            hand.Connection.Connection.Reset();
+            hand.Connection.Connection.Fail();
         else
             stopping = hand.Server.Connections.StopAsync(new CancellationToken(canceled: true));
 

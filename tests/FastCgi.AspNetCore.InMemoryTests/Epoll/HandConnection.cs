@@ -97,7 +97,7 @@ internal sealed class HandConnection : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        Connection.Connection.Reset();
+        Connection.Connection.Fail();
         Connection.CloseNow();
         await Server.DisposeAsync();
         Peer.Dispose();

@@ -147,6 +147,23 @@ internal sealed class MemoryTransport : ConnectionTransport
         ReleaseSend(goesOn: false);
     }
 
+    /// <summary>As in the epoll engine: of what the peer has not taken, only the rest of the record that it has begun is sent.</summary>
+    public override void CutSend()
+    {
+        lock (_lock)
+        {
+            if (_sent.Count <= _capacity)
+                return;
+            var end = 0;
+            while (end < _capacity)
+                end += 8 + (_sent[end + 4] << 8) + _sent[end + 5] + _sent[end + 6];
+            _sent.RemoveRange(end, _sent.Count - end);
+            _capacity = int.MaxValue;
+        }
+
+        ReleaseSend(goesOn: false);
+    }
+
     /// <summary>The connection breaks where the peer has stopped to take: what it has not taken is lost.</summary>
     public void Lose()
     {

@@ -47,6 +47,6 @@ internal sealed class WaitingRequest
         else if (how == Leaving.ConnectionLost)
             FrontEnd.Transport.Connection.OnClosed(new IOException("The connection is gone."));
         else
-            FrontEnd.Transport.Connection.Reset();
+            FrontEnd.Transport.Connection.Fail();
     }
 }

@@ -17,7 +17,8 @@ public sealed class ConnectionLifetimeTests
         Leave,
         AllSent,
         Drained,
-        Reset,
+        FailByCut,
+        FailByReset,
     }
 
     [Theory]
@@ -37,20 +38,20 @@ public sealed class ConnectionLifetimeTests
     [InlineData(true, true, true, nameof(RequestEnding.CutByEndRequest), nameof(ConnectionPhase.Open))]
     [InlineData(true, false, false, nameof(RequestEnding.CutByEndRequest), nameof(ConnectionPhase.Open))]
     [InlineData(false, true, true, nameof(RequestEnding.CutByReset), nameof(ConnectionPhase.Resetting))]
-    [InlineData(false, false, false, nameof(RequestEnding.CutByReset), nameof(ConnectionPhase.Resetting))]
-    [InlineData(false, false, true, nameof(RequestEnding.CutByClose), nameof(ConnectionPhase.Closing))]
-    public void Cut_DoesNoHarmToOthers(bool harmsOthers, bool canReset, bool canSend, string ending, string phase)
+    [InlineData(false, true, false, nameof(RequestEnding.CutByReset), nameof(ConnectionPhase.Resetting))]
+    [InlineData(false, false, true, nameof(RequestEnding.CutByClose), nameof(ConnectionPhase.Cutting))]
+    [InlineData(false, false, false, nameof(RequestEnding.CutByClose), nameof(ConnectionPhase.Closing))]
+    public void Cut_DoesNoHarmToOthers(bool harmsOthers, bool canReset, bool cutsSend, string ending, string phase)
     {
         var lifetime = new ConnectionLifetime();
 
-        Assert.Equal(ending, lifetime.OnCut(harmsOthers, canReset, canSend).ToString());
+        Assert.Equal(ending, lifetime.OnCut(harmsOthers, canReset, cutsSend, now: 1).ToString());
         Assert.Equal(phase, lifetime.Phase.ToString());
     }
 
     /// <summary>
-    /// Every history of seven events: the phase never goes back but from Leaving to Closing; nobody is told to close a connection that
-    /// has requests, nor twice, but to reset one that is to be reset, and no other; and a connection that was asked to close, and has no
-    /// request, is closed when all is sent.
+    /// Every history of seven events: the phase never goes back except from Leaving to Closing. A connection with requests is never closed, and none is
+    /// closed twice. Only a failed connection is reset. A closing connection without requests is closed when everything is sent.
     /// </summary>
     [Fact]
     public void Histories_All_KeepTheInvariants()
@@ -74,7 +75,7 @@ public sealed class ConnectionLifetimeTests
             Check(action is not (EndAction.Close or EndAction.HalfClose or EndAction.ResetUnlessInput) || requestsNow == 0, next);
             Check(endsNow <= 1, next);
             Check(step != Event.AllSent || from.Phase == ConnectionPhase.Resetting == (action == EndAction.Reset), next);
-            Check(step != Event.AllSent || from.Phase != ConnectionPhase.Closing || requestsNow > 0 || action is EndAction.Close or EndAction.HalfClose, next);
+            Check(step != Event.AllSent || from.Phase is not (ConnectionPhase.Closing or ConnectionPhase.Cutting) || requestsNow > 0 || action is EndAction.Close or EndAction.HalfClose, next);
             count += CountHistories(lifetime, left - 1, requestsNow, endsNow, next);
         }
 
@@ -107,8 +108,8 @@ public sealed class ConnectionLifetimeTests
             case Event.Drained when lifetime.Phase == ConnectionPhase.Draining:
                 lifetime.OnDrained(1);
                 break;
-            case Event.Reset:
-                lifetime.TryReset();
+            case Event.FailByCut or Event.FailByReset:
+                lifetime.TryFail(mustCut: step == Event.FailByCut, now: 1);
                 requests = 0;
                 break;
         }

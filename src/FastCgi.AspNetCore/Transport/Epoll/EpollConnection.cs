@@ -28,6 +28,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private int _start;
     private int _isQueuedToEnd;
     private bool _isDraining;
+    private bool _isCut;
     private bool _isLost;
     private bool _isClosed;
     private int _error;
@@ -73,7 +74,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (!_loop.Add(this, _socket, Interest))
         {
             error = Libc.LastError;
-            Connection.Reset();
+            Connection.Fail();
             CloseNow();
             return false;
         }
@@ -87,7 +88,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <summary>Ends a connection that the server failed to start. Called on the accepting thread.</summary>
     public void GiveUp()
     {
-        Connection.Reset();
+        Connection.Fail();
         if (_start != Started)
             CloseNow();
     }
@@ -117,7 +118,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         EndUse();
         // Otherwise, input would never be received, and nothing would report it.
         if (!isResumed)
-            Connection.Reset();
+            Connection.Fail();
     }
 
     public override bool Send(BufferBlock chain)
@@ -126,11 +127,26 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (Volatile.Read(ref _isLost) || !_uses.TryBegin())
             return true;
 
+        var wasCut = Volatile.Read(ref _isCut);
         var isSent = Send(chain, offset: 0, out var isLost);
         EndUse();
         if (isLost)
-            Connection.Reset();
+            Connection.Fail(canSend: false);
+        if (!isSent && !wasCut && Volatile.Read(ref _isCut))
+            ContinueSend();
         return isSent;
+    }
+
+    public override void CutSend()
+    {
+        if (!_uses.TryBegin())
+            return;
+
+        // What is left of a record then fits, even if the peer reads nothing.
+        Libc.EnlargeSendBuffer(_socket);
+        EndUse();
+        Interlocked.Exchange(ref _isCut, true);
+        ContinueSend();
     }
 
     public override void End()
@@ -231,9 +247,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         var isSent = false;
         var isLost = false;
+        var isCut = Volatile.Read(ref _isCut);
         if (Interlocked.Exchange(ref _unsent, null) is { } unsent)
         {
-            isSent = Send(unsent, _unsentOffset, out isLost);
+            isSent = (isCut && TryDropRest(unsent)) || Send(unsent, _unsentOffset, out isLost);
             if (!isSent)
                 Connection.Output.OnSendProgress();
             else if (!isLost)
@@ -242,9 +259,20 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         EndUse();
         if (isLost)
-            Connection.Reset();
+            Connection.Fail(canSend: false);
         if (isSent)
             Connection.Output.OnSent();
+        else if (!isCut && Volatile.Read(ref _isCut))
+            ContinueSend();
+    }
+
+    /// <summary>Drops the blocks after the one that is being sent.</summary>
+    /// <returns>Whether nothing is left, because that block is not begun either.</returns>
+    private bool TryDropRest(BufferBlock unsent)
+    {
+        BufferBlock.ReturnChain(unsent.Next);
+        unsent.Next = null;
+        return _unsentOffset == 0;
     }
 
     /// <summary>Sends what the socket takes and leaves the rest to the loop. The caller has begun a use of the descriptor.</summary>
@@ -255,7 +283,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (rest is not null)
         {
             _unsentOffset = offset;
-            Volatile.Write(ref _unsent, rest);
+            // Either this thread sees that the send is cut, or the one that cuts it sees the rest.
+            Interlocked.Exchange(ref _unsent, rest);
             // Without the event, the rest would never be sent, unless the loop has taken it on an earlier one.
             if (_loop.Modify(this, _socket, Interest | Libc.EpollOut) || Interlocked.Exchange(ref _unsent, null) is null)
                 return false;

@@ -215,8 +215,5 @@ internal sealed unsafe class EpollLoop : IDisposable
     }
 
     private static void Fail(EpollConnection? connection, ILogger log)
-    {
-        ThreadRoot.Run(connection, static connection => connection?.Connection.Reset(), log);
-        ThreadRoot.Run(connection, static connection => connection?.CloseNow(), log);
-    }
+        => ThreadRoot.Run(connection, static connection => connection?.Connection.Fail(), log, static connection => connection?.CloseNow());
 }

@@ -60,7 +60,7 @@ internal sealed class TransportServer : IAsyncDisposable
         return await connection.GetAsync(uri);
     }
 
-    public Task StopAsync() => _app.StopAsync();
+    public Task StopAsync(CancellationToken cancellationToken = default) => _app.StopAsync(cancellationToken);
 
     public async ValueTask DisposeAsync()
     {

@@ -15,8 +15,10 @@ public enum Engine
 /// <summary>An engine with a kind of socket.</summary>
 public sealed record TransportSetup(Engine Engine, bool IsUnix)
 {
-    public static TheoryData<TransportSetup> All =>
-        [.. from engine in Enum.GetValues<Engine>() from isUnix in new[] { false, true } select new TransportSetup(engine, isUnix)];
+    public static TheoryData<TransportSetup> All => [.. List];
+
+    public static IEnumerable<TransportSetup> List
+        => from engine in Enum.GetValues<Engine>() from isUnix in new[] { false, true } select new TransportSetup(engine, isUnix);
 
     /// <summary>Those where a handler that keeps its thread is another thread's matter.</summary>
     public static TheoryData<TransportSetup> Epoll => [new(Engine.Epoll, false), new(Engine.Epoll, true)];

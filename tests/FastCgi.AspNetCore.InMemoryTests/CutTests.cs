@@ -1,0 +1,161 @@
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>
+/// A response that has started ends whole or in a way that every web server takes for a failure, whatever ends it. Over TCP, that is a reset. Where a
+/// reset looks like a close, it is ABORT_REQUEST after the record that is being sent.
+/// </summary>
+public sealed class CutTests
+{
+    private const int Taken = 100_000;
+    private static readonly TimeSpan s_limit = TimeSpan.FromSeconds(10);
+
+    public enum Reason
+    {
+        Exception,
+        Abort,
+        ShutdownTimeout,
+        SendTimeout,
+        ProtocolError,
+        Failure,
+    }
+
+    public enum State
+    {
+        /// <summary>The web server has everything that the application has written.</summary>
+        Idle,
+
+        /// <summary>The web server does not take the rest.</summary>
+        WriteWaits,
+
+        /// <summary>The same, and the application has returned: only the server knows the rest.</summary>
+        EndWaits,
+    }
+
+    public static TheoryData<Reason, State, bool> Cases()
+    {
+        var cases = new TheoryData<Reason, State, bool>();
+        foreach (var reason in Enum.GetValues<Reason>())
+        {
+            foreach (var state in Enum.GetValues<State>())
+            {
+                var isPossible = reason switch
+                {
+                    Reason.Exception or Reason.Abort => state != State.EndWaits,
+                    Reason.SendTimeout => state != State.Idle,
+                    _ => true,
+                };
+                if (isPossible)
+                {
+                    cases.Add(reason, state, true);
+                    cases.Add(reason, state, false);
+                }
+            }
+        }
+
+        return cases;
+    }
+
+    [Theory, MemberData(nameof(Cases))]
+    public async Task StartedResponse_IsSeenAsCut(Reason reason, State state, bool hasReset)
+    {
+        var act = Waiting.Signal();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            context => RespondAsync(context, reason, state, act.Task),
+            options =>
+            {
+                options.Limits.SendTimeout = s_limit;
+                options.Limits.LingerTimeout = s_limit;
+                options.Limits.MaxResponseBufferSize = state == State.EndWaits ? null : 64 * 1024;
+            },
+            expects: reason == Reason.Exception ? "ApplicationError" : null);
+        var transport = frontEnd.Transport;
+        transport.HasReset = hasReset;
+        if (state != State.Idle)
+            transport.TakeOnly(Taken);
+
+        frontEnd.Send(RecordBytes.Get());
+        await transport.WaitUntilAsync(() => transport.SendCount == 1, "the start of the response");
+        var stop = Act(frontEnd, reason, act);
+        await Waiting.UntilAsync(() => IsOver(frontEnd), "the end of the connection");
+
+        Assert.Equal(hasReset, transport.IsReset);
+        if (!hasReset)
+            AssertEndsWithAbort(frontEnd, state);
+        frontEnd.Close();
+        await stop.Within("the stop");
+    }
+
+    [Theory, Values(Reason.Abort, Reason.ProtocolError)]
+    public async Task EndOfACutResponse_NotTakenInTime_ConnectionClosed(Reason reason)
+    {
+        var act = Waiting.Signal();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            context => RespondAsync(context, reason, State.WriteWaits, act.Task), static options => options.Limits.LingerTimeout = s_limit);
+        frontEnd.Transport.HasReset = false;
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the start of the response");
+
+        await Act(frontEnd, reason, act);
+        frontEnd.Server.Clock.Advance(s_limit / 2);
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Server.Clock.Advance(s_limit);
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    private static async Task RespondAsync(HttpContext context, Reason reason, State state, Task act)
+    {
+        var write = context.Response.Body.WriteAsync(Apps.Pattern(state == State.Idle ? 10 : 4 * Taken)).AsTask();
+        if (state == State.EndWaits)
+            return;
+
+        await act;
+        if (reason == Reason.Exception)
+            throw new InvalidOperationException("The application fails.");
+        if (reason == Reason.Abort)
+            context.Abort();
+        else
+            await Apps.UntilAborted(context);
+        await write;
+    }
+
+    private static Task Act(FrontEnd frontEnd, Reason reason, TaskCompletionSource act)
+    {
+        act.SetResult();
+        switch (reason)
+        {
+            case Reason.ShutdownTimeout:
+                return frontEnd.Server.StopAsync(new CancellationToken(canceled: true));
+            case Reason.SendTimeout:
+                frontEnd.Server.Clock.Advance(s_limit + TimeSpan.FromSeconds(2));
+                break;
+            case Reason.ProtocolError:
+                frontEnd.Send([9, 9, 9, 9, 9, 9, 9, 9]);
+                break;
+            case Reason.Failure:
+                frontEnd.Transport.Connection.Fail();
+                break;
+        }
+
+        return Task.CompletedTask;
+    }
+
+    /// <summary>An exception leaves what was flushed to the web server, for a limited time.</summary>
+    private static bool IsOver(FrontEnd frontEnd)
+    {
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(1));
+        return frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed;
+    }
+
+    private static void AssertEndsWithAbort(FrontEnd frontEnd, State state)
+    {
+        var records = frontEnd.ReadAvailable();
+        Assert.Equal(RecordBytes.AbortRequest, records[^1].Type);
+        Assert.All(records.SkipLast(1), static record => Assert.Equal(RecordBytes.Stdout, record.Type));
+        Assert.All(records, static record => Assert.Equal(1, record.Id));
+        // Only the record that was being sent.
+        if (state != State.Idle)
+            Assert.InRange(records.Sum(static record => record.Content.Length), Taken - 100, Taken + 65_535);
+    }
+}
