@@ -90,6 +90,54 @@ public class TimeoutTests
     private static Task<FrontEnd> StartWithDefaultAsync(RequestDelegate application)
         => TestServer.ConnectAsync(application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 
+    public static TheoryData<string, int> Pieces()
+    {
+        var pieces = new TheoryData<string, int>();
+        foreach (var age in new[] { "unused", "used", "used together", "past its keep-alive timeout", "stopping" })
+        {
+            for (var split = 1; split < 16; split++)
+                pieces.Add(age, split);
+        }
+
+        return pieces;
+    }
+
+    /// <summary>The time of a record begins with its first byte, however long the connection was idle before.</summary>
+    [Theory, MemberData(nameof(Pieces))]
+    public async Task BEGIN_REQUEST_InTwoPiecesAroundATick_IsServed(string connection, int split)
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(
+            static context => context.Request.Path == "/wait" ? Apps.UntilAborted(context) : Apps.Hello(context),
+            options => options.Limits.KeepAliveTimeout = connection == "past its keep-alive timeout" ? TimeSpan.FromSeconds(20) : null);
+        if (connection != "unused")
+            await frontEnd.AskAsync();
+        if (connection == "used together")
+            frontEnd.Send(RecordBytes.Get(2, "/wait"));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(connection switch
+        {
+            "unused" => 29,
+            "used" or "used together" => 31,
+            _ => 19,
+        }));
+
+        var request = RecordBytes.Get();
+        frontEnd.Send(request[..split]);
+        var stop = connection == "stopping" ? frontEnd.Server.StopAsync() : Task.CompletedTask;
+        if (connection == "used together")
+        {
+            frontEnd.Send(request[split..16], RecordBytes.Abort(2), request[16..20]);
+            Assert.Equal(2, (await frontEnd.ReadRecordAsync()).Id);
+            split = 20;
+        }
+
+        frontEnd.Server.Clock.Advance(2 * s_tick);
+        frontEnd.Send(request[split..]);
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        frontEnd.Close();
+        await stop.Within("the stop");
+    }
+
     private static byte[] BytesOf(string what) => what switch
     {
         "half a header" => RecordBytes.Get()[..4],

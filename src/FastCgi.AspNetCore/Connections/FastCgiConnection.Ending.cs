@@ -107,7 +107,7 @@ internal sealed partial class FastCgiConnection
     public bool TryEndLeaving()
     {
         using (EnterLock())
-            return _lifetime.TryEndLeaving(_manager.Now);
+            return !IsInRecord(_manager.Now, _server.Options.Limits.RequestParametersTimeout) && _lifetime.TryEndLeaving(_manager.Now);
     }
 
     /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideEnd"/> decided.</summary>
@@ -143,17 +143,19 @@ internal sealed partial class FastCgiConnection
     /// <returns>Whether this call removed it.</returns>
     private bool TryRemove(ConnectionScope scope, FastCgiRequest request, RequestPhase how)
     {
-        if (!request.TryLeave(scope, how))
+        if (request.HasLeft)
             return false;
 
+        // Before another thread sees that the request has left: it may complete the request at once.
+        if (how != RequestPhase.Over)
+            _uses.Add();
+        request.Leave(scope, how);
         var wasThere = _requests.Remove(request);
         if (Invariants.AreChecked)
             Invariants.Require(wasThere, "A request that has not left is not in the table of its connection.");
         _surplus = 0;
         if (how == RequestPhase.Over)
             _halfOpenCount--;
-        else
-            _uses.Add();
         return true;
     }
 
@@ -280,10 +282,16 @@ internal struct ConnectionUses()
 
     /// <summary>Called when a request whose application has returned is over.</summary>
     /// <returns>Whether that was the last use.</returns>
-    public bool RemoveRequest() => Remove(Returned + 1);
+    public bool RemoveRequest() => Remove(Returned + 1) == 0;
 
     /// <inheritdoc cref="RemoveRequest"/>
-    public bool RemoveTransport() => Remove(1);
+    public bool RemoveTransport() => Remove(1) == 0;
 
-    private bool Remove(long uses) => Interlocked.Add(ref _value, -uses) == 0;
+    private long Remove(long uses)
+    {
+        var value = Interlocked.Add(ref _value, -uses);
+        if (Invariants.AreChecked)
+            Invariants.Require(value >= 0 && (uint)value >= value >> 32, "A connection was used less than zero times.");
+        return value;
+    }
 }

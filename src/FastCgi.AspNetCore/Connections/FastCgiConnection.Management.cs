@@ -14,9 +14,6 @@ internal sealed partial class FastCgiConnection
 
     private ProtocolError OnManagementPiece(ConnectionScope scope, in RecordPiece piece)
     {
-        if (piece.IsStart)
-            _unfinishedSince = _manager.Now;
-
         switch (piece.Header.Type)
         {
             case RecordType.GetValues:

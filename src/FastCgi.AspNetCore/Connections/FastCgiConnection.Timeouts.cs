@@ -82,12 +82,15 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    private bool IsRecordOverdue(long now, TimeSpan timeout)
-        => _partialContent.IsBegun && _requests.Count == 0 && _server.Time.GetElapsedTime(_unfinishedSince, now) >= timeout;
+    private bool IsRecordOverdue(long now, TimeSpan timeout) => _partialContent.IsBegun && _requests.Count == 0 && !IsInRecord(now, timeout);
+
+    /// <summary>Whether a record is being received that may be the next request, and that is not overdue.</summary>
+    private bool IsInRecord(long now, TimeSpan timeout)
+        => _reader.IsInRecord && _server.Time.GetElapsedTime(Math.Max(_recordSince, _lifetime.IdleSince), now) < timeout;
 
     /// <summary>Whether the connection has had no request, and input has always prevented its close: for example, endless GET_VALUES.</summary>
     private bool IsUnusedTwiceAsLong(long now, TimeSpan timeout)
-        => _requestCount == 0 && _lifetime.Phase == ConnectionPhase.Leaving && _server.Time.GetElapsedTime(_lifetime.IdleSince, now) / 2 >= timeout;
+        => _requestCount == 0 && _server.Time.GetElapsedTime(_lifetime.IdleSince, now) / 2 >= timeout;
 
     private void FailSlowBodies(ConnectionScope scope, long now, ref ReadyRequests ready)
     {
@@ -126,8 +129,12 @@ internal sealed partial class FastCgiConnection
         if (_requests.Count > 0)
             return;
 
+        var timeout = _server.Options.Limits.RequestParametersTimeout;
+        if (IsInRecord(now, timeout))
+            return;
+
         var idle = _server.Time.GetElapsedTime(_lifetime.IdleSince, now);
-        var isUnused = _requestCount == 0 && idle >= _server.Options.Limits.RequestParametersTimeout;
+        var isUnused = _requestCount == 0 && idle >= timeout;
         var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
         // A connection that is already leaving had input that was not a request.
         if (((isUnused || isIdle) && _lifetime.TryLeave()) || _lifetime.Phase == ConnectionPhase.Leaving)

@@ -32,7 +32,9 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private bool _isShared;
     private bool _isReceivePaused;
     private long _pausedSince;
-    private long _unfinishedSince;
+
+    // When the record that is being received began.
+    private long _recordSince;
     private long _receivedLength;
     private readonly int _openedSecond;
 
@@ -42,7 +44,6 @@ internal sealed partial class FastCgiConnection : RequestConnection
         _server = manager.Server;
         _transport = transport;
         _lifetime.Begin(manager.Now);
-        _unfinishedSince = manager.Now;
         _openedSecond = manager.Second;
         var records = _server.Records;
         _receivedRecords = records is null ? null : new RecordDescriber(Id, "received", records.Write);
@@ -105,11 +106,15 @@ internal sealed partial class FastCgiConnection : RequestConnection
 
     private ProtocolError Parse(ConnectionScope scope, ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
+        var isSameRecord = _reader.IsInRecord;
         while (!_lifetime.IsOver)
         {
             var result = _reader.Read(ref data, out var piece);
+            isSameRecord &= result == RecordReadResult.NeedMore || !piece.IsEnd;
             if (result == RecordReadResult.NeedMore)
             {
+                if (!isSameRecord)
+                    _recordSince = _manager.Now;
                 PauseIfMust(scope);
                 return Output.GetControlLength(scope) <= MaxControlLength ? ProtocolError.None : ProtocolError.AnswersNotRead;
             }

@@ -14,6 +14,9 @@ internal struct RecordReader
     private bool _inContent;
     private bool _isStartPending;
 
+    /// <summary>Whether a record has begun, with its header or a part of it, and its content is not complete.</summary>
+    public readonly bool IsInRecord => _inContent || _partialHeaderLength > 0;
+
     /// <summary>Removes the next piece from the front of <paramref name="input"/>.</summary>
     /// <returns>Piece, need more bytes, or version not 1. A bad version consumes nothing and is reported again on each call.</returns>
     public RecordReadResult Read(ref ReadOnlySpan<byte> input, out RecordPiece piece)

@@ -57,19 +57,13 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             RequestCompletion.Complete(this, exception: null);
     }
 
-    /// <returns>Whether this call made the request leave its connection.</returns>
-    public bool TryLeave(ConnectionScope connection, RequestPhase how)
+    /// <summary>Makes the request leave its connection. Under the lock of the connection, only a thread that claims the request interferes.</summary>
+    public void Leave(ConnectionScope connection, RequestPhase how)
     {
         RequestPhase before;
         do
-        {
             before = Phase;
-            if (before >= RequestPhase.Ended)
-                return false;
-        }
         while (!TryMove(before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
-
-        return true;
     }
 
     /// <summary>The request was aborted: reads fail, output is dropped, and the token fires.</summary>
