@@ -153,7 +153,9 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
             completed = completed.Replace($"#{i}", additions[i], StringComparison.Ordinal);
         }
 
-        Assert.Equal("/admin/x|?a=b", await SendAsync(await StartAsync(kind, directives, Sent), HttpMethod.Get));
+        var open = await StartAsync(kind, directives, Sent);
+        Assert.Equal("/admin/x|?a=b", await SendAsync(open, HttpMethod.Get));
+        Assert.Equal(kind == FrontEndKind.Caddy ? "POST /admin/x|?a=b" : "/admin/x|?a=b", await SendAsync(open, HttpMethod.Post));
         Assert.StartsWith("/refused|", await SendAsync(await StartAsync(kind, directives, source), HttpMethod.Get), StringComparison.Ordinal);
         if (additions.Length == 0)
             return;
@@ -163,15 +165,35 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
         Assert.StartsWith("/refused|", await SendAsync(site, HttpMethod.Post), StringComparison.Ordinal);
     }
 
+    /// <summary>A named location of nginx has neither a URL of its own nor the method GET.</summary>
+    [Theory]
+    [InlineData(Sent)]
+    [InlineData(DocumentUri)]
+    public async Task ErrorPage_InANamedLocation_IsTheRefusedPage(FastCgiPathSource source)
+    {
+        ExpectsFrontEndErrors = true;
+        var (directives, additions, _) = s_refusals[FrontEndKind.Nginx];
+        var named = directives.Replace("= /refused", "@refused", StringComparison.Ordinal).Replace("/refused", "@refused", StringComparison.Ordinal);
+
+        var site = await StartAsync(FrontEndKind.Nginx, named.Replace("#0", additions[0], StringComparison.Ordinal), source);
+
+        Assert.StartsWith("POST /admin/x|", await SendAsync(site, HttpMethod.Post), StringComparison.Ordinal);
+    }
+
     private Task<Site> StartAsync(FrontEndKind kind, string directives, FastCgiPathSource source) => StartAsync(
         new FrontEndSetup { Kind = kind, UsesUnixSocket = kind != FrontEndKind.HaProxy, IsDocumented = true },
-        static app => app.MapGet("/{**path}", static (HttpContext context) => Results.Content(
-            context.Request is { Path.Value: "/page", QueryString.HasValue: false }
-                ? """includes <!--#include virtual="/part?included" -->"""
-                : $"{context.Request.Path}|{context.Request.QueryString}",
-            "text/html")),
+        static app => app.Map("/{**path}", static (HttpContext context) => Results.Content(Describe(context.Request), "text/html")),
         options => options.PathSource = source,
         more: directives);
+
+    private static string Describe(HttpRequest request)
+    {
+        if (request is { Path.Value: "/page", QueryString.HasValue: false })
+            return """includes <!--#include virtual="/part?included" -->""";
+
+        var method = HttpMethods.IsGet(request.Method) ? "" : request.Method + " ";
+        return $"{method}{request.Path}|{request.QueryString}";
+    }
 
     private static async Task<string> SendAsync(Site site, HttpMethod method)
     {
