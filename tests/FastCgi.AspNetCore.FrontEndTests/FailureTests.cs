@@ -56,7 +56,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
         Assert.True(exitCode is CutBody or FailureStatus or NoAnswer or Reset or ResetStream, $"curl ended with {exitCode}: {output}");
     }
 
-    /// <summary>The two directives in Apache's document that decide how long a client waits for the rest of a response.</summary>
+    /// <summary>How long a client waits for the rest of a response, with the directives in Apache's document.</summary>
     [Theory]
     [InlineData("KeepAliveTimeout 1")]
     [InlineData("KeepAliveTimeout 300\nSetEnv nokeepalive 1")]
@@ -73,7 +73,8 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
             more: directives);
         site.Log.Expected.Add("ApplicationError");
 
-        var (exitCode, output) = await ExternalProgram.RunAsync("curl", ["-sS", "--max-time", "60", $"http://{site.FrontEnd.EndPoint}/"]);
+        string[] arguments = ["-sS", "--max-time", "60", $"http://{site.FrontEnd.EndPoint}/"];
+        var (exitCode, output) = await ExternalProgram.RunAsync("curl", arguments);
 
         Assert.True(exitCode is CutBody, $"curl ended with {exitCode}: {output}");
     }

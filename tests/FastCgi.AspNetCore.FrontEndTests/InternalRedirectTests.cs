@@ -14,7 +14,14 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
 
     private const string CaddyRewrite = "\trewrite /old/* /new{path}?from=old&{query}";
     private const string CaddyStrip = "\turi /old/* strip_prefix /old";
-    private const string CaddyPath = "\thandle_path /old/* {\n\t\treverse_proxy unix//run/hello/app.sock {\n\t\t\ttransport fastcgi\n\t\t}\n\t}";
+
+    private const string CaddyPath = """
+        	handle_path /old/* {
+        		reverse_proxy unix//run/hello/app.sock {
+        			transport fastcgi
+        		}
+        	}
+        """;
 
     private const string H2oRedirect = """
               "/old":
@@ -32,12 +39,10 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
         </Location>
         """;
 
-    /// <summary>
-    /// Directives by which a web server refuses <c>/admin/</c> and gets the error page from the application, and what the document adds at each comment.
-    /// </summary>
-    private static readonly Dictionary<FrontEndKind, (string Directives, string[] Additions, FastCgiPathSource Source)> s_refusals = new()
+    /// <summary>How <c>/admin/</c> is refused with an error page from the application.</summary>
+    private static readonly Dictionary<FrontEndKind, Refusal> s_refusals = new()
     {
-        [FrontEndKind.Nginx] = (
+        [FrontEndKind.Nginx] = new(
             """
                 error_page 403 /refused;
                 location /admin/ { deny all; }
@@ -49,7 +54,7 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
             """,
             ["fastcgi_param REQUEST_URI $uri;"],
             DocumentUri),
-        [FrontEndKind.Apache] = (
+        [FrontEndKind.Apache] = new(
             """
             ErrorDocument 403 /refused
             <Location "/admin/">
@@ -61,7 +66,7 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
             """,
             ["""ProxyFCGISetEnvIf "true" REQUEST_URI "/refused" """.TrimEnd()],
             ScriptName),
-        [FrontEndKind.Lighttpd] = (
+        [FrontEndKind.Lighttpd] = new(
             """
             server.modules += ("mod_access", "mod_setenv")
             $HTTP["url"] =~ "^/admin/" {
@@ -74,7 +79,7 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
             """,
             ["""setenv.set-environment = ("REQUEST_URI" => "/refused")"""],
             ScriptName),
-        [FrontEndKind.Caddy] = (
+        [FrontEndKind.Caddy] = new(
             """
             	error /admin/* 403
             	handle_errors {
@@ -89,7 +94,7 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
             """,
             ["env REQUEST_URI /refused", "method GET"],
             ScriptName),
-        [FrontEndKind.H2o] = (
+        [FrontEndKind.H2o] = new(
             """
                   "/admin":
                     error-doc:
@@ -131,58 +136,58 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
     };
 
     [Theory, MemberData(nameof(Rewrites))]
-    public async Task Path_AfterARewrite_IsThatOfThePathSource(FrontEndKind kind, string directives, FastCgiPathSource source, string target, string expected)
+    public async Task Path_AfterARewrite_IsThatOfThePathSource(
+        FrontEndKind kind, string directives, FastCgiPathSource source, string target, string expected)
     {
         var site = await StartAsync(kind, directives, source);
 
         Assert.Equal(expected, await site.Client.GetStringAsync(target));
     }
 
-    /// <summary>The application gets the URL of the refused page, so it runs that page, unless the document's line sets another one.</summary>
+    /// <summary>The application gets the refused URL and returns that page, unless configured as documented.</summary>
     [Theory, MemberData(nameof(Refusals))]
     public async Task ErrorPage_FromTheApplication_IsTheRefusedPageUnlessTheUrlIsSet(FrontEndKind kind)
     {
         // nginx logs a refusal as an error.
         ExpectsFrontEndErrors = true;
-        var (directives, additions, source) = s_refusals[kind];
+        var (directives, lines, source) = s_refusals[kind];
         var document = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "paths.md"));
-        var completed = directives;
-        for (var i = 0; i < additions.Length; i++)
-        {
-            Assert.Contains($"`{additions[i]}`", document, StringComparison.Ordinal);
-            completed = completed.Replace($"#{i}", additions[i], StringComparison.Ordinal);
-        }
-
         var open = await StartAsync(kind, directives, Sent);
         Assert.Equal("/admin/x|?a=b", await SendAsync(open, HttpMethod.Get));
-        Assert.Equal(kind == FrontEndKind.Caddy ? "POST /admin/x|?a=b" : "/admin/x|?a=b", await SendAsync(open, HttpMethod.Post));
-        Assert.StartsWith("/refused|", await SendAsync(await StartAsync(kind, directives, source), HttpMethod.Get), StringComparison.Ordinal);
-        if (additions.Length == 0)
+        var method = kind == FrontEndKind.Caddy ? "POST " : "";
+        Assert.Equal($"{method}/admin/x|?a=b", await SendAsync(open, HttpMethod.Post));
+
+        var withSource = await StartAsync(kind, directives, source);
+        Assert.StartsWith("/refused|", await SendAsync(withSource, HttpMethod.Get), StringComparison.Ordinal);
+        if (lines.Length == 0)
             return;
 
-        var site = await StartAsync(kind, completed, Sent);
-        Assert.StartsWith("/refused|", await SendAsync(site, HttpMethod.Get), StringComparison.Ordinal);
-        Assert.StartsWith("/refused|", await SendAsync(site, HttpMethod.Post), StringComparison.Ordinal);
+        Assert.All(lines, line => Assert.Contains($"`{line}`", document, StringComparison.Ordinal));
+        var withLines = await StartAsync(kind, s_refusals[kind].Complete(), Sent);
+        Assert.StartsWith("/refused|", await SendAsync(withLines, HttpMethod.Get), StringComparison.Ordinal);
+        Assert.StartsWith("/refused|", await SendAsync(withLines, HttpMethod.Post), StringComparison.Ordinal);
     }
 
-    /// <summary>A named location of nginx has neither a URL of its own nor the method GET.</summary>
+    /// <summary>nginx changes neither the URL nor the method for a named location.</summary>
     [Theory]
     [InlineData(Sent)]
     [InlineData(DocumentUri)]
     public async Task ErrorPage_InANamedLocation_IsTheRefusedPage(FastCgiPathSource source)
     {
         ExpectsFrontEndErrors = true;
-        var (directives, additions, _) = s_refusals[FrontEndKind.Nginx];
-        var named = directives.Replace("= /refused", "@refused", StringComparison.Ordinal).Replace("/refused", "@refused", StringComparison.Ordinal);
+        var named = s_refusals[FrontEndKind.Nginx].Complete()
+            .Replace("= /refused", "@refused", StringComparison.Ordinal)
+            .Replace("/refused", "@refused", StringComparison.Ordinal);
 
-        var site = await StartAsync(FrontEndKind.Nginx, named.Replace("#0", additions[0], StringComparison.Ordinal), source);
+        var site = await StartAsync(FrontEndKind.Nginx, named, source);
 
         Assert.StartsWith("POST /admin/x|", await SendAsync(site, HttpMethod.Post), StringComparison.Ordinal);
     }
 
     private Task<Site> StartAsync(FrontEndKind kind, string directives, FastCgiPathSource source) => StartAsync(
         new FrontEndSetup { Kind = kind, UsesUnixSocket = kind != FrontEndKind.HaProxy, IsDocumented = true },
-        static app => app.Map("/{**path}", static (HttpContext context) => Results.Content(Describe(context.Request), "text/html")),
+        static app => app.Map(
+            "/{**path}", static (HttpContext context) => Results.Content(Describe(context.Request), "text/html")),
         options => options.PathSource = source,
         more: directives);
 
@@ -201,5 +206,13 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
         request.Content = method == HttpMethod.Post ? new StringContent("a body") : null;
         using var response = await site.Client.SendAsync(request);
         return await response.Content.ReadAsStringAsync();
+    }
+
+    /// <param name="Lines">The lines in the document, which replace #0 and #1.</param>
+    /// <param name="Source">The option that also helps.</param>
+    private sealed record Refusal(string Directives, string[] Lines, FastCgiPathSource Source)
+    {
+        public string Complete() => Lines.Index().Aggregate(
+            Directives, static (text, line) => text.Replace($"#{line.Index}", line.Item, StringComparison.Ordinal));
     }
 }

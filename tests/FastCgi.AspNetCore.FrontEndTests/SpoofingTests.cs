@@ -7,7 +7,8 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     private const string Target = "/path?query";
-    private const string ForgedHost = FrontEndDocument.HostName + ":4444";
+    private const string Host = FrontEndDocument.HostName;
+    private const string ForgedHost = Host + ":4444";
 
     private static readonly (string Name, string Value)[] s_headers =
     [
@@ -27,8 +28,9 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     // Targets and hosts that name another port or scheme.
     private static readonly (string Target, string Host)[] s_targets =
     [
-        (Target, FrontEndDocument.HostName), (Target, ForgedHost), (Target, FrontEndDocument.HostName + ":443"), (Target, FrontEndDocument.HostName + ":80"),
-        ($"http://{ForgedHost}{Target}", ForgedHost), ($"https://{ForgedHost}{Target}", ForgedHost), ($"https://{ForgedHost}{Target}", FrontEndDocument.HostName),
+        (Target, Host), (Target, ForgedHost), (Target, Host + ":443"), (Target, Host + ":80"),
+        ($"http://{ForgedHost}{Target}", ForgedHost), ($"https://{ForgedHost}{Target}", ForgedHost),
+        ($"https://{ForgedHost}{Target}", Host),
     ];
 
     /// <summary>The configurations in <c>docs/front-ends</c>.</summary>
@@ -40,7 +42,8 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
             // HAProxy runs in a chroot, so its document uses TCP.
             Kind = kind,
             UsesUnixSocket = kind != FrontEndKind.HaProxy,
-            UsesTls = heading == FrontEndDocument.Full || (kind == FrontEndKind.H2o && heading == FrontEndDocument.BehindBalancer),
+            UsesTls = heading == FrontEndDocument.Full
+                || (kind == FrontEndKind.H2o && heading == FrontEndDocument.BehindBalancer),
             IsDocumented = true,
             IsBehindBalancer = heading == FrontEndDocument.BehindBalancer,
         }];
@@ -59,9 +62,10 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     [Theory, MemberData(nameof(Documented))]
     public async Task Get_ForgedTarget_ChangesNothingButTheHost(FrontEndSetup setup)
     {
-        // docs/identity.md says that the port comes from Host unless the configuration prevents it, as the full ones do.
+        // In the others, the port comes from Host, as docs/identity.md says.
         var hasPort = setup.UsesTls || setup.Kind is not (FrontEndKind.Apache or FrontEndKind.Caddy);
-        var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync(DescribeConnection(context, hasPort))));
+        var site = await StartAsync(
+            setup, app => app.Run(context => context.Response.WriteAsync(DescribeConnection(context, hasPort))));
         var plain = await GetAsync(site, name: null, "");
         Assert.StartsWith($"[{(setup.UsesTls ? "https" : "http")} ", plain, StringComparison.Ordinal);
 
@@ -75,17 +79,17 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
             using var client = await site.ConnectAsync();
             await client.SendAsync($"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
             var response = await client.ReadToEndAsync();
-            Assert.True(
-                response.Contains(plain, StringComparison.Ordinal) || (target != Target && response.StartsWith("HTTP/1.1 400 ", StringComparison.Ordinal)),
-                $"{target}, Host {host}: not {plain}, but {response}");
+            var isRefused = target != Target && response.StartsWith("HTTP/1.1 400 ", StringComparison.Ordinal);
+            var isPlain = response.Contains(plain, StringComparison.Ordinal);
+            Assert.True(isRefused || isPlain, $"{target}, Host {host}: not {plain}, but {response}");
         }
     }
 
-    /// <summary>Both spellings are the same parameter, so one that the web server passes could replace a header that it sets itself.</summary>
+    /// <summary>Both spellings are one parameter, so a client could replace a header of the web server.</summary>
     [Theory, MemberData(nameof(Documented))]
     public async Task Get_HeaderWithUnderscores_IsNotThatWithHyphens(FrontEndSetup setup)
     {
-        var site = await StartAsync(setup, static app => app.Run(static context => context.Response.WriteAsync($"seen: {context.Request.Headers["X-Auth-User"]}")));
+        var site = await StartAsync(setup, ReturnUser);
 
         var isPassed = Shortcomings.Has(setup, Ability.HyphensOnly);
         foreach (var name in new[] { "X_Auth_User", "X-Auth_User", "x_auth-user" })
@@ -98,7 +102,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     {
         var site = await StartAsync(
             new FrontEndSetup { Kind = FrontEndKind.Caddy, UsesUnixSocket = true, IsDocumented = true },
-            static app => app.Run(static context => context.Response.WriteAsync($"seen: {context.Request.Headers["X-Auth-User"]}")),
+            ReturnUser,
             more: "\trequest_header X-Auth-User jane");
 
         for (var i = 0; i < 40; i++)
@@ -109,10 +113,11 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     public async Task Get_HeaderWithSpecialCharacters_IsRejectedByTheScriptForLighttpd()
     {
         using var folder = new ScratchFolder();
-        var script = folder.Write("headers.lua", Encoding.UTF8.GetBytes(await DocumentBlock.ReadAsync("security.md", "headers.lua")));
+        var text = await DocumentBlock.ReadAsync("security.md", "headers.lua");
+        var script = folder.Write("headers.lua", Encoding.UTF8.GetBytes(text));
         var site = await StartAsync(
             new FrontEndSetup { Kind = FrontEndKind.Lighttpd, UsesUnixSocket = true, IsDocumented = true },
-            static app => app.Run(static context => context.Response.WriteAsync($"seen: {context.Request.Headers["X-Auth-User"]}")),
+            ReturnUser,
             more: $"""
                 server.modules += ("mod_magnet")
                 magnet.attract-raw-url-to = ("{script}")
@@ -138,11 +143,15 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         return await response.Content.ReadAsStringAsync();
     }
 
+    private static void ReturnUser(WebApplication app)
+        => app.Run(static context => context.Response.WriteAsync($"seen: {context.Request.Headers["X-Auth-User"]}"));
+
     private static string DescribeConnection(HttpContext context, bool withPort)
     {
-        var connection = context.Connection;
+        var (request, connection) = (context.Request, context.Connection);
         var port = withPort ? connection.LocalPort : 0;
-        return $"[{context.Request.Scheme} {context.Request.Path}{context.Request.QueryString} {connection.RemoteIpAddress} {connection.LocalIpAddress} {port}]";
+        var addresses = $"{connection.RemoteIpAddress} {connection.LocalIpAddress}";
+        return $"[{request.Scheme} {request.Path}{request.QueryString} {addresses} {port}]";
     }
 
     private static string Describe(HttpContext context)

@@ -3,7 +3,7 @@ using System.Net.Security;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
-/// <summary>An HTTP/2 client that sends any <c>:scheme</c>; <see cref="HttpClient"/> sends that of the connection.</summary>
+/// <summary>An HTTP/2 client that can send any <c>:scheme</c>, which <see cref="HttpClient"/> cannot.</summary>
 internal static class RawHttp2Client
 {
     private const int FrameHeaderLength = 9;
@@ -15,18 +15,29 @@ internal static class RawHttp2Client
     private const byte EndStream = 1;
     private const byte EndStreamAndHeaders = 5;
 
-    /// <returns>The body of the response, or <see langword="null"/> if the web server refuses the protocol or the request.</returns>
+    /// <returns>The response body; <see langword="null"/> if the web server refuses the protocol or the request.</returns>
     public static async Task<string?> GetAsync(Site site, string scheme, string authority, string path)
     {
-        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         await socket.ConnectAsync(site.FrontEnd.EndPoint);
         await using Stream stream = site.Url.StartsWith("https", StringComparison.Ordinal)
             ? await SecureAsync(new NetworkStream(socket))
             : new NetworkStream(socket);
 
-        byte[] fields = [.. Encode(":method", "GET"), .. Encode(":scheme", scheme), .. Encode(":authority", authority), .. Encode(":path", path)];
-        await stream.WriteAsync((byte[])[
-            .. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, .. Frame(Settings, flags: 0, stream: 0, []), .. Frame(Headers, EndStreamAndHeaders, stream: 1, fields)]);
+        byte[] fields =
+        [
+            .. Encode(":method", "GET"),
+            .. Encode(":scheme", scheme),
+            .. Encode(":authority", authority),
+            .. Encode(":path", path),
+        ];
+        byte[] request =
+        [
+            .. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8,
+            .. Frame(Settings, flags: 0, stream: 0, []),
+            .. Frame(Headers, EndStreamAndHeaders, stream: 1, fields),
+        ];
+        await stream.WriteAsync(request);
         try
         {
             return await ReadBodyAsync(stream).WaitAsync(FrontEndTest.Patience);
@@ -39,9 +50,13 @@ internal static class RawHttp2Client
 
     private static async Task<Stream> SecureAsync(Stream inner)
     {
-        var stream = new SslStream(inner, leaveInnerStreamOpen: false, static (_, certificate, _, _) => TestCertificates.IsServer(certificate));
-        await stream.AuthenticateAsClientAsync(
-            new SslClientAuthenticationOptions { TargetHost = FrontEndDocument.HostName, ApplicationProtocols = [SslApplicationProtocol.Http2] });
+        var stream = new SslStream(inner);
+        await stream.AuthenticateAsClientAsync(new SslClientAuthenticationOptions
+        {
+            TargetHost = FrontEndDocument.HostName,
+            ApplicationProtocols = [SslApplicationProtocol.Http2],
+            RemoteCertificateValidationCallback = static (_, shown, _, _) => TestCertificates.IsServer(shown),
+        });
         return stream;
     }
 
@@ -63,9 +78,11 @@ internal static class RawHttp2Client
         }
     }
 
-    private static byte[] Frame(byte type, byte flags, byte stream, byte[] payload) => [0, 0, (byte)payload.Length, type, flags, 0, 0, 0, stream, .. payload];
+    private static byte[] Frame(byte type, byte flags, byte stream, byte[] payload)
+        => [0, 0, (byte)payload.Length, type, flags, 0, 0, 0, stream, .. payload];
 
-    /// <summary>A literal field without indexing, whose name and value are shorter than 127 bytes (RFC 7541, section 6.2.2).</summary>
-    private static byte[] Encode(string name, string value)
-        => [0, (byte)name.Length, .. Encoding.ASCII.GetBytes(name), (byte)value.Length, .. Encoding.ASCII.GetBytes(value)];
+    /// <summary>A literal field without indexing (RFC 7541, section 6.2.2), shorter than 127 bytes.</summary>
+    private static byte[] Encode(string name, string value) => [0, .. EncodeString(name), .. EncodeString(value)];
+
+    private static byte[] EncodeString(string text) => [(byte)text.Length, .. Encoding.ASCII.GetBytes(text)];
 }

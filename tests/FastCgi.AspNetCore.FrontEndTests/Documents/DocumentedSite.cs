@@ -45,7 +45,8 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
             site._application = await TestApplication.StartAsync($"fastcgi://unix:{socket}", configure, configureServer, configureBuilder);
             File.SetUnixFileMode(socket, SocketMode);
             await site.WriteFilesAsync();
-            await site.StartFrontEndAsync(block.Split(' ')[0], await DocumentBlock.ReadAsync(document, block, replacements));
+            var text = await DocumentBlock.ReadAsync(document, block, replacements);
+            await site.StartFrontEndAsync(block.Split(' ')[0], text);
             return site;
         }
         catch
@@ -120,7 +121,8 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     /// <summary>Puts the test's folder and port in the place of the document's.</summary>
     private string Adapt(string configuration)
     {
-        var adapted = CaddyAddress().Replace(Port().Replace(configuration, _server.EndPoint.ToString()), $"localhost:{_server.EndPoint.Port}")
+        var withPort = Port().Replace(configuration, _server.EndPoint.ToString());
+        var adapted = CaddyAddress().Replace(withPort, $"localhost:{_server.EndPoint.Port}")
             .Replace("{{port}}", $"{_server.EndPoint.Port}", StringComparison.Ordinal)
             .Replace("include fastcgi_params;", "include /etc/nginx/fastcgi_params;", StringComparison.Ordinal);
         foreach (var folder in new[] { "/run/app/", "/etc/ssl/", "/var/log/nginx/", "/var/log/apache2/" })

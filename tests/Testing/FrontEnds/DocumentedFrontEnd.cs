@@ -28,7 +28,7 @@ public sealed class DocumentedFrontEnd(
     /// <summary>The document of a web server.</summary>
     public static FrontEndDocument GetDocument(FrontEndKind kind) => new(GetName(kind));
 
-    /// <summary>What adds directives to the minimal configuration of a document, before the line that passes requests to the application.</summary>
+    /// <summary>Adds directives to the minimal configuration, before those that reach the application.</summary>
     public static (string Documented, string Mistaken)[] GetAddition(FrontEndKind kind, string directives)
     {
         if (directives.Length == 0)
