@@ -44,7 +44,7 @@ finish() {
 # The Debian packages that a project needs, and the program or file of a package whose name is another.
 declare -A needs=(
   [SocketTests]='chromium'
-  [FrontEndTests]='nginx apache2-bin libapache2-mod-xsendfile lighttpd lighttpd-mod-openssl haproxy caddy h2o curl'
+  [FrontEndTests]='nginx apache2-bin libapache2-mod-xsendfile lighttpd lighttpd-mod-openssl lighttpd-modules-lua haproxy caddy h2o curl'
   [Client.Tests]='php-fpm libfcgi-dev gcc libc6-dev golang-go'
   [ProcessTests]='nginx apache2-bin libapache2-mod-fcgid lighttpd haproxy h2o spawn-fcgi systemd apache2-utils curl gcc libc6-dev'
   [ParityTests]='nginx apache2-bin nodejs npm'
@@ -54,7 +54,7 @@ declare -A needs=(
 )
 declare -A shown_by=(
   [apache2]=a2enmod [apache2-bin]=apache2 [apache2-utils]=ab [iproute2]=ss [nodejs]=node [systemd]=systemd-socket-activate [libc6-dev]=/usr/include/stdlib.h
-  [lighttpd-mod-openssl]=/usr/lib/lighttpd/mod_openssl.so [libapache2-mod-fcgid]=/usr/lib/apache2/modules/mod_fcgid.so
+  [lighttpd-mod-openssl]=/usr/lib/lighttpd/mod_openssl.so [lighttpd-modules-lua]=/usr/lib/lighttpd/mod_magnet.so [libapache2-mod-fcgid]=/usr/lib/apache2/modules/mod_fcgid.so
   [php-fpm]=/etc/php [libfcgi-dev]=/usr/include/fcgiapp.h [golang-go]=go
   [libapache2-mod-xsendfile]=/usr/lib/apache2/modules/mod_xsendfile.so
 )

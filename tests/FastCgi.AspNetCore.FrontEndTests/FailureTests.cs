@@ -49,11 +49,34 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
         }));
         site.Log.Expected.Add("ApplicationError");
 
-        // On a connection that it keeps, as with HTTP/2, Apache cuts the response only when its KeepAliveTimeout is over.
+        // Apache cuts a response on a kept connection only after KeepAliveTimeout, and over HTTP/2 never.
         string[] options = setup.Kind == FrontEndKind.Apache ? ["--http1.1", "-H", "Connection: close"] : [];
         var (exitCode, output) = await site.CurlAsync("/", ["--fail", .. options]);
 
         Assert.True(exitCode is CutBody or FailureStatus or NoAnswer or Reset or ResetStream, $"curl ended with {exitCode}: {output}");
+    }
+
+    /// <summary>How long a client waits for the rest of a response, with the directives in Apache's document.</summary>
+    [Theory]
+    [InlineData("KeepAliveTimeout 1")]
+    [InlineData("KeepAliveTimeout 300\nSetEnv nokeepalive 1")]
+    public async Task Exception_OnAKeptConnectionOfApache_ClientSeesThatItIsCut(string directives)
+    {
+        ExpectsFrontEndErrors = true;
+        var site = await StartAsync(
+            new FrontEndSetup { Kind = FrontEndKind.Apache, UsesUnixSocket = true, IsDocumented = true },
+            static app => app.MapGet("/", static async (HttpResponse response) =>
+            {
+                await response.WriteAsync("part of it");
+                throw new InvalidOperationException("This handler fails.");
+            }),
+            more: directives);
+        site.Log.Expected.Add("ApplicationError");
+
+        string[] arguments = ["-sS", "--max-time", "60", $"http://{site.FrontEnd.EndPoint}/"];
+        var (exitCode, output) = await ExternalProgram.RunAsync("curl", arguments);
+
+        Assert.True(exitCode is CutBody, $"curl ended with {exitCode}: {output}");
     }
 
     [Theory, EveryFrontEnd]

@@ -44,8 +44,12 @@ public sealed class IdentityTests
     public async Task ClientCertificate_NoneOrForged_IsNull(string block)
     {
         var seen = new List<X509Certificate2?>();
+        var ports = new List<int>();
         await using var site = await DocumentedSite.StartAsync(Document, block, app => app.MapGet("/", (HttpContext context) =>
-            seen.Add(context.Connection.ClientCertificate)));
+        {
+            seen.Add(context.Connection.ClientCertificate);
+            ports.Add(context.Connection.LocalPort);
+        }));
         using var forged = site.Certificates.CreateClient("Jane Client");
         using var client = site.CreateClient();
 
@@ -54,9 +58,11 @@ public sealed class IdentityTests
         foreach (var name in new[] { "SSL-Client-Cert", "Ssl-Client-Escaped-Cert", "X-ARR-ClientCert", "X-SSL-CERT" })
             request.Headers.Add(name, Convert.ToBase64String(forged.RawData));
         request.Headers.Add("SSL-Client-Verify", "SUCCESS");
+        request.Headers.Host = "localhost:4444";
         await client.SendAsync(request);
 
         Assert.Equal([null, null], seen);
+        Assert.Equal([client.BaseAddress!.Port, client.BaseAddress.Port], ports);
     }
 
     [Theory]

@@ -45,6 +45,28 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
         Assert.Equal("/%FF", await site.Client.GetStringAsync(new Uri(site.Url + "/%FF", s_asItIs)));
     }
 
+    /// <summary>HAProxy's parameters contain the path three times, and the query twice.</summary>
+    [Fact]
+    public async Task Get_TargetThatHaProxyCannotPass_Is500()
+    {
+        (string Target, int Status)[] targets =
+        [
+            ("/" + new string('a', 5_200), 200), ("/" + new string('a', 5_500), 500),
+            ("/?" + new string('a', 7_800), 200), ("/?" + new string('a', 8_100), 500),
+            ("/?%", 200), ("/a%", 500), ("/a%zz", 500),
+        ];
+        var site = await StartAsync(
+            new FrontEndSetup { Kind = FrontEndKind.HaProxy, IsDocumented = true },
+            static app => app.Run(static context => context.Response.WriteAsync("seen")));
+
+        foreach (var (target, status) in targets)
+        {
+            using var client = await site.ConnectAsync();
+            await client.SendAsync($"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            Assert.StartsWith($"HTTP/1.1 {status} ", await client.ReadToEndAsync(), StringComparison.Ordinal);
+        }
+    }
+
     [Theory, EveryFrontEnd(IsHttp1 = true)]
     public async Task Get_AbsoluteTarget_IsCutToThePath(FrontEndSetup setup)
     {

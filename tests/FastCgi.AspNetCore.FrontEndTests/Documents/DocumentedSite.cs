@@ -29,12 +29,14 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     public string FrontEndLog => _server.Log + Read("app.log");
 
     /// <param name="block">The name of the block. Its first word is the web server.</param>
+    /// <param name="replacements">What the block says, and what replaces it.</param>
     public static async Task<DocumentedSite> StartAsync(
         string document,
         string block,
         Action<WebApplication> configure,
         Action<FastCgiServerOptions>? configureServer = null,
-        Action<WebApplicationBuilder>? configureBuilder = null)
+        Action<WebApplicationBuilder>? configureBuilder = null,
+        params (string Documented, string Actual)[] replacements)
     {
         var site = new DocumentedSite();
         try
@@ -43,7 +45,8 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
             site._application = await TestApplication.StartAsync($"fastcgi://unix:{socket}", configure, configureServer, configureBuilder);
             File.SetUnixFileMode(socket, SocketMode);
             await site.WriteFilesAsync();
-            await site.StartFrontEndAsync(block.Split(' ')[0], await DocumentBlock.ReadAsync(document, block));
+            var text = await DocumentBlock.ReadAsync(document, block, replacements);
+            await site.StartFrontEndAsync(block.Split(' ')[0], text);
             return site;
         }
         catch
@@ -84,6 +87,9 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     [GeneratedRegex(@"(?<=listen |VirtualHost )(\*:)?(80|443)\b")]
     private static partial Regex Port();
 
+    [GeneratedRegex(@"(?<=^http://)www\.example\.com:80\b", RegexOptions.Multiline)]
+    private static partial Regex CaddyAddress();
+
     /// <summary>The files that the blocks name.</summary>
     private async Task WriteFilesAsync()
     {
@@ -103,16 +109,20 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", $"{frontEnd}-frame.conf"));
         await WriteAsync("frame.conf", Adapt(frame.Replace("{{block}}", block, StringComparison.Ordinal)));
 
-        string[] arguments = frontEnd == "nginx"
-            ? ["-p", _folder.Path, "-c", "frame.conf", "-e", "error.log"]
-            : ["-d", _folder.Path, "-f", "frame.conf", "-D", "FOREGROUND"];
-        await _server.StartAsync(frontEnd == "nginx" ? "nginx" : "apache2", arguments);
+        (string Program, string[] Arguments) command = frontEnd switch
+        {
+            "nginx" => ("nginx", ["-p", _folder.Path, "-c", "frame.conf", "-e", "error.log"]),
+            "caddy" => ("caddy", ["run", "--config", "frame.conf", "--adapter", "caddyfile"]),
+            _ => ("apache2", ["-d", _folder.Path, "-f", "frame.conf", "-D", "FOREGROUND"]),
+        };
+        await _server.StartAsync(command.Program, command.Arguments);
     }
 
     /// <summary>Puts the test's folder and port in the place of the document's.</summary>
     private string Adapt(string configuration)
     {
-        var adapted = Port().Replace(configuration, _server.EndPoint.ToString())
+        var withPort = Port().Replace(configuration, _server.EndPoint.ToString());
+        var adapted = CaddyAddress().Replace(withPort, $"localhost:{_server.EndPoint.Port}")
             .Replace("{{port}}", $"{_server.EndPoint.Port}", StringComparison.Ordinal)
             .Replace("include fastcgi_params;", "include /etc/nginx/fastcgi_params;", StringComparison.Ordinal);
         foreach (var folder in new[] { "/run/app/", "/etc/ssl/", "/var/log/nginx/", "/var/log/apache2/" })

@@ -46,4 +46,7 @@ public enum Ability
 
     /// <summary>The address that the client connected to is told.</summary>
     LocalAddress,
+
+    /// <summary>A header whose name has underscores does not reach the application as the one with hyphens.</summary>
+    HyphensOnly,
 }

@@ -9,6 +9,8 @@ internal static class Shortcomings
     private const string NoticesClientLate =
         "`RequestAborted` fires only when the web server sends something to the disconnected client.";
 
+    private const string SeeSecurity = "See [security.md](../security.md#header-names-with-underscores).";
+
     private const string HoldsHeaders = "Response headers reach the client only with the first byte of the body.";
 
     public static IReadOnlyList<Shortcoming> All { get; } =
@@ -22,6 +24,11 @@ internal static class Shortcomings
         new(FrontEndKind.Apache, Ability.EarlyHeaders, HoldsHeaders),
         new(FrontEndKind.Apache, Ability.BufferingHeader, "`X-Accel-Buffering: no` is ignored, so server-sent events need `flushpackets=on`."),
         new(FrontEndKind.Apache, Ability.ContentLength, "Since Apache 2.4.59 (CVE-2024-24795), the `Content-Length` of a response does not reach the client."),
+        new(FrontEndKind.Apache, Ability.CutResponse,
+            "Over HTTP/2, clients wait indefinitely for the rest of an incomplete response (tested for 400 seconds). `Timeout`, `ProxyTimeout`, `KeepAliveTimeout`, `H2StreamTimeout`, `timeout=`, and `Content-Length` have no effect; only `Protocols http/1.1` helps.")
+        {
+            Where = static setup => setup.UsesTls,
+        },
 
         new(FrontEndKind.Lighttpd, Ability.NoticedClient,
             "`RequestAborted` sometimes fires only when the web server sends something to the disconnected client."),
@@ -35,6 +42,8 @@ internal static class Shortcomings
         },
         new(FrontEndKind.Lighttpd, Ability.CutResponse,
             "An incomplete response without `Content-Length` may look complete."),
+        new(FrontEndKind.Lighttpd, Ability.HyphensOnly,
+            "Headers with underscores or other special characters, such as `X_Auth_User`, reach the application as `X-Auth-User`. " + SeeSecurity),
 
         new(FrontEndKind.HaProxy, Ability.NoticedClient, NoticesClientLate),
         new(FrontEndKind.HaProxy, Ability.BufferingHeader, "`X-Accel-Buffering: no` is ignored, so server-sent events need `option http-no-delay`."),
@@ -66,6 +75,8 @@ internal static class Shortcomings
         },
         new(FrontEndKind.H2o, Ability.ClientCertificate, "Client certificates are not supported."),
         new(FrontEndKind.H2o, Ability.CutResponse, "An incomplete response without `Content-Length` looks complete."),
+        new(FrontEndKind.H2o, Ability.HyphensOnly,
+            "Headers with underscores, such as `X_Auth_User`, reach the application as `X-Auth-User`. " + SeeSecurity),
     ];
 
     public static bool Has(FrontEndSetup setup, Ability ability) => All.Any(shortcoming => shortcoming.Applies(setup, ability));

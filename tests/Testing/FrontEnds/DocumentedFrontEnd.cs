@@ -28,6 +28,24 @@ public sealed class DocumentedFrontEnd(
     /// <summary>The document of a web server.</summary>
     public static FrontEndDocument GetDocument(FrontEndKind kind) => new(GetName(kind));
 
+    /// <summary>Adds directives to the minimal configuration, before those that reach the application.</summary>
+    public static (string Documented, string Mistaken)[] GetAddition(FrontEndKind kind, string directives)
+    {
+        if (directives.Length == 0)
+            return [];
+
+        var line = kind switch
+        {
+            FrontEndKind.Nginx => "    location / {",
+            FrontEndKind.Apache => "<VirtualHost",
+            FrontEndKind.Lighttpd => "server.modules += (",
+            FrontEndKind.HaProxy => "    default_backend",
+            FrontEndKind.Caddy => "\treverse_proxy",
+            _ => "      \"/\":",
+        };
+        return [(line, directives + '\n' + line)];
+    }
+
     private static string GetName(FrontEndKind kind) => kind.ToString().ToLowerInvariant();
 
     private string FillIn(string argument) => argument == _program.Templates[0] ? Templates[0] : ConfigurationTemplate.FillIn(argument, Setup, Values);

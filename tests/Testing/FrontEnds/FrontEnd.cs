@@ -48,7 +48,8 @@ public abstract class FrontEnd : IAsyncDisposable
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>
     public static Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application, string more)
         => setup.IsDocumented
-            ? StartAsync<FrontEnd>(new DocumentedFrontEnd(setup, folder, application))
+            ? StartAsync<FrontEnd>(
+                new DocumentedFrontEnd(setup, folder, application, DocumentedFrontEnd.GetAddition(setup.Kind, more)))
             : StartAsync<FrontEnd>(new ConfiguredFrontEnd(setup, folder, application, more));
 
     /// <summary>Starts a web server, and waits until it accepts connections.</summary>
