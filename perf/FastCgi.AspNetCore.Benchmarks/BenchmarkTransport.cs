@@ -29,6 +29,8 @@ internal sealed class BenchmarkTransport : ConnectionTransport
 
     public override void End() => throw new InvalidOperationException("The connection is kept, and nothing goes wrong.");
 
+    public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
+
     public override void ResumeReceiving()
     {
     }

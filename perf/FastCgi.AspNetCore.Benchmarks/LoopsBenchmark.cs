@@ -68,20 +68,21 @@ public class LoopsBenchmark
         {
             var options = CreateOptions();
             _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-            _context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog.TrySetDeadline);
+            _context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
             _scheduler.EndColdStart();
         }
 
         public void Answer(int number)
         {
-            var queue = new RunQueue(static () => false);
+            var queue = new RunQueue(static _ => BatchResult.Ended);
+            var worker = new Worker(_scheduler.Workers, _scheduler, TimeProvider.System) { Hold = Hold.Loop };
             var connection = new FastCgiConnection(new ConnectionManager(_context), new BenchmarkTransport());
             for (var i = 0; i < Requests; i++)
             {
                 var ready = new ReadyRequests();
                 connection.OnReceived(s_get, ref ready);
                 queue.Begin(ref ready, connection.Output);
-                _scheduler.RunBatch(queue);
+                _scheduler.RunBatch(worker, queue);
             }
         }
     }

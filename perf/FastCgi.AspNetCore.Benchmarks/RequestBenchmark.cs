@@ -21,7 +21,8 @@ public class RequestBenchmark
     private BenchmarkTransport _transport = null!;
     private FastCgiConnection _connection = null!;
     private RequestScheduler _scheduler = null!;
-    private readonly RunQueue _queue = new(static () => false);
+    private readonly RunQueue _queue = new(static _ => BatchResult.Ended);
+    private Worker _worker = null!;
 
     /// <summary>Opens the connection, and checks the answers before anything is timed.</summary>
     [GlobalSetup]
@@ -31,9 +32,10 @@ public class RequestBenchmark
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
         var options = new FastCgiServerOptions();
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-        var context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog.TrySetDeadline);
+        var context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
         // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.
         _scheduler.EndColdStart();
+        _worker = new Worker(_scheduler.Workers, _scheduler, TimeProvider.System) { Hold = Hold.Loop };
         _transport = new BenchmarkTransport { Kept = [] };
         _connection = new FastCgiConnection(new ConnectionManager(context), _transport);
 
@@ -79,7 +81,7 @@ public class RequestBenchmark
         var ready = new ReadyRequests();
         _connection.OnReceived(request, ref ready);
         _queue.Begin(ref ready, _connection.Output);
-        _scheduler.RunBatch(_queue);
+        _scheduler.RunBatch(_worker, _queue);
         return _transport.SentLength;
     }
 }

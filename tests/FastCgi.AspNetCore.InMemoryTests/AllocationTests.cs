@@ -25,10 +25,11 @@ public sealed class AllocationTests
             new FastCgiTransportOptions { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
             LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
         var server = ServerContext.Create(
-            new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, scheduler, scheduler.Watchdog.TrySetDeadline);
+            new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, scheduler.Watchdog.TrySetDeadline);
         var connection = new FastCgiConnection(new ConnectionManager(server), new BenchmarkTransport());
 
-        var queue = new RunQueue(static () => false);
+        var queue = new RunQueue(static _ => BatchResult.Ended);
+        var worker = new Worker(scheduler.Workers, scheduler, TimeProvider.System) { Hold = Hold.Loop };
 
         // Tiered compilation may not be over: what it allocates is not the server's.
         Push(WarmUp);
@@ -45,7 +46,7 @@ public sealed class AllocationTests
                 var ready = new ReadyRequests();
                 connection.OnReceived(request, ref ready);
                 queue.Begin(ref ready, connection.Output);
-                scheduler.RunBatch(queue);
+                scheduler.RunBatch(worker, queue);
             }
 
             return GC.GetAllocatedBytesForCurrentThread() - before;

@@ -56,6 +56,8 @@ public sealed class LeavingTests
 
         public override void End() => Decisions.Add(Connection.DecideEnd());
 
+        public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
+
         public override void ResumeReceiving()
         {
         }

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>
 /// Each limit that has no class of its own: one less, the limit, one more. Others are in <see cref="ParamsTests"/>, <see cref="TimeoutTests"/>,
 /// <see cref="BodyDataRateTests"/>, <see cref="OverloadTests"/>, <see cref="ConnectionBoundTests"/> (the drain), <see cref="StderrTests"/>
-/// and WorkerPoolLimitTests (the threads).
+/// and WorkerPoolTests (the threads).
 /// </summary>
 public class LimitEdgeTests
 {

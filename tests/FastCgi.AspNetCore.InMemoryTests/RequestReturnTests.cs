@@ -139,6 +139,8 @@ public sealed class RequestReturnTests
 
         public override void End() => Fail(nameof(End));
 
+        public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
+
         public override void ResumeReceiving()
         {
         }

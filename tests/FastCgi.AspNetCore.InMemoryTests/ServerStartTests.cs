@@ -30,11 +30,11 @@ public sealed class ServerStartTests
         await using var run = await ServerRun.StartAsync(Apps.HelloAfter(go.Task));
         var frontEnd = run.Connect();
         frontEnd.Send(RecordBytes.Get());
-        Assert.False(run.Server.Scheduler!.Watchdog.TakesQueues);
+        Assert.False(run.Server.Scheduler!.Watchdog.TakesLoops);
 
         var stopping = run.Server.StopAsync(CancellationToken.None);
 
-        Assert.True(run.Server.Scheduler.Watchdog.TakesQueues);
+        Assert.True(run.Server.Scheduler.Watchdog.TakesLoops);
         Assert.False(stopping.IsCompleted);
         go.SetResult();
         await frontEnd.ReadResponseAsync();

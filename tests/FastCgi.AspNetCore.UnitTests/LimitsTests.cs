@@ -110,7 +110,7 @@ public sealed class LimitsTests
 
     private static HashSet<string> ReadStatus()
     {
-        var server = ServerContext.Create(new FastCgiServerOptions(), new ResponseRig.NoApplication(), NullLogger.Instance, TimeProvider.System, new ResponseRig.NoRunner());
+        var server = ServerContext.Create(new FastCgiServerOptions(), new ResponseRig.NoApplication(), NullLogger.Instance, TimeProvider.System);
         var (requests, resources) = (new RequestTotals(0, 0, 0, new Dictionary<string, long>(), new Dictionary<string, long>()), new ResourceStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
         return [.. StatusLimits.Read(server.Options, new ConnectionManager(server), requests, resources).Select(static limit => limit.Name)];
     }

@@ -27,9 +27,10 @@ internal sealed partial class FastCgiConnection
     public override bool TryAbort(FastCgiRequest request, Exception reason)
     {
         RequestEnding ending;
+        var ready = new ReadyRequests();
         using (var scope = EnterLock())
         {
-            if (!request.HasAllParameters || !TryDrop(scope, request, reason, AbortCause.Application))
+            if (!request.HasAllParameters || !TryDrop(scope, request, reason, AbortCause.Application, ref ready))
                 return false;
 
             ending = DecideCut(scope, request, cutsSend: !Output.IsIdle(scope));
@@ -49,6 +50,7 @@ internal sealed partial class FastCgiConnection
         }
 
         Output.FlushNow();
+        Run(ref ready);
         ResumeReceiving();
         return true;
     }
@@ -61,6 +63,7 @@ internal sealed partial class FastCgiConnection
     public void Fail(bool canSend = true)
     {
         bool isCut;
+        var ready = new ReadyRequests();
         using (var scope = EnterLock())
         {
             var started = _requests.ToList().Find(static request => request is { HasAllParameters: true, Response.Output.NeedsHeaderBlock: false });
@@ -69,7 +72,7 @@ internal sealed partial class FastCgiConnection
                 return;
 
             // Now, not when the transport acts: what is written until then is lost, and no handler may believe that its response was sent.
-            DropAll(scope, new ConnectionAbortedException("The connection was closed by the server."), AbortCause.Server);
+            DropAll(scope, new ConnectionAbortedException("The connection was closed by the server."), AbortCause.Server, ref ready);
             isCut = _lifetime.Phase == ConnectionPhase.Cutting;
             if (isCut)
             {
@@ -80,14 +83,30 @@ internal sealed partial class FastCgiConnection
             }
         }
 
-        if (!isCut)
+        if (isCut)
+        {
+            _transport.CutSend();
+            Output.FlushNow();
+        }
+        else
         {
             _transport.End();
-            return;
         }
 
-        _transport.CutSend();
-        Output.FlushNow();
+        Run(ref ready);
+    }
+
+    public override void Run(FastCgiRequest request)
+    {
+        var ready = new ReadyRequests();
+        ready.Add(request);
+        Run(ref ready);
+    }
+
+    private void Run(ref ReadyRequests ready)
+    {
+        if (ready.HasWork)
+            _transport.Run(ref ready);
     }
 
     public override void EndTransport() => _transport.End();
@@ -114,17 +133,19 @@ internal sealed partial class FastCgiConnection
     /// <param name="error">What the application's reads fail with.</param>
     public void OnClosed(Exception error)
     {
+        var ready = new ReadyRequests();
         using (var scope = EnterLock())
         {
             if (_lifetime.Phase == ConnectionPhase.Closed)
                 return;
 
             _lifetime.OnClosed();
-            DropAll(scope, error, AbortCause.ConnectionLost);
+            DropAll(scope, error, AbortCause.ConnectionLost, ref ready);
             _partialContent.Return();
             Output.Abandon(scope);
         }
 
+        Run(ref ready);
         var wasThere = _manager.Remove(this);
         _manager.OnClosed(_openedSecond);
         if (wasThere && _uses.RemoveTransport())
@@ -160,7 +181,7 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Removes a request whose response is no longer awaited.</summary>
-    private bool TryDrop(ConnectionScope scope, FastCgiRequest request, Exception reason, AbortCause cause)
+    private bool TryDrop(ConnectionScope scope, FastCgiRequest request, Exception reason, AbortCause cause, ref ReadyRequests ready)
     {
         if (!request.HasAllParameters)
             return TryRemove(scope, request, RequestPhase.Over);
@@ -169,32 +190,31 @@ internal sealed partial class FastCgiConnection
             return false;
 
         if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
-            ReportIfGivenUp(request);
-        request.OnAborted(scope, reason);
+            ReportIfGivenUp(request, ref ready);
+        request.OnAborted(scope, reason, ref ready);
         _server.Counters.OnRequestAborted(cause);
         return true;
     }
 
-    private void ReportIfGivenUp(FastCgiRequest request)
+    private void ReportIfGivenUp(FastCgiRequest request, ref ReadyRequests ready)
     {
         if (_server.Advisor is null || request is not { IsAnswered: false, Response.BytesWritten: 0 })
             return;
 
         var age = _server.Time.GetElapsedTime(request.BeganAt);
         if (age >= Advisor.MinGivenUpAge)
-        {
-            ThreadRoot.Queue(
-                (server: _server, request.Parameters, age),
-                static given => given.server.Advise(given, static (advisor, given) => advisor.OnGivenUp(given.Parameters, given.age)),
-                _server.Log);
-        }
+            ReportGivenUp(request.Parameters, age, ref ready);
     }
 
-    private void DropAll(ConnectionScope scope, Exception reason, AbortCause cause)
+    // In its own method, so that only this allocates the closure.
+    private void ReportGivenUp(RequestParameters parameters, TimeSpan age, ref ReadyRequests ready)
+        => ready.Report(() => _server.Advise((parameters, age), static (advisor, given) => advisor.OnGivenUp(given.parameters, given.age)));
+
+    private void DropAll(ConnectionScope scope, Exception reason, AbortCause cause, ref ReadyRequests ready)
     {
         foreach (var request in _requests.ToList())
         {
-            TryDrop(scope, request, reason, cause);
+            TryDrop(scope, request, reason, cause, ref ready);
             OnRequestLeft(scope, request.IsInputOver);
         }
     }

@@ -107,7 +107,7 @@ internal sealed partial class FastCgiConnection
         var id = request.Id;
         ready.Report(() => _server.Log.AbortRequestReceived(Id, id));
         var keepConnection = request.KeepConnection;
-        TryDrop(scope, request, new ConnectionResetException("The web server aborted the request."), AbortCause.WebServer);
+        TryDrop(scope, request, new ConnectionResetException("The web server aborted the request."), AbortCause.WebServer, ref ready);
         OnRequestLeft(scope, request.IsInputOver);
         Output.WriteEndRequest(scope, id, appStatus: 0, ProtocolStatus.RequestComplete);
         CloseIfIdle(scope, keepConnection);

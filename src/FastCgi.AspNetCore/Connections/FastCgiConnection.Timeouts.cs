@@ -39,14 +39,11 @@ internal sealed partial class FastCgiConnection
                 || IsUnusedTwiceAsLong(now, limits.RequestParametersTimeout);
         }
 
-        while (!ready.IsEmpty)
-            ready.RemoveFirst().RunLater();
-        foreach (var report in ready.TakeReports())
-            ThreadRoot.Run(report, static report => report(), _server.Log);
+        if (isStuck)
+            ready.Report(() => _server.Log.ResponseNotTaken(Id, _server.Options.Limits.SendTimeout));
+        Run(ref ready);
         ResumeReceiving();
         Output.FlushNow();
-        if (isStuck)
-            _server.Log.ResponseNotTaken(Id, _server.Options.Limits.SendTimeout);
         if (isOverdue || isStuck)
             Fail();
     }

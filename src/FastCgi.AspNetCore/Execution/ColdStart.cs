@@ -63,6 +63,6 @@ internal sealed class ColdStart(WorkerPool workers, TimeProvider time)
     private void RunEarly()
     {
         while (_early.TryDequeue(out var request))
-            workers.Run(request);
+            workers.RunBlocking(request);
     }
 }

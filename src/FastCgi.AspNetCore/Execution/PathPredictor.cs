@@ -1,105 +1,134 @@
 namespace FastCgi.AspNetCore.Execution;
 
+/// <summary>What is known about the handler of a path.</summary>
+/// <param name="IsKnown">Whether a request for the path, and not only for similar ones, has returned.</param>
+/// <param name="Blocks">Whether it is likely to keep its thread for milliseconds.</param>
+/// <param name="Awaits">Whether it is likely to return before its response ends, so that the thread pool continues it.</param>
+/// <param name="Microseconds">How long it is likely to keep its thread.</param>
+internal readonly record struct Prediction(bool IsKnown, bool Blocks, bool Awaits, int Microseconds);
+
 /// <summary>
-/// Predicts which handlers keep the calling thread, by blocking or computing, and which await. Like the branch predictor of a processor, it has tables
-/// of two-bit counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
+/// Predicts what the handler of a path does with its thread, from what it did before. Like the branch predictor of a processor, it has tables of small
+/// counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
 /// </summary>
 /// <remarks>
-/// If paths that differ only in the last segment keep their threads, a new one is expected to do the same until it has shown otherwise.
-/// Without that, each new path would stall a loop and, in time, fill the table.
+/// A new path is expected to behave like those that differ only in the last segment. Without that, each new path would stall a loop.
 /// </remarks>
-internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
+internal sealed class PathPredictor
 {
     private const int Size = 4_096;
-    private const byte Surely = 3;
-    private const byte Likely = 2;
 
-    private readonly byte[] _keeps = new byte[Size];
-    private readonly byte[] _siblingsKeep = new byte[Size];
-    private readonly byte[] _isException = new byte[Size];
+    private readonly int[] _own = new int[Size];
+    private readonly int[] _siblings = new int[Size];
 
-    // With the rest of the key, so that ever-new paths that await do not speak for others: a client can send any number of them.
-    private readonly int[] _awaits = new int[Size];
-
-    // Avoids computing sibling keys while nothing has ever stalled.
-    private bool _areSiblingsKnown;
-
-    public bool KeepsThread(PathKey path) => _keeps[Index(path.Own)] >= Likely || IsLikeSiblings(path);
-
-    /// <summary>Whether a handler returns before its response ends, so that the thread pool continues it.</summary>
-    public bool Awaits(PathKey path) => GetAwaits(path) >= Likely;
+    public Prediction Predict(PathKey path)
+    {
+        var own = new Entry(_own[Index(path.Own)], path.Own);
+        return own.IsKnown ? own.ToPrediction(isKnown: true) : new Entry(_siblings[Index(path.Siblings)], path.Siblings).ToPrediction(isKnown: false);
+    }
 
     /// <summary>Learns from a handler that returned to its caller.</summary>
-    public void OnReturned(PathKey path, bool awaits)
+    /// <param name="awaits">Whether it awaits something, so that its response has not ended.</param>
+    /// <param name="microseconds">How long it has kept the thread.</param>
+    /// <param name="hasBlocked">Whether it has kept the thread for milliseconds; <see langword="null"/> if that is not measured.</param>
+    public void OnReturned(PathKey path, bool awaits, long microseconds, bool? hasBlocked)
     {
-        ref var entry = ref _awaits[Index(path.Own)];
-        var counter = GetAwaits(path);
-        Count(ref counter, awaits);
-        // A path that does not await leaves the entry to the one that does.
-        var changed = Tag(path.Own) | counter;
-        if ((counter > 0 || Tag(entry) == Tag(path.Own)) && entry != changed)
-            entry = changed;
+        ref var place = ref _own[Index(path.Own)];
+        var own = new Entry(place, path.Own);
+        var isNew = !own.IsKnown;
+        // Ever-new paths, of which a client can send any number, must not displace those that matter.
+        if (isNew && new Entry(place).IsUnusual && !awaits && hasBlocked != true && microseconds < Entry.Unusual)
+            return;
+
+        own.Learn(awaits, microseconds, hasBlocked);
+        Store(ref place, own);
+        if (isNew)
+        {
+            ref var similar = ref _siblings[Index(path.Siblings)];
+            var siblings = new Entry(similar, path.Siblings);
+            // A new path runs on the loop until it is known to await: the thread pool may be starved.
+            siblings.Learn(awaits: false, microseconds, hasBlocked);
+            Store(ref similar, siblings);
+        }
     }
 
-    /// <summary>Records that a request stalled a loop, which is expensive.</summary>
+    /// <summary>Records that a request has stalled a loop, which is expensive.</summary>
     public void OnStalled(PathKey path)
     {
-        _keeps[Index(path.Own)] = Surely;
-        _isException[Index(path.Own)] = 0;
-        Count(ref _siblingsKeep[Index(path.Siblings)], isUp: true);
-        _areSiblingsKnown = true;
-    }
-
-    /// <summary>Executes a request on a thread that no loop depends on, and learns from it.</summary>
-    /// <param name="shortTime">A call that returns within this time has not kept the thread.</param>
-    public void Execute(FastCgiRequest request, TimeSpan shortTime)
-    {
-        var path = new PathKey(request.Path);
-        var startedAt = time.GetTimestamp();
-        var before = platform.GetUsageOfThisThread();
-        var hasEnded = request.Execute();
-        // It was aborted while it waited, so the application was not called.
-        if (!path.IsPath)
-            return;
-
-        OnReturned(path, awaits: !hasEnded);
-        var isLong = time.GetElapsedTime(startedAt) > shortTime;
-        OnExecuted(path, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
-    }
-
-    /// <summary>Learns from a request that ran on a thread that no loop depends on.</summary>
-    public void OnExecuted(PathKey path, bool hasKeptThread)
-    {
-        if (_keeps[Index(path.Own)] != 0 || !IsLikeSiblings(path))
-        {
-            Count(ref _keeps[Index(path.Own)], hasKeptThread);
-            return;
-        }
-
-        Count(ref _siblingsKeep[Index(path.Siblings)], hasKeptThread);
-        if (!hasKeptThread)
-            _isException[Index(path.Own)] = 1;
-    }
-
-    private bool IsLikeSiblings(PathKey path)
-        => _areSiblingsKnown && _isException[Index(path.Own)] == 0 && _siblingsKeep[Index(path.Siblings)] >= Likely;
-
-    private byte GetAwaits(PathKey path)
-    {
-        var entry = _awaits[Index(path.Own)];
-        return Tag(entry) == Tag(path.Own) ? (byte)(entry & Surely) : (byte)0;
+        ref var place = ref _own[Index(path.Own)];
+        var own = new Entry(place, path.Own);
+        own.LearnStall();
+        Store(ref place, own);
+        ref var similar = ref _siblings[Index(path.Siblings)];
+        var siblings = new Entry(similar, path.Siblings);
+        siblings.Learn(awaits: false, 0, hasBlocked: true);
+        Store(ref similar, siblings);
     }
 
     // Writes only what changes: all threads share the tables.
-    private static void Count(ref byte counter, bool isUp)
+    private static void Store(ref int place, Entry entry)
     {
-        if (isUp && counter < Surely)
-            counter++;
-        else if (!isUp && counter > 0)
-            counter--;
+        if (place != entry.Value)
+            place = entry.Value;
     }
 
     private static int Index(int key) => key & (Size - 1);
 
-    private static int Tag(int key) => key & ~(Size - 1);
+    /// <summary>Half of the key, two counters of two bits, and a time.</summary>
+    private struct Entry
+    {
+        /// <summary>A time that makes a path worth remembering.</summary>
+        public const int Unusual = 20;
+
+        // The positions of the counters and the flag. The time is below.
+        private const int Blocks = 10;
+        private const int Awaits = 12;
+        private const int Known = 1 << 14;
+        private const int MaxTime = (1 << Blocks) - 1;
+        private const int Surely = 3;
+        private const int Likely = 2;
+
+        // The weight of the last time is a quarter. One that is much longer, because the thread was interrupted, counts in part.
+        private const int Weight = 4;
+        private const int MaxGrowth = 4;
+
+        public Entry(int value) => Value = value;
+
+        /// <summary>Gets the entry of a key; an empty one if the place belongs to another.</summary>
+        public Entry(int value, int key)
+        {
+            var tag = key & ~ushort.MaxValue;
+            Value = (value & ~ushort.MaxValue) == tag ? value : tag;
+        }
+
+        public int Value { get; private set; }
+
+        public readonly bool IsKnown => (Value & Known) != 0;
+        public readonly bool IsUnusual => IsKnown && (Time >= Unusual || (Value & (Surely << Blocks | Surely << Awaits)) != 0);
+        private readonly int Time => Value & MaxTime;
+
+        public readonly Prediction ToPrediction(bool isKnown) => new(isKnown, Get(Blocks) >= Likely, Get(Awaits) >= Likely, Time);
+
+        public void Learn(bool awaits, long microseconds, bool? hasBlocked)
+        {
+            var time = IsKnown ? Time + ((Math.Min(microseconds, MaxGrowth * (Time + Unusual)) - Time) / Weight) : microseconds;
+            Value = (Value & ~MaxTime) | (int)Math.Min(time, MaxTime) | Known;
+            Count(Awaits, awaits);
+            if (hasBlocked is { } blocks)
+                Count(Blocks, blocks);
+        }
+
+        public void LearnStall() => Value |= Known | Surely << Blocks;
+
+        private readonly int Get(int counter) => (Value >> counter) & Surely;
+
+        private void Count(int counter, bool isUp)
+        {
+            var count = Get(counter);
+            if (isUp && count < Surely)
+                Value += 1 << counter;
+            else if (!isUp && count > 0)
+                Value -= 1 << counter;
+        }
+    }
 }

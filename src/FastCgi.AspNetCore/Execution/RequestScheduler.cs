@@ -1,16 +1,26 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>Runs the application for every engine: what one receive made ready, on its thread or a better one. Then their output is sent.</summary>
-internal sealed class RequestScheduler : RequestRunner
+internal sealed class RequestScheduler
 {
+    // A request that takes less runs on the thread that received it, because another thread would take about as long to wake up.
+    private const int ShortMicroseconds = 20;
+
+    // The same if the loop has little to do, so that another request rarely waits for this one.
+    private const int ShortMicrosecondsOfQuietLoop = 150;
+
+    // While the thread of a loop handles so many batches, requests that need a seat may wait for it.
+    private const int BatchesBetweenWakes = 16;
+
     // Shorter waits are lock contention or garbage collection, not blocking.
-    private static readonly TimeSpan s_shortWait = TimeSpan.FromMilliseconds(1);
+    private const long MinBlockedMicroseconds = 1_000;
 
     // A repeated failure must not keep a processor busy.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
     private readonly FastCgiApplicationScheduling _scheduling;
     private readonly ThreadPlatform _platform;
+    private readonly TimeProvider _time;
     private readonly ILogger _log;
     private readonly ColdStart _coldStart;
     private readonly Action<FastCgiRequest> _executeOnThreadPool;
@@ -19,29 +29,29 @@ internal sealed class RequestScheduler : RequestRunner
     {
         _scheduling = options.ApplicationScheduling;
         _platform = platform;
+        _time = time;
         _log = log;
-        Predictor = new PathPredictor(platform, time);
-        Workers = new WorkerPool(this, options.MaxBlockingThreads, options.LoopCount, platform, time, log);
+        var maxBlocked = Math.Min(options.MaxBlockingThreads, platform.MaxHandlerThreads);
+        Workers = new WorkerPool(this, maxBlocked, options.LoopCount, platform.ProcessorCount, platform, time, log);
         _coldStart = new ColdStart(Workers, time);
-        Watchdog = new StallWatchdog(Workers, Predictor, _coldStart, platform, log) { TakesQueues = _scheduling == FastCgiApplicationScheduling.Auto };
+        Watchdog = new StallWatchdog(Workers, Predictor, _coldStart, platform, log) { TakesLoops = _scheduling == FastCgiApplicationScheduling.Auto };
         _executeOnThreadPool = ExecuteOnThreadPool;
     }
 
     public WorkerPool Workers { get; }
     public StallWatchdog Watchdog { get; }
-    public PathPredictor Predictor { get; }
+    public PathPredictor Predictor { get; } = new();
 
     public void Start()
     {
         Watchdog.Start();
-        if (_scheduling == FastCgiApplicationScheduling.Auto)
-            Workers.EnsureSpare();
+        Workers.EnsureSpare();
     }
 
     /// <summary>Runs requests at once, although none has returned yet.</summary>
     public void EndColdStart() => _coldStart.End();
 
-    /// <summary>Takes stalled queues from now on, whatever the options say, so that the other requests can end.</summary>
+    /// <summary>Takes stalled loops from now on, whatever the options say, so that the other requests can end.</summary>
     public void BeginStop()
     {
         Workers.BeginStop();
@@ -57,41 +67,46 @@ internal sealed class RequestScheduler : RequestRunner
         Workers.Stop();
     }
 
-    /// <summary>Runs requests on other threads, for an engine whose thread must keep receiving, and sends the server's own output.</summary>
-    public void RunElsewhere(ref ReadyRequests ready, RecordOutput output)
+    /// <summary>Runs requests on other threads: for an engine whose thread must keep receiving, and what has waited for a slot or a timeout.</summary>
+    /// <param name="isLoop">Whether the engine has loops, on which the requests would have run.</param>
+    public void RunElsewhere(ref ReadyRequests ready, RecordOutput output, bool isLoop)
     {
         while (!ready.IsEmpty)
-            Run(ready.RemoveFirst());
+            RunElsewhere(ready.RemoveFirst(), isLoop);
         output.FlushNow();
         foreach (var report in ready.TakeReports())
             ThreadRoot.Queue(report, static report => report(), _log);
     }
 
-    /// <summary>Runs a request that has waited for a slot, on another thread.</summary>
-    public override void Run(FastCgiRequest request)
+    /// <summary>Runs a loop until it ends or the thread loses it. Whatever fails, the loop keeps a thread.</summary>
+    public void Run(Worker worker, RunQueue loop)
     {
-        // A response of the server's own needs no application thread, for which it would wait when there are none.
-        if (request.Rejection == RequestRejection.None && _scheduling == FastCgiApplicationScheduling.Auto && Predictor.KeepsThread(new PathKey(request.Path)))
-            Workers.Run(request);
-        else
-            ExecuteLater(request);
-    }
-
-    public override void Leave(FastCgiRequest request) => Workers.Leave(request);
-
-    /// <summary>Runs a queue on a thread that owns it from now on, until it ends or is taken. Whatever fails, the queue keeps a thread.</summary>
-    /// <returns>Whether the queue has ended. If not, it was taken, and this thread must not touch it.</returns>
-    public bool Continue(RunQueue queue)
-    {
-        queue.Probe = GetProbe();
-        while (true)
+        var source = Workers.HasComputing ? BatchSource.Poll : BatchSource.Wait;
+        for (var batches = 1; ; batches++)
         {
             try
             {
-                if (!RunBatch(queue))
-                    return false;
-                if (!queue.TryBeginNext())
-                    return true;
+                // The thread that had the loop before may have left a part of a batch.
+                if (!RunBatch(worker, loop))
+                    return;
+
+                switch (TryBegin(worker.Clock, loop, source))
+                {
+                    case BatchResult.Ended:
+                        worker.Loop = null;
+                        return;
+                    case BatchResult.Begun:
+                        source = BatchSource.Received;
+                        break;
+                    case BatchResult.None when Workers.TryLeaveLoop(worker):
+                        return;
+                    case BatchResult.None:
+                        source = BatchSource.Wait;
+                        break;
+                }
+
+                if (batches % BatchesBetweenWakes == 0 && Workers.HasComputing)
+                    Workers.WakeForComputing();
             }
             catch (Exception exception)
             {
@@ -101,101 +116,157 @@ internal sealed class RequestScheduler : RequestRunner
         }
     }
 
-    public void Execute(FastCgiRequest request)
+    /// <summary>Executes a request, or does work of the server, on a thread that no loop depends on.</summary>
+    public void Run(Worker worker, WorkItem item)
     {
-        var context = ExecutionContext.Capture();
-        var synchronizationContext = SynchronizationContext.Current;
-        Predictor.Execute(request, TimeSpan.Zero);
-        Restore(context, synchronizationContext);
+        if (item.Action is { } action)
+        {
+            worker.Enter(response: null, path: default);
+            WakeWatchdog();
+            ThreadRoot.Run(action, static action => action(), _log);
+            worker.Leave();
+            return;
+        }
+
+        worker.Clock.Restart();
+        var request = item.Request!;
+        var path = GetPath(request);
+        if (worker.Hold == Hold.Seat && path.IsPath && Predictor.Predict(path).Blocks)
+            Workers.LeaveSeat(worker);
+        if (worker.Hold == Hold.Thread)
+            Workers.EnsureSpare();
+        Call(worker, request, path, sendsAtEnd: true, loop: null);
     }
 
-    /// <summary>Runs the batch of a queue. After an exception, this thread still owns the queue.</summary>
-    /// <returns>Whether this thread still owns the queue. If not, another thread continues with it.</returns>
-    public bool RunBatch(RunQueue queue)
+    /// <summary>Runs the batch of a loop. After an exception, this thread still owns the loop.</summary>
+    /// <returns>Whether this thread still owns the loop. If not, another thread continues with it.</returns>
+    public bool RunBatch(Worker worker, RunQueue loop)
     {
-        if (queue.Output is not { } output)
+        if (loop.Output is not { } output)
             return true;
 
-        while (!queue.IsEmpty)
+        while (!loop.IsEmpty)
         {
-            var request = queue.RemoveFirst();
-            // A request that the server ends itself needs no application thread.
-            var path = request is { Rejection: RequestRejection.None, HasLeft: false } ? new PathKey(request.Path) : default;
-            if (!(path.IsPath && TryDispatch(request, path)) && !Call(queue, request, path, output))
+            var request = loop.RemoveFirst();
+            var path = GetPath(request);
+            if (path.IsPath && TryDispatch(request, path, loop))
+                continue;
+
+            var isOurs = Call(worker, request, path, sendsAtEnd: loop.IsEmpty, loop);
+            if (!isOurs)
+            {
+                // The thread that took the loop may have sent before this request queued its last records.
+                ThreadRoot.Run(output, static output => output.FlushNow(), _log);
                 return false;
+            }
         }
 
         output.FlushNow();
-        if (queue.TakeReports() is { Count: > 0 } reports && !Report(queue, reports))
+        if (loop.TakeReports() is { Count: > 0 } reports && !Report(worker, reports))
             return false;
 
-        queue.End();
+        loop.End();
         return true;
     }
 
-    /// <summary>Calls log providers. One that blocks keeps the thread, so the queue can be taken from it too.</summary>
-    /// <returns>Whether this thread still owns the queue.</returns>
-    private bool Report(RunQueue queue, IReadOnlyList<Action> reports)
+    public ThreadProbe? ProbeThisThread() => Ask(static platform => platform.ProbeThisThread());
+
+    private static BatchResult TryBegin(CallClock clock, RunQueue loop, BatchSource source)
     {
-        var call = queue.Enter(response: null, path: default);
+        var result = loop.TryBegin(source);
+        if (source != BatchSource.Received)
+        {
+            clock.Restart();
+            loop.UpdateLoad(clock.Now);
+        }
+
+        return result;
+    }
+
+    /// <summary>Asks the platform, which may fail.</summary>
+    private T? Ask<T>(Func<ThreadPlatform, T> ask)
+    {
+        try
+        {
+            return ask(_platform);
+        }
+        catch (Exception exception)
+        {
+            _log.ServerFailed(exception);
+            return default;
+        }
+    }
+
+    /// <summary>Calls log providers. One that blocks keeps the thread, so the loop can be taken from it too.</summary>
+    /// <returns>Whether this thread still owns the loop.</returns>
+    private bool Report(Worker worker, IReadOnlyList<Action> reports)
+    {
+        worker.Enter(response: null, path: default);
         WakeWatchdog();
         foreach (var report in reports)
             ThreadRoot.Run(report, static report => report(), _log);
-        return queue.TryLeave(call);
+        return worker.Leave() == Hold.Loop;
     }
 
-    /// <returns>Whether this thread still owns the queue.</returns>
-    private bool Call(RunQueue queue, FastCgiRequest request, PathKey path, RecordOutput output)
+    /// <summary>Calls the application.</summary>
+    /// <param name="loop">The loop that the thread owns, if any.</param>
+    /// <returns>Whether the thread still owns the loop.</returns>
+    private bool Call(Worker worker, FastCgiRequest request, PathKey path, bool sendsAtEnd, RunQueue? loop)
     {
         var response = request.Response.Output;
-        response.Cork(sendsAtEnd: queue.IsEmpty);
+        // Nothing may be held on a thread that the watchdog does not sample.
+        if (worker.Hold is Hold.Loop or Hold.Seat)
+            response.Cork(sendsAtEnd);
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
-        var call = queue.Enter(response, path);
+        var usage = worker.Hold == Hold.Thread ? Ask<ThreadUsage?>(static platform => platform.GetUsageOfThisThread()) : null;
+        worker.Enter(response, path);
         WakeWatchdog();
         var hasReturned = request.Execute();
-        var isOurs = queue.TryLeave(call);
-        // From here on nothing may throw: the caller would not know who owns the queue.
+        var hold = worker.Leave();
+        // From here on nothing may throw: the caller would not know who owns the loop.
         try
         {
             if (!hasReturned)
                 response.Yield();
+            if (loop is null)
+                request.Connection.Output.FlushNow();
             Restore(context, synchronizationContext);
-            // The thread that took the queue may have sent before this request queued its last records.
-            if (!isOurs)
-                output.FlushNow();
             // Without a path the application was not called, so nothing is learned.
             if (path.IsPath)
-            {
-                _coldStart.OnReturned();
-                Predictor.OnReturned(path, awaits: !hasReturned);
-            }
+                Learn(worker.Clock, path, !hasReturned, usage, loop);
         }
         catch (Exception exception)
         {
             _log.ServerFailed(exception);
         }
 
-        return isOurs;
+        return hold == Hold.Loop;
     }
 
-    private ThreadProbe? GetProbe()
+    private void Learn(CallClock clock, PathKey path, bool awaits, ThreadUsage? before, RunQueue? loop)
     {
-        try
-        {
-            return Watchdog.TakesQueues ? _platform.ProbeThisThread() : null;
-        }
-        catch (Exception exception)
-        {
-            _log.ServerFailed(exception);
-            return null;
-        }
+        _coldStart.OnReturned();
+        var microseconds = clock.Measure();
+        loop?.CountWork(microseconds);
+        // The time of the compiler says nothing about the next call.
+        if (microseconds >= ShortMicroseconds && clock.HasCompiled())
+            return;
+
+        bool? hasBlocked = null;
+        if (before is { } usage)
+            hasBlocked = microseconds >= MinBlockedMicroseconds && _platform.GetUsageOfThisThread().HasKeptThread(usage);
+        Predictor.OnReturned(path, awaits, microseconds, hasBlocked);
     }
 
     private void WakeWatchdog() => ThreadRoot.Run(Watchdog, static watchdog => watchdog.OnActivity(), _log);
 
+    private static PathKey GetPath(FastCgiRequest request)
+        // A request that the server ends itself needs no thread of the application.
+        => request is { Rejection: RequestRejection.None, HasLeft: false } ? new PathKey(request.Path) : default;
+
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
-    private bool TryDispatch(FastCgiRequest request, PathKey path)
+    private bool TryDispatch(FastCgiRequest request, PathKey path, RunQueue loop)
     {
         try
         {
@@ -209,10 +280,17 @@ internal sealed class RequestScheduler : RequestRunner
 
             if (!_coldStart.TryPass(request))
                 return true;
-            if (Predictor.KeepsThread(path))
-                Workers.Run(request);
-            else if (Predictor.Awaits(path))
+
+            var prediction = Predictor.Predict(path);
+            if (prediction is { IsKnown: true, Blocks: false, Awaits: false, Microseconds: < ShortMicroseconds } || request.IsForStatus)
+                return false;
+
+            if (prediction.Blocks || (!prediction.IsKnown && Workers.IsFull))
+                Workers.RunBlocking(request);
+            else if (prediction.Awaits)
                 ExecuteLater(request);
+            else if (prediction.Microseconds >= (loop.IsBusy ? ShortMicroseconds : ShortMicrosecondsOfQuietLoop))
+                RunComputing(request, prediction, loop);
             else
                 return false;
             return true;
@@ -224,10 +302,44 @@ internal sealed class RequestScheduler : RequestRunner
         }
     }
 
+    private void RunComputing(FastCgiRequest request, Prediction prediction, RunQueue loop)
+    {
+        loop.CountWork(prediction.Microseconds);
+        Workers.RunComputing(new WorkItem(request, null), wakes: loop.HasMore || !loop.IsEmpty);
+    }
+
+    private void RunElsewhere(FastCgiRequest request, bool isLoop)
+    {
+        var path = GetPath(request);
+        if (request.HasLeft)
+            Workers.OnDropped();
+        if (!path.IsPath || request.IsForStatus)
+            Workers.RunServerWork(new WorkItem(request, null));
+        else if (_scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(path).Blocks)
+            Workers.RunBlocking(request);
+        else if (isLoop && _scheduling != FastCgiApplicationScheduling.ThreadPool)
+            Workers.RunComputing(new WorkItem(request, null), wakes: true);
+        else
+            ExecuteLater(request);
+    }
+
     private void ExecuteLater(FastCgiRequest request) => ThreadRoot.Queue(request, _executeOnThreadPool, _log);
 
     // The thread pool has few threads: a handler that blocks there soon gets a worker.
-    private void ExecuteOnThreadPool(FastCgiRequest request) => Predictor.Execute(request, s_shortWait);
+    private void ExecuteOnThreadPool(FastCgiRequest request)
+    {
+        var path = GetPath(request);
+        var startedAt = _time.GetTimestamp();
+        var before = _platform.GetUsageOfThisThread();
+        var hasReturned = request.Execute();
+        if (!path.IsPath)
+            return;
+
+        _coldStart.OnReturned();
+        var microseconds = (long)_time.GetElapsedTime(startedAt).TotalMicroseconds;
+        var hasBlocked = microseconds >= MinBlockedMicroseconds && _platform.GetUsageOfThisThread().HasKeptThread(before);
+        Predictor.OnReturned(path, !hasReturned, microseconds, hasBlocked);
+    }
 
     /// <summary>Undoes what the application changed on this thread and in its execution context.</summary>
     private static void Restore(ExecutionContext? context, SynchronizationContext? synchronizationContext)

@@ -1,44 +1,58 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>The batch of one receive. One thread at a time owns it; if the application keeps that thread, the watchdog gives it to another.</summary>
-/// <param name="tryBeginNext">
-/// Begins the next batch on the thread that owns the queue, and waits for one if necessary. It returns false if the queue has ended; the thread
-/// must not touch it then.
-/// </param>
-internal sealed class RunQueue(Func<bool> tryBeginNext)
+/// <summary>Where a loop looks for its next batch.</summary>
+internal enum BatchSource : byte
 {
-    // 0, or the number of the current call. The thread that resets it owns the queue.
-    private long _call;
-    private long _lastCall;
-    private long _batch;
+    /// <summary>In what it has already received from the system.</summary>
+    Received,
 
-    // Belongs to the current call.
-    private ResponseOutput? _response;
+    /// <summary>There, and in what the system has now.</summary>
+    Poll,
 
+    /// <summary>The same, and it waits for the system.</summary>
+    Wait,
+}
+
+internal enum BatchResult : byte
+{
+    Begun,
+
+    /// <summary>There is none. Not if the loop may wait.</summary>
+    None,
+
+    /// <summary>The loop is over. The thread must not touch it.</summary>
+    Ended,
+}
+
+/// <summary>The batch of one receive of a loop. One thread at a time owns it, and so the loop.</summary>
+/// <param name="tryBegin">Begins the next batch on the thread that owns the queue.</param>
+internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
+{
     private ReadyRequests _ready;
     private RecordOutput? _output;
+    private long _batch;
+    private LoadMeter _load;
 
-    /// <summary>Shows what the thread of the queue is doing; <see langword="null"/> if the system cannot report it.</summary>
-    public ThreadProbe? Probe { get; set; }
     public bool IsEmpty => _ready.IsEmpty;
 
-    /// <summary>The number of the current call of the application, or 0. Numbers are unique.</summary>
-    public long CurrentCall => Volatile.Read(ref _call);
-    public long CallCount => Volatile.Read(ref _lastCall);
+    /// <summary>Whether more events than this batch wait for the thread.</summary>
+    public bool HasMore { get; private set; }
+
+    /// <summary>Whether its requests take so much time that others would often wait for one of them.</summary>
+    public bool IsBusy => _load.IsBusy;
     public long Batch => Volatile.Read(ref _batch);
 
     /// <summary>The output of the batch's connection; <see langword="null"/> if there is no batch.</summary>
     public RecordOutput? Output => Volatile.Read(ref _output);
-    public PathKey Path { get; private set; }
 
-    /// <returns>Whether there is a next batch. If not, this thread must not touch the queue.</returns>
-    public bool TryBeginNext() => tryBeginNext();
+    public BatchResult TryBegin(BatchSource source) => tryBegin(source);
 
     /// <summary>Begins a batch. The previous one has ended.</summary>
-    public void Begin(ref ReadyRequests ready, RecordOutput output)
+    public void Begin(ref ReadyRequests ready, RecordOutput output, bool hasMore = false)
     {
         _ready = ready;
         ready = default;
+        HasMore = hasMore;
         Volatile.Write(ref _output, output);
         Volatile.Write(ref _batch, _batch + 1);
     }
@@ -49,25 +63,37 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
 
     public void End() => Volatile.Write(ref _output, null);
 
-    /// <summary>Called by the thread of the queue before it calls the application.</summary>
-    public long Enter(ResponseOutput? response, PathKey path)
-    {
-        var call = _lastCall + 1;
-        _response = response;
-        Path = path;
-        Volatile.Write(ref _lastCall, call);
-        Volatile.Write(ref _call, call);
-        return call;
-    }
+    /// <summary>Counts the time of a request, whichever thread runs it.</summary>
+    public void CountWork(long microseconds) => _load.Count(microseconds);
 
-    /// <summary>Ends a call on the thread of the queue, or takes the queue from a thread that the application keeps in the call.</summary>
-    /// <returns>Whether the caller owns the queue now. If not, it must not touch it.</returns>
-    public bool TryLeave(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
+    public void UpdateLoad(long microseconds) => _load.Update(microseconds);
+}
 
-    /// <summary>Gets what a call may hold back. Any thread may call it: uncorking a later call does no harm.</summary>
-    public bool TryGetCall(long call, out ResponseOutput? response)
+/// <summary>Measures which part of the time the requests of a loop take. A mutable struct: keep it in a field, do not copy it.</summary>
+internal struct LoadMeter
+{
+    // Long enough for several requests that matter.
+    private const long Window = 2_000;
+
+    // A quarter. Below, a request would rarely wait for another, and not for much longer than another thread takes to wake up.
+    private const long BusyShare = 4;
+
+    private long _began;
+    private long _work;
+
+    public bool IsBusy { get; private set; }
+
+    public void Count(long microseconds) => _work += microseconds;
+
+    /// <param name="now">The time, in microseconds.</param>
+    public void Update(long now)
     {
-        response = Volatile.Read(ref _response);
-        return CurrentCall == call;
+        var elapsed = now - _began;
+        if (elapsed < Window)
+            return;
+
+        IsBusy = _work * BusyShare >= elapsed;
+        _began = now;
+        _work = 0;
     }
 }

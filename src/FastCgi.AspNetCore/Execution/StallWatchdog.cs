@@ -1,9 +1,10 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Samples the queues every millisecond while they call the application, and parks otherwise. If a queue is in the same call at two samples and
-/// its thread sleeps or computes, the watchdog takes the queue and gives the rest of its batch to another thread. A thread that only waits for a
-/// processor keeps its queue. In either case, output that a call or an awaiting handler holds back is soon sent.
+/// Samples the workers every millisecond while they call the application, and parks otherwise. If a thread is in the same call at two samples and sleeps
+/// or computes, the watchdog takes its loop or its seat and gives that to another thread. A thread that only waits for a processor keeps both. In
+/// either case, output that a call or an awaiting handler holds back is soon sent. It waits for no lock of a request or connection, and sends nothing
+/// itself.
 /// </summary>
 internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor, ColdStart coldStart, ThreadPlatform platform, ILogger log) : ThreadBody
 {
@@ -11,8 +12,11 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
     public static readonly TimeSpan ShortInterval = TimeSpan.FromMilliseconds(1);
 
     // After this many further samples in the same call, its output is sent in any case. If the system cannot report what the thread does, it counts
-    // as kept then.
-    private const int MaxSamples = 3;
+    // as sleeping then.
+    private const int MaxRepeats = 3;
+
+    // A handler that computes for longer shares the processors with others, as it would on any server.
+    private const int MaxRepeatsWithSeat = 10;
 
     // A thread that only waits for a processor may use this much between two samples, because it can be interrupted at any time.
     private const long ComputingNanoseconds = 200_000;
@@ -26,15 +30,14 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
 
     private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);
 
+    private readonly List<Worker> _watched = [];
     private readonly Lock _lock = new();
 
     // Guarded by the lock.
-    private Watched[] _queues = [];
     private List<ResponseOutput> _corked = [];
-    private List<ResponseOutput> _overdue = [];
     private bool _hasDeadlines;
 
-    private bool _takesQueues;
+    private bool _takesLoops;
     private bool _isStopping;
     private bool _isStarted;
     private int _isParked;
@@ -42,21 +45,16 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
     private long _lastFlush;
     private long _handOverCount;
 
-    public bool TakesQueues
+    /// <summary>Whether threads that the application keeps lose their loops.</summary>
+    public bool TakesLoops
     {
-        get => Volatile.Read(ref _takesQueues);
-        init => _takesQueues = value;
+        get => Volatile.Read(ref _takesLoops);
+        init => _takesLoops = value;
     }
 
     /// <summary>Whether the next sample waits for <see cref="OnActivity"/>.</summary>
     public bool IsParked => Volatile.Read(ref _isParked) != 0;
     public long HandOverCount => Volatile.Read(ref _handOverCount);
-
-    public void Add(RunQueue queue)
-    {
-        lock (_lock)
-            Volatile.Write(ref _queues, [.. _queues, new Watched(queue)]);
-    }
 
     public void Start()
     {
@@ -65,10 +63,10 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         platform.Start("FastCgi watchdog", this);
     }
 
-    /// <summary>Takes queues from now on, whatever the options say.</summary>
+    /// <summary>Takes loops from now on, whatever the options say.</summary>
     public void BeginStop()
     {
-        Volatile.Write(ref _takesQueues, true);
+        Volatile.Write(ref _takesLoops, true);
         OnActivity();
     }
 
@@ -79,15 +77,15 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         Wake();
     }
 
-    /// <summary>Called when a queue enters a call, or when there are flushes to hold.</summary>
+    /// <summary>Called when a thread enters a call, or when there are flushes to hold.</summary>
     public void OnActivity()
     {
         if (Volatile.Read(ref _isParked) != 0 && Interlocked.Exchange(ref _isParked, 0) != 0)
             Wake();
     }
 
-    /// <summary>Calls <see cref="ResponseOutput.Uncork"/> within a few milliseconds.</summary>
-    /// <returns>Whether it will. If not, nothing may be held.</returns>
+    /// <summary>Has <see cref="ResponseOutput.Uncork"/> called within a few milliseconds.</summary>
+    /// <returns>Whether it will be. If not, nothing may be held.</returns>
     public bool TrySetDeadline(ResponseOutput response)
     {
         lock (_lock)
@@ -109,117 +107,122 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         return false;
     }
 
-    /// <summary>Samples all queues and deadlines once. One thread at a time.</summary>
-    public LookResult Look()
+    /// <summary>Samples all threads and deadlines once. One thread at a time.</summary>
+    public SampleResult Sample()
     {
-        var result = new LookResult();
-        foreach (var watched in Volatile.Read(ref _queues))
+        var result = new SampleResult();
+        _watched.Clear();
+        workers.GetWatched(_watched);
+        foreach (var worker in _watched)
         {
             try
             {
-                result.Calls += Look(watched);
+                Sample(worker, ref result);
             }
             catch (Exception exception)
             {
                 log.ServerFailed(exception);
             }
-
-            result.IsInCall |= watched.Call != 0;
         }
 
         result.HadDeadlines = UncorkOverdue();
         coldStart.EndIfLate();
         result.IsInCall |= coldStart.IsFirstRunning;
-        workers.OnLooked();
+        workers.OnSampled();
         return result;
     }
 
-    /// <returns>The number of calls since the previous sample.</returns>
-    private long Look(Watched watched)
+    private void Sample(Worker worker, ref SampleResult result)
     {
-        var queue = watched.Queue;
-        var batch = queue.Batch;
-        var call = queue.CurrentCall;
-        var callCount = queue.CallCount;
-        var calls = callCount - watched.CallCount;
-        watched.CallCount = callCount;
-        if (call == 0 || call != watched.Call)
+        var seen = worker.Seen;
+        // Only while the thread owns the loop is this its own.
+        var loop = worker.Loop;
+        var batch = loop?.Batch ?? 0;
+        var call = worker.CurrentCall;
+        var callCount = worker.CallCount;
+        result.Calls += callCount - seen.CallCount;
+        seen.CallCount = callCount;
+        result.IsInCall |= call != 0;
+        if (call == 0 || call != seen.Call)
         {
             // Many short calls: the output of the first must not wait for the last.
-            if (call != 0 && watched.Call != 0 && batch == watched.Batch)
-                queue.Output?.FlushNow();
-            watched.Call = call;
-            watched.Batch = batch;
-            watched.Samples = 0;
-            watched.ProcessorTime = call == 0 ? -1 : queue.Probe?.ProcessorTime ?? -1;
-            return calls;
+            if (call != 0 && seen.Call != 0 && loop is not null && batch == seen.Batch)
+                Release(response: null, loop.Output);
+            seen.Call = call;
+            seen.Batch = batch;
+            seen.Repeats = 0;
+            seen.ProcessorTime = call == 0 ? -1 : worker.Probe?.ProcessorTime ?? -1;
+            return;
         }
 
-        watched.Samples++;
-        var isKept = IsKept(watched);
-        if (isKept && TakesQueues && TryTake(queue, call))
-            watched.Call = 0;
-        else if (isKept || watched.Samples >= MaxSamples)
-            Uncork(queue, call);
-        return calls;
-    }
-
-    /// <summary>Whether the thread sleeps or computes in the application, rather than waits for a processor.</summary>
-    private static bool IsKept(Watched watched)
-    {
-        var probe = watched.Queue.Probe;
-        var processorTime = probe?.ProcessorTime ?? -1;
-        var hasComputed = watched.ProcessorTime >= 0 && processorTime - watched.ProcessorTime >= ComputingNanoseconds;
-        return hasComputed || (probe?.IsSleeping ?? watched.Samples >= MaxSamples);
-    }
-
-    private bool TryTake(RunQueue queue, long call)
-    {
-        if (!queue.TryGetCall(call, out var response))
-            return true;
-
-        var output = queue.Output;
-        var path = queue.Path;
-        if (!workers.TryReserve())
-            return false;
-
-        if (!queue.TryLeave(call))
-        {
-            workers.Release();
-            return true;
-        }
-
-        Interlocked.Increment(ref _handOverCount);
-        if (response is not null)
-            predictor.OnStalled(path);
-        workers.Run(queue);
-        response?.Uncork();
-        output?.FlushNow();
-        workers.EnsureSpare();
-        return true;
-    }
-
-    private static void Uncork(RunQueue queue, long call)
-    {
-        var output = queue.Output;
-        if (!queue.TryGetCall(call, out var response))
+        seen.Repeats++;
+        var isSleeping = IsSleeping(worker);
+        var isKept = isSleeping || HasComputed(worker);
+        if (isKept && TakesLoops && TryTake(worker, call, isSleeping))
             return;
 
-        response?.Uncork();
-        output?.FlushNow();
+        if (isKept || seen.Repeats >= MaxRepeats)
+            Release(worker.GetResponse(), loop?.Output);
+    }
+
+    private static bool IsSleeping(Worker worker) => worker.Probe?.IsSleeping ?? worker.Seen.Repeats >= MaxRepeats;
+
+    private static bool HasComputed(Worker worker)
+    {
+        var processorTime = worker.Probe?.ProcessorTime ?? -1;
+        return worker.Seen.ProcessorTime >= 0 && processorTime - worker.Seen.ProcessorTime >= ComputingNanoseconds;
+    }
+
+    /// <returns>Whether the thread was taken what it holds. If not, it keeps that.</returns>
+    private bool TryTake(Worker worker, long call, bool isSleeping)
+    {
+        var hadLoop = Worker.GetHold(call) == Hold.Loop;
+        if (!hadLoop && !isSleeping && worker.Seen.Repeats < MaxRepeatsWithSeat)
+            return false;
+
+        var (path, response, output) = (worker.Path, worker.GetResponse(), worker.Loop?.Output);
+        var taken = call;
+        if (!workers.TryTake(worker, ref taken, hadLoop && !isSleeping ? Hold.Seat : Hold.Thread) || taken == call)
+            return false;
+
+        worker.Seen.Call = taken;
+        worker.Seen.Repeats = 0;
+        if (hadLoop)
+            Interlocked.Increment(ref _handOverCount);
+        // A thread that computes may be compiling. What it has learned is known when it returns.
+        if (isSleeping && path.IsPath)
+            predictor.OnStalled(path);
+        Release(response, hadLoop ? output : null);
+        return true;
     }
 
     private bool UncorkOverdue()
     {
+        List<ResponseOutput> overdue;
         lock (_lock)
-            (_corked, _overdue) = (_overdue, _corked);
+        {
+            if (_corked.Count == 0)
+                return false;
 
-        foreach (var response in _overdue)
-            ThreadRoot.Run(response, static response => response.Uncork(), log);
+            overdue = _corked;
+            _corked = [];
+        }
 
-        var hadAny = _overdue.Count > 0;
-        _overdue.Clear();
-        return hadAny;
+        workers.RunServerWork(new WorkItem(null, () => overdue.ForEach(response => ThreadRoot.Run(response, static response => response.Uncork(), log))));
+        return true;
+    }
+
+    /// <summary>Sends, on another thread, what is held back.</summary>
+    private void Release(ResponseOutput? response, RecordOutput? output)
+    {
+        if (response is null && output is null)
+            return;
+
+        workers.RunServerWork(new WorkItem(null, () =>
+        {
+            response?.Uncork();
+            output?.FlushNow();
+        }));
     }
 
     /// <summary>Sets whether deadlines are accepted. A caller that stops that must uncork once more.</summary>
@@ -240,7 +243,7 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
 
         Volatile.Write(ref _isParked, 0);
         SetDeadlines(true);
-        var result = Look();
+        var result = Sample();
         _quietSamples = result.IsActive ? 0 : _quietSamples + 1;
         if (_quietSamples >= QuietSamplesBeforePark && TryPark())
             return Timeout.InfiniteTimeSpan;
@@ -256,29 +259,14 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         // A call begins with a plain write, then checks whether we are parked. With this barrier on all processors, either that thread sees that
         // we are, or we see the call. Without it, each call would need a barrier.
         platform.SetBarrierForAllThreads();
-        return !Look().IsActive && !Volatile.Read(ref _isStopping);
+        return !Sample().IsActive && !Volatile.Read(ref _isStopping);
     }
 
-    public struct LookResult
+    public struct SampleResult
     {
         public long Calls;
         public bool IsInCall;
         public bool HadDeadlines;
         public readonly bool IsActive => Calls > 0 || IsInCall || HadDeadlines;
-    }
-
-    private sealed class Watched(RunQueue queue)
-    {
-        public RunQueue Queue => queue;
-
-        public long Call { get; set; }
-
-        public long CallCount { get; set; }
-
-        public long Batch { get; set; }
-
-        public long ProcessorTime { get; set; } = -1;
-
-        public int Samples { get; set; }
     }
 }

@@ -9,9 +9,6 @@ internal class SystemThreadPlatform(ILogger log) : ThreadPlatform
 
     public override void Start(string name, ThreadBody body) => ThreadRoot.Start(name, () => Run(body), log);
 
-    public override void StartOnThreadPool(ThreadBody body)
-        => ThreadRoot.Queue((Platform: this, Body: body), static state => state.Platform.Run(state.Body), log);
-
     public override ThreadProbe? ProbeThisThread() => null;
 
     public override ThreadUsage GetUsageOfThisThread() => new((long)Stopwatch.GetElapsedTime(0).TotalMicroseconds, Sleeps: 0);
@@ -35,7 +32,7 @@ internal class SystemThreadPlatform(ILogger log) : ThreadPlatform
         }
     }
 
-    /// <summary>Called before the thread ends or returns to the thread pool.</summary>
+    /// <summary>Called before the thread ends.</summary>
     protected virtual void OnEnding()
     {
     }

@@ -3,14 +3,14 @@ namespace FastCgi.AspNetCore.Execution;
 /// <summary>The system's threads, as the scheduler needs them. Tests replace them.</summary>
 internal abstract class ThreadPlatform
 {
-    /// <summary>Whether the remaining threads must be left to .NET, which ends the process without them. Checked before a worker is started.</summary>
-    public virtual bool AreThreadsScarce => false;
+    /// <summary>The processors that the process may use.</summary>
+    public virtual int ProcessorCount => Environment.ProcessorCount;
+
+    /// <summary>How many threads handlers may block. The others that the system permits are for .NET, which ends the process without them.</summary>
+    public virtual int MaxHandlerThreads => int.MaxValue;
 
     /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>
     public abstract void Start(string name, ThreadBody body);
-
-    /// <summary>Runs a body on the thread pool, if no thread can be started.</summary>
-    public abstract void StartOnThreadPool(ThreadBody body);
 
     /// <summary>Lets other threads see what this thread does; <see langword="null"/> if the system cannot report it.</summary>
     public abstract ThreadProbe? ProbeThisThread();

@@ -1,95 +1,135 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>A thread of our own: it runs a queue, executes one request that is likely to keep it, or is idle.</summary>
-internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : ThreadBody
+/// <summary>What a worker holds while it calls the application.</summary>
+internal enum Hold : byte
 {
+    Nothing,
+
+    /// <summary>A loop, which nobody else can run.</summary>
+    Loop,
+
+    /// <summary>A seat: as many requests compute at once as there are processors.</summary>
+    Seat,
+
+    /// <summary>One of the threads for handlers that block.</summary>
+    Thread,
+}
+
+/// <summary>What a worker does besides running a loop.</summary>
+/// <param name="Request">A request to execute.</param>
+/// <param name="Action">Work of the server, such as a report.</param>
+internal readonly record struct WorkItem(FastCgiRequest? Request, Action? Action);
+
+/// <summary>A thread of our own. It runs a loop, executes requests, or is idle.</summary>
+internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimeProvider time) : ThreadBody
+{
+    private const int HoldBits = 2;
+
     /// <summary>How long an idle thread stays for the next burst.</summary>
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
-    private RunQueue? _nextQueue;
-    private FastCgiRequest? _nextRequest;
+    // The number of the current call and what is held, in one word, because the watchdog may take the one only during the other. 0 if there is none.
+    private long _call;
+    private long _callCount;
+    private ResponseOutput? _response;
     private bool _hasStarted;
-    private bool _isIdle;
 
-    /// <summary>Whether it is a borrowed pool thread, which must not idle here.</summary>
-    public bool IsGuest { get; init; }
+    /// <summary>The loop that the thread owns. Changed by the pool, but during a call only by the watchdog.</summary>
+    public RunQueue? Loop { get; set; }
 
-    /// <summary>Gives the thread work. The caller must wake an idle thread.</summary>
-    public void Assign(RunQueue? queue, FastCgiRequest? request)
+    /// <summary>What to do next. Changed by the pool.</summary>
+    public WorkItem? Next { get; set; }
+
+    /// <summary>What the thread holds outside of calls. Changed by the pool.</summary>
+    public Hold Hold { get; set; }
+
+    /// <summary>The position in the list of the threads that the watchdog samples. Changed by the pool.</summary>
+    public int WatchedIndex { get; set; } = -1;
+
+    /// <summary>Shows what the thread is doing; <see langword="null"/> if the system cannot report it.</summary>
+    public ThreadProbe? Probe { get; set; }
+
+    /// <summary>Measures the calls. Used only by the thread.</summary>
+    public CallClock Clock { get; } = new(time);
+
+    /// <summary>What the watchdog saw last. Used only by it.</summary>
+    public Sample Seen { get; } = new();
+
+    /// <summary>The current call, or 0. Values are unique.</summary>
+    public long CurrentCall => Volatile.Read(ref _call);
+    public long CallCount => Volatile.Read(ref _callCount);
+    public PathKey Path { get; private set; }
+
+    public static Hold GetHold(long call) => (Hold)(call & ((1 << HoldBits) - 1));
+
+    /// <summary>Called by the thread before it calls the application.</summary>
+    public void Enter(ResponseOutput? response, PathKey path)
     {
-        _nextQueue = queue;
-        _nextRequest = request;
+        var count = _callCount + 1;
+        _response = response;
+        Path = path;
+        Volatile.Write(ref _callCount, count);
+        Volatile.Write(ref _call, (count << HoldBits) | (long)Hold);
     }
+
+    /// <summary>Called by the thread when the application has returned.</summary>
+    /// <returns>What it still holds. The watchdog may have changed that.</returns>
+    public Hold Leave()
+    {
+        Hold = GetHold(Interlocked.Exchange(ref _call, 0));
+        return Hold;
+    }
+
+    /// <summary>Changes what the thread holds during a call.</summary>
+    /// <returns>Whether it is still in the same call, and held the same.</returns>
+    public bool TryChange(ref long call, Hold hold)
+    {
+        var changed = (call & -(1 << HoldBits)) | (long)hold;
+        if (Interlocked.CompareExchange(ref _call, changed, call) != call)
+            return false;
+
+        call = changed;
+        return true;
+    }
+
+    /// <summary>Gets what a call may hold back. Uncorking a later call does no harm.</summary>
+    public ResponseOutput? GetResponse() => Volatile.Read(ref _response);
 
     public override TimeSpan? Step()
     {
         if (!_hasStarted)
         {
             _hasStarted = true;
-            if (!IsGuest)
-                pool.OnStarted();
+            Probe = scheduler.ProbeThisThread();
+            Clock.HasCompiled();
+            pool.OnStarted();
         }
 
-        if (RunNext())
+        if (Loop is { } loop)
+        {
+            scheduler.Run(this, loop);
             return TimeSpan.Zero;
-
-        if (_isIdle)
-        {
-            // Either it was idle for long enough, or the work that it was woken for is just being assigned.
-            return pool.TryRetire(this) ? null : IdleTime;
         }
 
-        if (pool.TryFindWork(this, out var isAtEnd))
+        if (Next is { } next)
+        {
+            Next = null;
+            scheduler.Run(this, next);
             return TimeSpan.Zero;
+        }
 
-        _isIdle = !isAtEnd;
-        return isAtEnd ? null : IdleTime;
+        return pool.FindWork(this);
     }
 
-    private bool RunNext()
+    /// <summary>What a sample of the watchdog found.</summary>
+    public sealed class Sample
     {
-        var queue = _nextQueue;
-        var request = _nextRequest;
-        if (queue is null && request is null)
-            return false;
+        public long Call { get; set; }
+        public long CallCount { get; set; }
+        public long Batch { get; set; }
+        public long ProcessorTime { get; set; } = -1;
 
-        _isIdle = false;
-        _nextQueue = null;
-        _nextRequest = null;
-        if (queue is not null)
-            Run(queue);
-        else
-            Execute(request!);
-        return true;
-    }
-
-    private void Run(RunQueue queue)
-    {
-        pool.CountQueues(1);
-        // A thread that takes the queue makes a reservation for the thread that loses it.
-        var isTaken = false;
-        try
-        {
-            isTaken = !scheduler.Continue(queue);
-        }
-        finally
-        {
-            pool.CountQueues(-1);
-            if (isTaken)
-                pool.Release();
-        }
-    }
-
-    private void Execute(FastCgiRequest request)
-    {
-        pool.EnsureSpare();
-        try
-        {
-            scheduler.Execute(request);
-        }
-        finally
-        {
-            pool.Release();
-        }
+        /// <summary>The samples that found the thread in the same call as the one before.</summary>
+        public int Repeats { get; set; }
     }
 }

@@ -187,7 +187,7 @@ internal sealed class FastCgiServer : IServer
     {
         var scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
         var context = ServerContext.Create(
-            options, application, log, _time, scheduler, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors,
+            options, application, log, _time, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors,
             Advisor, statusPaths);
         if (_services.GetService<IMeterFactory>()?.Create(ServerMetrics.MeterName) is not { } meter)
             return (scheduler, new ConnectionManager(context));

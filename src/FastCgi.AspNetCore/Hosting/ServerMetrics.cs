@@ -59,7 +59,7 @@ internal static class ServerMetrics
         Gauge(meter, "buffer_memory", () => server.Buffers.AllocatedBytes);
         Counter(meter, "hand_overs", () => scheduler.Watchdog.HandOverCount);
         Gauge(meter, "threads", () => scheduler.Workers.Count);
-        Gauge(meter, "kept_threads", () => scheduler.Workers.ReservedCount);
+        Gauge(meter, "kept_threads", () => scheduler.Workers.BlockedCount);
         Gauge(meter, "requests_without_thread", () => scheduler.Workers.WaitingCount);
         ObserveLimits(meter, server.Options);
     }

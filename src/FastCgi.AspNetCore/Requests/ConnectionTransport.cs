@@ -16,6 +16,9 @@ internal abstract class ConnectionTransport
 
     public abstract void ResumeReceiving();
 
+    /// <summary>Runs what has become ready without a receive: a request that has waited for a slot, or that has timed out, and reports.</summary>
+    public abstract void Run(ref ReadyRequests ready);
+
     /// <summary>Sends all bytes of a chain, in order. Only one send is in progress at a time. After it, the caller takes the blocks back.</summary>
     /// <returns>
     /// <see langword="true"/> if all is sent, or lost with the connection. Otherwise <see cref="RecordOutput.OnSent"/> is called once that is so.

@@ -67,7 +67,8 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     }
 
     /// <summary>The request was aborted: reads fail, output is dropped, and the token fires.</summary>
-    public void OnAborted(ConnectionScope connection, Exception reason)
+    /// <param name="ready">Gets the request if nobody has claimed it, for a thread that completes it.</param>
+    public void OnAborted(ConnectionScope connection, Exception reason, ref ReadyRequests ready)
     {
         Input.Fail(connection, reason);
         Response.Output.Drop(connection);
@@ -78,8 +79,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             Parameters = new RequestParameters(Server.Mapping);
             _head = default;
             Server.Admission.LeaveQueue(this);
-            Server.Runner.Leave(this);
-            ThreadRoot.Queue(this, static request => request.CompleteIfDropped(), Log);
+            ready.Add(this);
         }
 
         CancelToken();

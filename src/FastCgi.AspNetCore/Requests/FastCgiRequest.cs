@@ -73,7 +73,11 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     /// <returns>Whether the request is finished. If not, the application awaits something.</returns>
     public abstract bool Execute();
 
-    public void RunLater() => server.Runner.Run(this);
+    /// <summary>Has it executed on another thread. Returns at once.</summary>
+    public void RunLater() => connection.Run(this);
+
+    /// <summary>Whether it is for a path that never waits for other requests, such as the status.</summary>
+    public bool IsForStatus => server.Admission.IsReserved(Path);
 
     /// <summary>Lets the application choose how non-ASCII headers are decoded.</summary>
     /// <returns>Whether the request can be passed to it.</returns>

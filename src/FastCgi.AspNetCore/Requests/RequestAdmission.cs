@@ -198,13 +198,3 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return false;
     }
 }
-
-/// <summary>Executes requests that have waited for a slot. A base class, so that references go in one direction.</summary>
-internal abstract class RequestRunner
-{
-    /// <summary>Makes another thread execute a request. Returns at once.</summary>
-    public abstract void Run(FastCgiRequest request);
-
-    /// <summary>A request was aborted: if it waits for a thread, it is removed, to free its memory.</summary>
-    public abstract void Leave(FastCgiRequest request);
-}

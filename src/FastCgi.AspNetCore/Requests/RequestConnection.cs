@@ -19,6 +19,9 @@ internal abstract class RequestConnection
     /// <returns>Whether this call aborted it.</returns>
     public abstract bool TryAbort(FastCgiRequest request, Exception reason);
 
+    /// <summary>Has a request executed on another thread, as if it had become ready now. Returns at once.</summary>
+    public abstract void Run(FastCgiRequest request);
+
     /// <summary>Makes the transport end the connection as its lifetime has decided.</summary>
     public abstract void EndTransport();
 

@@ -11,7 +11,6 @@ internal sealed class ServerContext
         IHttpApplication<TContext> application,
         ILogger log,
         TimeProvider time,
-        RequestRunner runner,
         Func<ResponseOutput, bool>? trySetDeadline = null,
         RecordLog? records = null,
         Func<long>? getMaxDescriptors = null,
@@ -37,7 +36,6 @@ internal sealed class ServerContext
             TrySetDeadline = trySetDeadline,
             Log = log,
             Time = clock,
-            Runner = runner,
             Records = records,
             GetMaxDescriptors = getMaxDescriptors ?? (static () => int.MaxValue),
             Statistics = new RequestStatistics(clock, time),
@@ -89,7 +87,6 @@ internal sealed class ServerContext
 
     public required RecordLog? Records { get; init; }
     public required RequestAdmission Admission { get; init; }
-    public required RequestRunner Runner { get; init; }
 
     /// <summary>Gets the current descriptor limit of the process, which prlimit(1) may change.</summary>
     public required Func<long> GetMaxDescriptors { get; init; }

@@ -116,7 +116,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             isWhole && OperatingSystem.IsLinux() ? Descriptors.Count() : null,
             scheduler.Watchdog.HandOverCount,
             scheduler.Workers.Count,
-            scheduler.Workers.ReservedCount,
+            scheduler.Workers.BlockedCount,
             scheduler.Workers.WaitingCount,
             ThreadPool.ThreadCount,
             ThreadPool.PendingWorkItemCount);

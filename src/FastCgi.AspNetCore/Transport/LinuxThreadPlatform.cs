@@ -9,9 +9,7 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
     [ThreadStatic]
     private static ThreadStateFile? t_state;
 
-    private readonly ThreadHeadroom _headroom = new("/proc", "/sys/fs/cgroup", ResourceLimits.GetThreadsOfUser, TimeProvider.System);
-
-    public override bool AreThreadsScarce => _headroom.IsReached();
+    public override int MaxHandlerThreads { get; } = ThreadLimit.GetForHandlers();
 
     public static ThreadPlatform Create(ILogger log) => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new SystemThreadPlatform(log);
 

@@ -22,6 +22,7 @@ internal sealed class PipeConnection : ConnectionTransport
     private readonly SemaphoreSlim _resume = new(0);
     private readonly TaskCompletionSource _outputEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _writer;
+    private bool _ignoresPause;
     private bool _isLeaving;
     private bool _isEnding;
     private bool _isLost;
@@ -97,6 +98,8 @@ internal sealed class PipeConnection : ConnectionTransport
 
     public override void ResumeReceiving() => _resume.Release();
 
+    public override void Run(ref ReadyRequests ready) => _scheduler.RunElsewhere(ref ready, Connection.Output, isLoop: false);
+
     public override bool Send(BufferBlock chain)
     {
         // Bytes were lost, so the peer would misread any that follow.
@@ -165,6 +168,7 @@ internal sealed class PipeConnection : ConnectionTransport
                 break;
         }
 
+        Volatile.Write(ref _ignoresPause, true);
         ResumeReceiving();
     }
 
@@ -219,7 +223,8 @@ internal sealed class PipeConnection : ConnectionTransport
             input.AdvanceTo(result.Buffer.End);
             if (Volatile.Read(ref _isEnding))
                 return;
-            if (!canReceive)
+            // A permit may be left from an earlier pause.
+            while (!canReceive && Connection.IsReceivePaused && !Volatile.Read(ref _ignoresPause))
                 await _resume.WaitAsync().ConfigureAwait(false);
         }
     }
@@ -245,7 +250,7 @@ internal sealed class PipeConnection : ConnectionTransport
         foreach (var segment in data)
             canReceive = Connection.OnReceived(segment.Span, ref ready);
         // On other threads, because the end of the connection must be noticed while a handler works.
-        _scheduler.RunElsewhere(ref ready, Connection.Output);
+        Run(ref ready);
         return canReceive;
     }
 

@@ -11,8 +11,7 @@ internal sealed class HandConnection : IAsyncDisposable
     private HandConnection(TestServer server, bool isTcp, bool isWatched, bool isStarted)
     {
         Server = server;
-        Loop = new EpollLoop(0, server.Context.Log);
-        Loop.RunWith(server.Scheduler);
+        Loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
         using var listener = isTcp ? LoopByHand.ListenTcp() : LoopByHand.ListenUnix();
         Peer = LoopByHand.Connect(listener.LocalEndPoint!);
         Assert.True(listener.Poll(Waiting.Patience, SelectMode.SelectRead));
@@ -66,7 +65,7 @@ internal sealed class HandConnection : IAsyncDisposable
     {
         Connection.OnEvent(Libc.EpollIn);
         Loop.Queue.Begin(ref Loop.BeginReady(Connection), Connection.Connection.Output);
-        Server.Scheduler.RunBatch(Loop.Queue);
+        Loop.RunBatch();
     }
 
     /// <summary>Takes what the server has sent so far.</summary>
@@ -105,6 +104,6 @@ internal sealed class HandConnection : IAsyncDisposable
             return;
 
         Loop.Stop();
-        Assert.True(Server.Scheduler.Continue(Loop.Queue));
+        Server.Scheduler.Run(Server.Scheduler.CreateWorker(), Loop.Queue);
     }
 }

@@ -14,7 +14,6 @@ internal sealed class HandListener : IAsyncDisposable
         Descriptor = Socket.Handle;
         _endPoint = socket.EndPoint;
         Engine = new EpollEngine(server.Connections, server.Scheduler);
-        Loop.RunWith(server.Scheduler);
         Accepting = new EpollListener(Engine, socket);
         Listener = new TransportListener(socket.EndPoint, Accepting.Start, Accepting.StopAsync);
         if (starts)

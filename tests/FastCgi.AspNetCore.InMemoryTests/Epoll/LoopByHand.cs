@@ -6,21 +6,25 @@ namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 [SupportedOSPlatform("linux")]
 internal static partial class LoopByHand
 {
-    private static readonly ConditionalWeakTable<EpollLoop, RequestScheduler> s_schedulers = [];
+    private static readonly ConditionalWeakTable<EpollLoop, Worker> s_workers = [];
 
     /// <summary>What is there is dealt with.</summary>
     public static void Turn(this EpollLoop loop)
     {
         // Else it would wait where there is nothing.
         loop.Wake();
-        Wait(loop);
+        Wait(loop, Timeout.Infinite);
         while (TryFinishEvents(loop, loop.Queue))
-            Assert.True(GetScheduler(loop).RunBatch(loop.Queue), "The loop was taken from the test.");
+            loop.RunBatch();
     }
 
-    public static void RunWith(this EpollLoop loop, RequestScheduler scheduler) => s_schedulers.Add(loop, scheduler);
-
-    private static RequestScheduler GetScheduler(EpollLoop loop) => s_schedulers.TryGetValue(loop, out var scheduler) ? scheduler : throw new InvalidOperationException("A request is ready.");
+    public static void RunBatch(this EpollLoop loop)
+    {
+        var worker = s_workers.GetValue(loop, static loop => loop.Scheduler.CreateWorker());
+        worker.Hold = Hold.Loop;
+        worker.Loop = loop.Queue;
+        Assert.True(loop.Scheduler.RunBatch(worker, loop.Queue), "The loop was taken from the test.");
+    }
 
     /// <summary>For what comes over TCP, or from another thread.</summary>
     public static void TurnUntil(this EpollLoop loop, Func<bool> condition, string what)
@@ -100,7 +104,7 @@ internal static partial class LoopByHand
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Wait")]
-    private static extern void Wait(EpollLoop loop);
+    private static extern void Wait(EpollLoop loop, int milliseconds);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "TryFinishEvents")]
     private static extern bool TryFinishEvents(EpollLoop loop, RunQueue queue);

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>Two threads at the same point, again and again: what only an unlucky moment shows.</summary>
+/// <summary>Two threads at the same point, again and again: races that need an unlucky moment.</summary>
 public sealed class RaceTests
 {
     private const int Rounds = 20_000;
@@ -36,6 +36,7 @@ public sealed class RaceTests
         var (first, second) = (ready.RemoveFirst(), ready.RemoveFirst());
         var scheduler = CreateScheduler(new SteppedPlatform());
         using var pair = new TwoThreads();
+        var queued = 0;
         for (var round = 0; round < Rounds; round++)
         {
             var coldStart = new ColdStart(scheduler.Workers, TimeProvider.System);
@@ -46,39 +47,46 @@ public sealed class RaceTests
 
             Assert.Empty(EarlyOf(coldStart));
             if (!isPassed)
-                scheduler.Workers.Leave(second);
+                Assert.Equal(++queued, scheduler.Workers.WaitingCount);
         }
 
         first.Execute();
         second.Execute();
     }
 
+    /// <summary>The thread returns when the watchdog takes its loop: either has it, and the count is right.</summary>
     [Fact]
-    public void HandOver_OfACallThatEnds_ReleasesItsReservation()
+    public void HandOver_OfACallThatEnds_CountsTheThreadThatLosesTheLoop()
     {
-        var platform = new SteppedPlatform();
-        var scheduler = CreateScheduler(platform);
+        var scheduler = CreateScheduler(new SteppedPlatform());
         using var pair = new TwoThreads();
+        var probe = new FakeProbe { Sleeps = true };
         var handOvers = 0;
         for (var round = 0; round < Rounds; round++)
         {
-            RunQueue queue = new TestQueue { Probe = new FakeProbe { Sleeps = true } };
-            var watchdog = new StallWatchdog(scheduler.Workers, scheduler.Predictor, new ColdStart(scheduler.Workers, TimeProvider.System), platform, NullLogger.Instance) { TakesQueues = true };
-            watchdog.Add(queue);
-            var call = queue.Enter(response: null, path: default);
-            watchdog.Look();
+            var worker = scheduler.CreateWorker();
+            worker.Probe = probe.Probe;
+            scheduler.Lend(worker, new TestLoop());
+            worker.Enter(response: null, path: default);
+            scheduler.Watchdog.Sample();
+            var hold = Hold.Nothing;
 
             pair.Run(
                 () =>
                 {
-                    // Sooner or later than the look of the other thread.
+                    // Sooner or later than the sample of the other thread.
                     Thread.SpinWait(round % 100);
-                    handOvers += queue.TryLeave(call) ? 0 : 1;
+                    hold = worker.Leave();
                 },
-                () => watchdog.Look());
+                () => scheduler.Watchdog.Sample());
 
-            Assert.Equal(handOvers, scheduler.Workers.ReservedCount);
+            handOvers += hold == Hold.Thread ? 1 : 0;
+            Assert.Equal(hold == Hold.Thread ? 1 : 0, scheduler.Workers.BlockedCount);
+            Assert.Equal(hold == Hold.Loop, worker.Loop is not null);
+            scheduler.GiveBack(worker);
         }
+
+        Assert.Equal(handOvers, scheduler.Watchdog.HandOverCount);
     }
 
     private static RequestScheduler CreateScheduler(SteppedPlatform platform)
@@ -87,7 +95,7 @@ public sealed class RaceTests
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_early")]
     private static extern ref ConcurrentQueue<FastCgiRequest> EarlyOf(ColdStart coldStart);
 
-    /// <summary>A second thread, which begins with what it is given at the same moment as the test.</summary>
+    /// <summary>A second thread, which begins an action at the same moment as the test.</summary>
     private sealed class TwoThreads : IDisposable
     {
         private readonly Barrier _barrier = new(2);

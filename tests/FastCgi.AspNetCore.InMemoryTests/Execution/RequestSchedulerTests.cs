@@ -1,252 +1,366 @@
+using System.Linq.Expressions;
+
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>Which thread calls the application, what it leaves behind there, and when its answer is sent.</summary>
+/// <summary>Which thread calls the application, what the application leaves there, and when its response is sent.</summary>
 public sealed class RequestSchedulerTests : SchedulerTest
 {
     private static readonly AsyncLocal<string?> s_ambient = new();
 
-    [Theory]
-    [InlineData(FastCgiApplicationScheduling.Auto, true)]
-    [InlineData(FastCgiApplicationScheduling.Inline, true)]
-    [InlineData(FastCgiApplicationScheduling.ThreadPool, false)]
-    public async Task Run_PathOfWhichNothingIsKnown_OnThisThreadUnlessTheOptionsSayOtherwise(FastCgiApplicationScheduling scheduling, bool isHere)
+    public enum Place
     {
-        var called = RecordThread();
+        Loop,
+        Seat,
+        Thread,
+        ThreadPool,
+    }
+
+    [Theory]
+    [InlineData(FastCgiApplicationScheduling.Auto, Place.Loop)]
+    [InlineData(FastCgiApplicationScheduling.Inline, Place.Loop)]
+    [InlineData(FastCgiApplicationScheduling.ThreadPool, Place.ThreadPool)]
+    public async Task UnknownPath_RunsOnTheLoopUnlessTheOptionsSayOtherwise(FastCgiApplicationScheduling scheduling, Place place)
+    {
+        var called = RecordPlace();
 
         Run(CreateScheduler(scheduling), RecordBytes.Get());
 
-        Assert.Equal(isHere, await called.Task.Within("the call"));
+        Assert.Equal(place, await called.Task.Within("the call"));
+        await FrontEnd.ReadResponseAsync();
+    }
+
+    [Theory]
+    [InlineData(1, false, false, Place.Loop)]
+    [InlineData(19, false, true, Place.Loop)]
+    [InlineData(20, false, true, Place.Seat)]
+    [InlineData(20, false, false, Place.Loop)]
+    [InlineData(149, false, false, Place.Loop)]
+    [InlineData(150, false, false, Place.Seat)]
+    [InlineData(5_000, false, true, Place.Seat)]
+    [InlineData(1, true, false, Place.ThreadPool)]
+    public async Task KnownPath_RunsWhereItHarmsNoOther(int microseconds, bool awaits, bool isBusy, Place place)
+    {
+        var called = RecordPlace();
+        Learn("/1", awaits, microseconds);
+        if (isBusy)
+            MakeBusy();
+
+        Run(RecordBytes.Get(1, "/1"));
+
+        Assert.Equal(place, await called.Task.Within("the call"));
         await FrontEnd.ReadResponseAsync();
     }
 
     [Fact]
-    public async Task Run_PathThatKeepsItsThread_OnAnotherOfOurs()
+    public async Task PathThatBlocks_RunsOnAThreadOfItsOwn()
     {
-        var called = RecordThread();
+        var called = RecordPlace();
         Scheduler.Predictor.OnStalled(new PathKey("/"));
 
-        Run(Scheduler, RecordBytes.Get());
+        Assert.True(Run(RecordBytes.Get()));
 
         Assert.False(called.Task.IsCompleted);
-        Assert.Equal(1, Scheduler.Workers.WaitingCount);
-        Step();
+        Assert.Equal(1, Workers.WaitingCount);
+        Platform.RunAll();
+        Assert.Equal(Place.Thread, await called.Task);
         await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>Its continuation runs there anyway. A path that no longer awaits comes back.</summary>
+    /// <summary>Nobody could take the loop from it if it blocks.</summary>
     [Fact]
-    public async Task Run_PathThatAwaits_OnTheThreadPoolUntilItReturns()
+    public async Task UnknownPath_NoThreadIsLeftForHandlersThatBlock_Waits()
     {
-        async Task<bool> IsCalledHereAsync(bool awaits)
+        Application = context =>
         {
-            var called = Waiting.Signal<bool>();
-            var go = Waiting.Signal();
-            Application = async context =>
-            {
-                called.SetResult(IsOnThisThread);
-                if (awaits)
-                    await go.Task;
-                await Apps.Target(context);
-            };
-            Run(Scheduler, RecordBytes.Get());
-            go.SetResult();
-            await FrontEnd.ReadResponseAsync();
-            return await called.Task;
-        }
+            if (context.Request.Path == "/1")
+                Assert.True(Run(RecordBytes.Get(2, "/unknown1")));
+            return Apps.Target(context);
+        };
+        Scheduler.Predictor.OnStalled(new PathKey("/1"));
+        Occupy(Hold.Thread, MaxBlockingThreads - 1);
 
-        Assert.True(await IsCalledHereAsync(awaits: true));
-        Assert.True(await IsCalledHereAsync(awaits: true));
-        Assert.False(await IsCalledHereAsync(awaits: false));
-        // What a call on the thread pool showed may be noted after its response has been sent.
-        while (Scheduler.Predictor.Awaits(new PathKey("/")))
-            await IsCalledHereAsync(awaits: false);
-        Assert.True(await IsCalledHereAsync(awaits: false));
-    }
+        Run(RecordBytes.Get(1, "/1"));
+        Platform.RunAll();
 
-    [Theory, Values(true, false)]
-    public async Task Run_RequestThatHasWaited_GoesWhereItsPathBelongs(bool keepsThread)
-    {
-        var called = RecordThread();
-        if (keepsThread)
-            Scheduler.Predictor.OnStalled(new PathKey("/"));
-        var ready = Receive(RecordBytes.Get());
-
-        Scheduler.Run(ready.RemoveFirst());
-
-        Assert.Equal(keepsThread ? 1 : 0, Scheduler.Workers.WaitingCount);
-        Step();
-        Assert.Equal(keepsThread, await called.Task.Within("the call"));
-        await FrontEnd.ReadResponseAsync();
+        await FrontEnd.ReadResponseAsync(1);
+        Assert.Equal(0, Workers.WaitingCount);
+        await FrontEnd.ReadResponseAsync(2);
     }
 
     [Fact]
-    public async Task Run_WhileTheFirstRequestRuns_WaitsForItsReturn()
+    public async Task Status_EvenIfItsPathWasSlow_RunsAtOnce()
     {
-        // Nobody has asked for anything for long: the first request is still to come.
-        Clock.Advance(TimeSpan.FromHours(1));
-        Scheduler.Watchdog.Look();
+        await using var server = await TestServer.StartAsync(Apps.Target, static options =>
+        {
+            options.ReservedPaths.Add("/status");
+            options.Limits.MaxConcurrentRequests = 10;
+        });
+        var frontEnd = server.Connect();
+        Scheduler.Predictor.OnStalled(new PathKey("/status"));
+        Occupy(Hold.Thread, MaxBlockingThreads);
+        Loop.Receive(frontEnd, RecordBytes.Get(1, "/status"));
+
+        Assert.True(Run());
+
+        Assert.Equal("GET /status", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [InlineData(true, null, Place.Seat)]
+    [InlineData(true, true, Place.Thread)]
+    [InlineData(false, null, Place.ThreadPool)]
+    [InlineData(false, true, Place.Thread)]
+    public async Task RequestThatHasWaited_RunsLikeOthersOfItsPath(bool isLoop, bool? blocks, Place place)
+    {
+        var called = RecordPlace();
+        if (blocks == true)
+            Scheduler.Predictor.OnStalled(new PathKey("/"));
+        var ready = FrontEnd.Receive(RecordBytes.Get());
+
+        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop);
+
+        Platform.RunAll();
+        Assert.Equal(place, await called.Task.Within("the call"));
+        await FrontEnd.ReadResponseAsync();
+    }
+
+    /// <summary>Each seat and each thread that the application may have is taken, and the thread pool is not asked.</summary>
+    [Theory, Values("rejected", "aborted")]
+    public async Task AnswerOfTheServer_WhileTheApplicationKeepsEveryThread_IsGiven(string what)
+    {
+        Occupy(Hold.Thread, MaxBlockingThreads);
+        Occupy(Hold.Seat, Platform.Processors);
+        var ready = FrontEnd.Receive(what == "rejected" ? RecordBytes.Get(1, method: string.Empty) : RecordBytes.Get());
+        if (what == "aborted")
+            FrontEnd.Receive(RecordBytes.Abort());
+
+        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop: true);
+        Platform.RunAll();
+
+        if (what == "rejected")
+            Assert.Equal(400, (await FrontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(0, TestServer.CountUnfinished(FrontEnd.Transport.Connection));
+    }
+
+    [Fact]
+    public async Task LaterRequests_WhileTheFirstRuns_Wait()
+    {
+        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto);
         var calls = new List<string>();
         Application = context =>
         {
             calls.Add(context.Request.Path!);
             if (calls.Count == 1)
             {
-                var ready = Receive(RecordBytes.Get(2, "/second1"));
-                Run(Scheduler, new TestQueue(), ref ready);
-                Step();
+                Run(scheduler, RecordBytes.Get(2, "/second1"));
+                Platform.RunAll();
                 Assert.Single(calls);
-                // Its queue may be another thread's by now, so that the call is not seen.
-                Assert.True(Queue.TryLeave(Queue.CurrentCall));
-                Assert.True(Scheduler.Watchdog.Look().IsInCall);
+                Clock.Advance(TimeSpan.FromMilliseconds(500));
+                scheduler.Watchdog.Sample();
+                Platform.RunAll();
+                Assert.Single(calls);
             }
 
             return Apps.Target(context);
         };
 
-        Run(Scheduler, RecordBytes.Get(1, "/first1"));
-        Assert.Single(calls);
-        Step();
+        Run(scheduler, RecordBytes.Get(1, "/first1"));
+        Platform.RunAll();
 
         Assert.Equal(["/first1", "/second1"], calls);
         await FrontEnd.ReadResponseAsync(1);
         await FrontEnd.ReadResponseAsync(2);
     }
 
-    [Fact]
-    public async Task Look_FirstRequestTakesLong_OthersWaitNoLonger()
+    [Theory, Values("time", "stop")]
+    public async Task LaterRequests_FirstTakesLongOrTheServerStops_WaitNoLonger(string why)
     {
+        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto);
         var calls = new List<string>();
         Application = context =>
         {
             calls.Add(context.Request.Path!);
             if (calls.Count == 1)
             {
-                var ready = Receive(RecordBytes.Get(2, "/second1"));
-                Run(Scheduler, new TestQueue(), ref ready);
-                Clock.Advance(TimeSpan.FromMilliseconds(500));
-                Scheduler.Watchdog.Look();
-                Step();
-                Assert.Single(calls);
-                Clock.Advance(TimeSpan.FromTicks(1));
-                Scheduler.Watchdog.Look();
-                Step();
+                Run(scheduler, RecordBytes.Get(2, "/second1"));
+                Clock.Advance(why == "time" ? TimeSpan.FromMilliseconds(500) + TimeSpan.FromTicks(1) : TimeSpan.Zero);
+                scheduler.Watchdog.Sample();
+                if (why == "stop")
+                    scheduler.BeginStop();
+                Platform.RunAll();
                 Assert.Equal(2, calls.Count);
             }
 
             return Apps.Target(context);
         };
 
-        Run(Scheduler, RecordBytes.Get(1, "/first1"));
+        Run(scheduler, RecordBytes.Get(1, "/first1"));
 
         await FrontEnd.ReadResponseAsync(2);
         await FrontEnd.ReadResponseAsync(1);
     }
 
-    [Theory, Values(true, false)]
-    public async Task Run_WhatTheApplicationSetsOnTheThread_EndsWithItsCall(bool keepsThread)
+    [Theory, Values("loop", "seat", "thread")]
+    public async Task WhatTheApplicationSetsOnTheThread_EndsWithItsCall(string place)
     {
         var before = SynchronizationContext.Current;
+        var seen = new List<(ThreadPriority, bool)>();
         Application = context =>
         {
             s_ambient.Value = "of the application";
             SynchronizationContext.SetSynchronizationContext(new SynchronizationContext());
+            seen.Add((Thread.CurrentThread.Priority, Thread.CurrentThread.IsBackground));
+            (Thread.CurrentThread.Priority, Thread.CurrentThread.IsBackground) = (ThreadPriority.Lowest, false);
             return Apps.Target(context);
         };
-        if (keepsThread)
-            Scheduler.Predictor.OnStalled(new PathKey("/"));
+        if (place == "thread")
+            Scheduler.Predictor.OnStalled(new PathKey("/1"));
+        else if (place == "seat")
+            Learn("/1", microseconds: 500);
 
-        Run(Scheduler, RecordBytes.Get());
-        Step();
+        for (var id = 1; id <= 2; id++)
+        {
+            Run(RecordBytes.Get(id, "/1"));
+            Platform.RunAll();
+            await FrontEnd.ReadResponseAsync(id);
+            Assert.Null(s_ambient.Value);
+            Assert.Same(before, SynchronizationContext.Current);
+        }
 
-        Assert.Null(s_ambient.Value);
-        Assert.Same(before, SynchronizationContext.Current);
-        await FrontEnd.ReadResponseAsync();
+        Assert.Equal((ThreadPriority.Normal, true), seen[1]);
     }
 
     [Fact]
-    public void Run_SeveralRequests_AreAnsweredWithOneSendAndTheBatchIsOver()
+    public void SeveralRequests_OfOneReceive_AreAnsweredWithOneSend()
     {
-        Run(Scheduler, RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3));
+        Run(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3));
 
         Assert.Equal(1, FrontEnd.Transport.SendCount);
         Assert.Equal(3, FrontEnd.ReadAvailable().Count(static record => record.Type == RecordBytes.EndRequest));
-        Assert.Null(Queue.Output);
+        Assert.Null(Loop.Queue.Output);
     }
 
-    [Fact]
-    public async Task Run_QueueIsTakenMeanwhile_TheRestOfTheAnswerIsSentAndNothingElseDone()
-    {
-        Application = context =>
-        {
-            Assert.True(Queue.TryLeave(Queue.CurrentCall));
-            return Apps.Target(context);
-        };
-
-        Assert.False(Run(Scheduler, RecordBytes.Get(1), RecordBytes.Get(2)));
-
-        await FrontEnd.ReadResponseAsync(1);
-        Assert.False(Queue.IsEmpty);
-        Application = Apps.Target;
-        Assert.True(Scheduler.Continue(Queue));
-        await FrontEnd.ReadResponseAsync(2);
-    }
-
-    [Fact]
-    public async Task Run_WatchdogIsParked_IsWoken()
+    [Theory, Values("request", "report")]
+    public async Task Call_WatchdogIsParked_WakesIt(string what)
     {
         ParkWatchdog();
+        if (what == "report")
+            Loop.Report(FrontEnd, static () => { });
+        else
+            Loop.Receive(FrontEnd, RecordBytes.Get());
 
-        Run(Scheduler, RecordBytes.Get());
+        Run();
 
         Assert.True(Watchdog.IsWoken);
-        await FrontEnd.ReadResponseAsync();
+        if (what == "request")
+            await FrontEnd.ReadResponseAsync();
     }
 
+    /// <summary>Nothing is learned from a request for which the application is not called.</summary>
     [Fact]
-    public async Task BeginStop_WhileTheFirstRequestRuns_OthersDoNotWaitForIt()
+    public void AbortedWhileItWaited_NothingIsLearned()
     {
-        var hasSecondRun = false;
-        var wasBeforeTheEndOfTheFirst = false;
+        Scheduler.Predictor.OnStalled(new PathKey("/"));
+        for (var id = 1; id <= 3; id++)
+        {
+            Run(RecordBytes.Get(id));
+            FrontEnd.Receive(RecordBytes.Abort(id));
+            Platform.RunAll();
+        }
+
+        Assert.True(Scheduler.Predictor.Predict(new PathKey("/")).Blocks);
+    }
+
+    /// <summary>Blocks or not, by what the thread used if the call took at least a millisecond.</summary>
+    [Theory]
+    [InlineData(999, 100, 1_000_000, false)]
+    [InlineData(1_000, 1, 0, true)]
+    [InlineData(1_000, 0, 500, false)]
+    [InlineData(1_000, 0, 501, true)]
+    public async Task PathThatBlocked_IsMeasured(int microseconds, long sleeps, long used, bool blocks)
+    {
         Application = context =>
         {
-            if (context.Request.Path == "/first1")
-            {
-                Run(Scheduler, new TestQueue(), RecordBytes.Get(2, "/second1"));
-                Scheduler.BeginStop();
-                Step();
-                wasBeforeTheEndOfTheFirst = hasSecondRun;
-            }
+            Clock.Advance(TimeSpan.FromMicroseconds(microseconds));
+            Platform.Usage = new ThreadUsage(Platform.Usage.Microseconds + used, Platform.Usage.Sleeps + sleeps);
+            return Task.CompletedTask;
+        };
+        Scheduler.Predictor.OnStalled(new PathKey("/1"));
+        for (var id = 1; id <= 4; id++)
+        {
+            Run(RecordBytes.Get(id, "/1"));
+            Platform.RunAll();
+            await FrontEnd.ReadResponseAsync(id);
+        }
 
-            hasSecondRun |= context.Request.Path == "/second1";
-            return Apps.Target(context);
+        Assert.Equal(blocks, Scheduler.Predictor.Predict(new PathKey("/1")).Blocks);
+    }
+
+    /// <summary>Compilation takes longer than most requests.</summary>
+    [Fact]
+    public async Task FirstCall_CompilesItsHandler_TeachesNothing()
+    {
+        Application = context =>
+        {
+            Clock.Advance(TimeSpan.FromMilliseconds(20));
+            if (context.Request.Query.ContainsKey("first"))
+                Expression.Lambda<Func<int>>(Expression.Constant(1)).Compile().Invoke();
+            return Task.CompletedTask;
         };
 
-        Run(Scheduler, RecordBytes.Get(1, "/first1"));
+        Run(RecordBytes.Get(1, "/1?first"));
 
-        Assert.True(wasBeforeTheEndOfTheFirst);
-        await FrontEnd.ReadResponseAsync(2);
+        Assert.False(Scheduler.Predictor.Predict(new PathKey("/1")).IsKnown);
+        await FrontEnd.ReadResponseAsync();
+        // This test may compile something too.
+        for (var id = 2; !Scheduler.Predictor.Predict(new PathKey("/1")).IsKnown; id++)
+        {
+            Assert.True(id < 100);
+            Run(RecordBytes.Get(id, "/1"));
+            await FrontEnd.ReadResponseAsync(id);
+        }
+
+        Assert.True(Scheduler.Predictor.Predict(new PathKey("/1")).Microseconds > 100);
     }
 
-    /// <summary>A log provider may block the thread as a handler may.</summary>
-    [Fact]
-    public void Run_ReportsAloneAndWatchdogIsParked_IsWoken()
+    [Theory, Values("probe", "wake", "usage", "thread", "source")]
+    public async Task Run_SomethingFails_TheLoopContinues(string what)
     {
-        ParkWatchdog();
+        var platform = new BrokenPlatform(what);
+        var scheduler = new RequestScheduler(
+            new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 }, platform, TimeProvider.System, NullLogger.Instance);
+        scheduler.EndColdStart();
+        if (what is "thread" or "usage")
+            scheduler.Predictor.OnStalled(new PathKey("/x1"));
+        if (what == "source")
+            Loop.Fail();
+        var other = Server.Connect();
+        Loop.Receive(FrontEnd, RecordBytes.Get(1, "/x1"));
+        Loop.Receive(other, RecordBytes.Get(1, "/y1"));
 
-        var ready = default(ReadyRequests);
-        var isParked = true;
-        ready.Report(() => isParked = Scheduler.Watchdog.IsParked);
-        Run(Scheduler, Queue, ref ready);
+        var worker = scheduler.CreateWorker();
+        scheduler.Lend(worker, Loop);
+        scheduler.Run(worker, Loop);
 
-        Assert.False(isParked);
+        Assert.Equal("GET /y1", (await other.ReadResponseAsync()).Text);
+        platform.IsBroken = false;
+        scheduler.Workers.EnsureSpare();
+        Assert.Equal("GET /x1", (await FrontEnd.ReadResponseAsync(1)).Text);
+        scheduler.Stop();
     }
 
-    private TaskCompletionSource<bool> RecordThread()
+    private TaskCompletionSource<Place> RecordPlace()
     {
-        var called = Waiting.Signal<bool>();
+        var called = Waiting.Signal<Place>();
         Application = context =>
         {
-            called.TrySetResult(IsOnThisThread);
+            var caller = Platform.Workers.Append(Here).FirstOrDefault(static worker => worker is { CurrentCall: not 0 });
+            called.TrySetResult(caller is null ? Place.ThreadPool : Worker.GetHold(caller.CurrentCall) switch
+            {
+                Hold.Loop => Place.Loop,
+                Hold.Seat => Place.Seat,
+                _ => Place.Thread,
+            });
             return Apps.Target(context);
         };
         return called;

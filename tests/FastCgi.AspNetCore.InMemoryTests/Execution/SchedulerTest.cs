@@ -1,21 +1,21 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>A scheduler whose threads go on when the test says so, and a connection to an application.</summary>
+/// <summary>A scheduler whose threads continue when the test says so, with two processors, two threads for handlers that block, and a connection.</summary>
 public abstract class SchedulerTest : IAsyncLifetime
 {
-    [ThreadStatic]
-    private static bool t_isInTest;
+    private protected const int MaxBlockingThreads = 2;
 
-    /// <summary>Whether this is the thread of the test, in a run or a step of its.</summary>
-    private protected static bool IsOnThisThread => t_isInTest;
+    private readonly List<Worker> _occupied = [];
 
     private protected SteppedPlatform Platform { get; } = new();
 
     private protected FakeClock Clock { get; } = new();
 
-    private protected RunQueue Queue { get; } = new TestQueue();
+    private protected TestLoop Loop { get; } = new();
 
     private protected RequestScheduler Scheduler { get; private set; } = null!;
+
+    private protected WorkerPool Workers => Scheduler.Workers;
 
     private protected TestServer Server { get; private set; } = null!;
 
@@ -23,42 +23,85 @@ public abstract class SchedulerTest : IAsyncLifetime
 
     private protected RequestDelegate Application { get; set; } = Apps.Target;
 
-    private protected ThreadBody Watchdog => Platform.Started[0];
+    private protected ThreadBody Watchdog => Platform.Started.Single(static thread => thread is StallWatchdog);
+
+    /// <summary>The worker that the test is itself while it runs a loop.</summary>
+    private protected Worker Here { get; private set; } = null!;
 
     public async Task InitializeAsync()
     {
         Scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto);
+        Scheduler.EndColdStart();
         Server = await TestServer.StartAsync(context => Application(context));
         FrontEnd = Server.Connect();
     }
 
-    public async Task DisposeAsync() => await Server.DisposeAsync();
+    public async Task DisposeAsync()
+    {
+        GiveBackAll();
+        Platform.RunAll();
+        await Server.DisposeAsync();
+        Assert.Equal(0, Workers.BlockedCount);
+    }
 
     private protected RequestScheduler CreateScheduler(FastCgiApplicationScheduling scheduling)
     {
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2, ApplicationScheduling = scheduling };
-        var scheduler = new RequestScheduler(options, Platform, Clock, NullLogger.Instance);
-        scheduler.Watchdog.Add(Queue);
-        return scheduler;
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = MaxBlockingThreads, ApplicationScheduling = scheduling };
+        return new RequestScheduler(options, Platform, Clock, NullLogger.Instance);
     }
 
-    private protected ReadyRequests Receive(params byte[][] requests) => FrontEnd.Receive(requests);
+    /// <summary>Runs the loop on this thread, as a worker, until the loop ends or the worker loses it.</summary>
+    /// <returns>Whether the worker still had the loop.</returns>
+    private protected bool Run(params byte[][] requests) => Run(Scheduler, requests);
 
-    private protected bool Run(RequestScheduler scheduler, params byte[][] requests) => Run(scheduler, Queue, requests);
-
-    private protected bool Run(RequestScheduler scheduler, RunQueue queue, params byte[][] requests)
+    private protected bool Run(RequestScheduler scheduler, params byte[][] requests)
     {
-        var ready = Receive(requests);
-        t_isInTest = true;
-        var isOurs = Run(scheduler, queue, ref ready);
-        t_isInTest = false;
-        return isOurs;
+        if (requests.Length > 0)
+            Loop.Receive(FrontEnd, requests);
+        var worker = Here = scheduler.CreateWorker(Clock);
+        worker.Probe = Platform.Probe?.Probe;
+        worker.Clock.HasCompiled();
+        scheduler.Lend(worker, Loop);
+        scheduler.Run(worker, Loop);
+        var hadLoop = worker is { Hold: Hold.Loop, Next: null };
+        if (worker.Next is { } next)
+        {
+            worker.Next = null;
+            scheduler.Run(worker, next);
+        }
+
+        scheduler.GiveBack(worker);
+        return hadLoop;
     }
 
-    private protected bool Run(RequestScheduler scheduler, RunQueue queue, ref ReadyRequests ready)
+    /// <summary>Teaches the predictor what the handler of a path does.</summary>
+    private protected void Learn(string path, bool awaits = false, int microseconds = 1, bool? blocks = null)
     {
-        queue.Begin(ref ready, FrontEnd.Transport.Connection.Output);
-        return scheduler.RunBatch(queue);
+        for (var i = 0; i < 20; i++)
+            Scheduler.Predictor.OnReturned(new PathKey(path), awaits, microseconds, blocks);
+    }
+
+    /// <summary>Makes the loop one whose requests take much of the time.</summary>
+    private protected void MakeBusy()
+    {
+        var clock = new CallClock(Clock);
+        clock.Restart();
+        Loop.Queue.CountWork(clock.Now);
+        Loop.Queue.UpdateLoad(clock.Now);
+        Assert.True(Loop.Queue.IsBusy);
+    }
+
+    /// <summary>Takes seats or threads, as handlers that do not return.</summary>
+    private protected void Occupy(Hold hold, int count)
+    {
+        for (var i = 0; i < count; i++)
+            _occupied.Add(Scheduler.Occupy(hold));
+    }
+
+    private protected void GiveBackAll()
+    {
+        _occupied.ForEach(Scheduler.GiveBack);
+        _occupied.Clear();
     }
 
     private protected void ParkWatchdog()
@@ -67,13 +110,5 @@ public abstract class SchedulerTest : IAsyncLifetime
         while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
         {
         }
-    }
-
-    /// <summary>Lets the threads of the room do what there is to do.</summary>
-    private protected void Step()
-    {
-        t_isInTest = true;
-        Platform.RunAll(withWatchdog: false);
-        t_isInTest = false;
     }
 }

@@ -1,267 +1,345 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>What the watchdog makes of calls, look by look.</summary>
-public class StallWatchdogTests
+/// <summary>What the watchdog does about calls, sample by sample.</summary>
+public sealed class StallWatchdogTests : SchedulerTest
 {
-    private readonly SteppedPlatform _platform = new();
-    private readonly FakeProbe _probe = new() { Sleeps = false };
-    private readonly RequestScheduler _scheduler;
-    private readonly TestQueue _queue;
+    private readonly FakeProbe _probe = new();
 
-    public StallWatchdogTests()
+    private Worker OnLoop
     {
-        _scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto);
-        _queue = new TestQueue { Probe = _probe };
-        _scheduler.Watchdog.Add(_queue);
+        get
+        {
+            if (field is null)
+            {
+                field = Scheduler.CreateWorker();
+                field.Probe = _probe.Probe;
+                Scheduler.Lend(field, Loop);
+            }
+
+            return field;
+        }
     }
 
     [Fact]
-    public void Look_SameCallOnSleepingThread_TakesQueueAtTheSecond()
+    public void SameCall_OnSleepingThread_LosesTheLoopAtTheSecondSample()
     {
-        var call = Enter();
         _probe.Sleeps = true;
+        Enter();
 
-        _scheduler.Watchdog.Look();
-        Assert.Equal(call, _queue.Queue.CurrentCall);
-        _scheduler.Watchdog.Look();
+        Sample();
+        Assert.Equal(Hold.Loop, HoldOf(OnLoop));
+        Sample();
 
-        Assert.Equal(0, _queue.Queue.CurrentCall);
-        Assert.False(_queue.Queue.TryLeave(call));
-        Assert.Equal(1, _scheduler.Workers.ReservedCount);
-        RunWorkers();
-        Assert.Equal(1, _queue.ContinueCount);
+        Assert.Equal(Hold.Thread, OnLoop.Leave());
+        Assert.Equal(1, Workers.BlockedCount);
+        Assert.Null(OnLoop.Loop);
+        Platform.RunAll();
+        Assert.Equal([BatchSource.Wait], Loop.Asked);
+        Scheduler.GiveBack(OnLoop);
     }
 
     [Fact]
-    public void Look_SameCallOnThreadThatWaitsForAProcessor_LeavesQueue()
+    public void SameCall_OnThreadThatWaitsForAProcessor_KeepsTheLoop()
     {
-        var call = Enter();
+        Enter();
         for (var i = 0; i < 100; i++)
         {
             // Now and then it gets one for a moment.
             _probe.Time += i % 10 == 0 ? 10_000 : 0;
-            _scheduler.Watchdog.Look();
+            Sample();
         }
 
-        Assert.True(_queue.Queue.TryLeave(call));
+        Assert.Equal(Hold.Loop, OnLoop.Leave());
     }
 
-    /// <summary>Where /proc is hidden, or no descriptor is left, time tells.</summary>
+    /// <summary>If /proc is hidden, or no descriptor is left, time decides.</summary>
     [Theory, Values(true, false)]
-    public void Look_SystemDoesNotTellWhatTheThreadDoes_TakesQueueAtTheFourth(bool hasProbe)
+    public void SameCall_SystemDoesNotReportThreads_LosesTheLoopAtTheFourth(bool hasProbe)
     {
-        _queue.Queue.Probe = hasProbe ? new ThreadProbe(static () => -1, static () => null) : null;
-        var call = Enter();
-        for (var i = 0; i < 3; i++)
-            _scheduler.Watchdog.Look();
-        Assert.Equal(call, _queue.Queue.CurrentCall);
+        OnLoop.Probe = hasProbe ? new ThreadProbe(static () => -1, static () => null) : null;
+        Enter();
+        Sample(3);
+        Assert.Equal(Hold.Loop, HoldOf(OnLoop));
 
-        _scheduler.Watchdog.Look();
+        Sample();
 
-        Assert.False(_queue.Queue.TryLeave(call));
+        Assert.Equal(Hold.Thread, OnLoop.Leave());
+        Scheduler.GiveBack(OnLoop);
+    }
+
+    [Theory]
+    [InlineData(199_999, nameof(Hold.Loop))]
+    [InlineData(200_000, nameof(Hold.Seat))]
+    public void SameCall_ThreadComputes_TakesASeatAndLosesTheLoop(long nanoseconds, string hold)
+    {
+        Enter();
+        Sample();
+        _probe.Time += nanoseconds;
+        Sample();
+
+        Assert.Equal(hold, OnLoop.Leave().ToString());
+        Assert.Equal(0, Workers.BlockedCount);
+        Scheduler.GiveBack(OnLoop);
+    }
+
+    /// <summary>Without an earlier time, there is nothing to compare with.</summary>
+    [Fact]
+    public void SameCall_ProcessorTimeWasUnknownBefore_IsNotComputing()
+    {
+        _probe.Time = -1;
+        Enter();
+        Sample();
+        _probe.Time = 1_000_000;
+        Sample();
+
+        Assert.Equal(Hold.Loop, OnLoop.Leave());
+    }
+
+    /// <summary>A thread that sleeps leaves its processor idle. One that computes for long shares it.</summary>
+    [Theory]
+    [InlineData(true, 2)]
+    [InlineData(false, 11)]
+    public void Seat_CallSleepsOrComputesForLong_IsReleased(bool sleeps, int samples)
+    {
+        var worker = OnSeat();
+        worker.Enter(response: null, path: default);
+        _probe.Sleeps = sleeps;
+        for (var i = 1; i < samples; i++)
+        {
+            Sample();
+            _probe.Time += 1_000_000;
+        }
+
+        Assert.Equal(Hold.Seat, HoldOf(worker));
+        Sample();
+
+        Assert.Equal(Hold.Thread, worker.Leave());
+        Scheduler.GiveBack(worker);
     }
 
     [Fact]
-    public void Look_OtherCallEachTime_LeavesQueue()
+    public async Task Seat_Released_NextRequestRuns()
+    {
+        Occupy(Hold.Seat, Platform.Processors - 1);
+        var worker = OnSeat();
+        worker.Enter(response: null, path: default);
+        _probe.Sleeps = true;
+        var ready = FrontEnd.Receive(RecordBytes.Get());
+        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop: true);
+        Platform.RunAll();
+        Assert.Equal(0, FrontEnd.Transport.SendCount);
+
+        Sample(2);
+        Platform.RunAll();
+
+        await FrontEnd.ReadResponseAsync();
+        worker.Leave();
+        Scheduler.GiveBack(worker);
+    }
+
+    [Fact]
+    public void AnotherCallEachTime_KeepsTheLoop()
     {
         _probe.Sleeps = true;
         for (var i = 0; i < 10; i++)
         {
-            var call = Enter();
-            Assert.Equal(1, _scheduler.Watchdog.Look().Calls);
-            Assert.True(_queue.Queue.TryLeave(call));
+            Enter();
+            Assert.Equal(1, Scheduler.Watchdog.Sample().Calls);
+            Assert.Equal(Hold.Loop, OnLoop.Leave());
         }
 
-        Assert.Equal(0, _scheduler.Watchdog.Look().Calls);
+        Assert.Equal(0, Scheduler.Watchdog.Sample().Calls);
     }
 
     [Fact]
-    public void Look_NoReservationLeft_TakesQueueWhenThereIsOne()
+    public void AnotherCall_IsSampledAnew()
     {
+        OnLoop.Probe = null;
         for (var i = 0; i < 2; i++)
-            Assert.True(_scheduler.Workers.TryReserve());
-        var call = Enter();
-        _probe.Sleeps = true;
-        for (var i = 0; i < 10; i++)
-            _scheduler.Watchdog.Look();
-        Assert.Equal(call, _queue.Queue.CurrentCall);
-
-        _scheduler.Workers.Release();
-        _scheduler.Watchdog.Look();
-
-        Assert.Equal(0, _queue.Queue.CurrentCall);
+        {
+            Enter();
+            Sample(3);
+            Assert.Equal(Hold.Loop, OnLoop.Leave());
+        }
     }
 
     [Fact]
-    public void Look_Inline_TakesQueueOnlyWhenTheServerStops()
+    public void NoThreadIsLeftForHandlersThatBlock_LoopIsTakenWhenThereIsOne()
+    {
+        Occupy(Hold.Thread, MaxBlockingThreads);
+        _probe.Sleeps = true;
+        Enter();
+        Sample(10);
+        Assert.Equal(Hold.Loop, HoldOf(OnLoop));
+
+        GiveBackAll();
+        Sample();
+
+        Assert.Equal(Hold.Thread, OnLoop.Leave());
+        Scheduler.GiveBack(OnLoop);
+    }
+
+    /// <summary>Requests that wait must not get the thread before the loop.</summary>
+    [Fact]
+    public async Task NoThreadIsLeftForHandlersThatBlock_NextIsForTheLoop()
+    {
+        Scheduler.Predictor.OnStalled(new PathKey("/1"));
+        Occupy(Hold.Thread, MaxBlockingThreads);
+        _probe.Sleeps = true;
+        Enter();
+        Sample(2);
+        var ready = FrontEnd.Receive(RecordBytes.Get(1, "/1"));
+        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop: true);
+
+        GiveBackAll();
+        Platform.RunAll();
+        Assert.Equal(1, Workers.WaitingCount);
+        Sample();
+        Sample();
+        Platform.RunAll();
+
+        Assert.Equal(Hold.Thread, OnLoop.Leave());
+        Scheduler.GiveBack(OnLoop);
+        await FrontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public void Inline_LoopIsTakenOnlyWhenTheServerStops()
     {
         var scheduler = CreateScheduler(FastCgiApplicationScheduling.Inline);
-        scheduler.Watchdog.Add(_queue);
-        var call = Enter();
+        var worker = scheduler.CreateWorker();
+        worker.Probe = _probe.Probe;
+        scheduler.Lend(worker, Loop);
+        worker.Enter(response: null, path: default);
         _probe.Sleeps = true;
         for (var i = 0; i < 10; i++)
-            scheduler.Watchdog.Look();
-        Assert.Equal(call, _queue.Queue.CurrentCall);
+            scheduler.Watchdog.Sample();
+        Assert.Equal(Hold.Loop, HoldOf(worker));
 
         scheduler.BeginStop();
-        scheduler.Watchdog.Look();
+        scheduler.Watchdog.Sample();
 
-        Assert.Equal(0, _queue.Queue.CurrentCall);
+        Assert.Equal(Hold.Thread, worker.Leave());
+    }
+
+    /// <summary>Each processor computes for long, and short requests may wait in the loop.</summary>
+    [Fact]
+    public void LoopWithoutAThread_EverySeatIsTaken_GetsOneAtTheSecondSample()
+    {
+        Occupy(Hold.Seat, Platform.Processors);
+        Learn("/x1", microseconds: 500);
+        Learn("/y1");
+        Loop.Ends = false;
+        Assert.False(Run(RecordBytes.Get(1, "/x1")));
+        Loop.Ends = true;
+        Loop.Receive(FrontEnd, RecordBytes.Get(2, "/y1"));
+
+        Sample();
+        Platform.RunAll();
+        Assert.Equal(0, FrontEnd.Transport.SendCount);
+        Sample();
+        Platform.RunAll();
+
+        Assert.Equal(2, Assert.Single(FrontEnd.ReadAvailable(), static record => record.Type == RecordBytes.EndRequest).Id);
+        GiveBackAll();
+        Sample();
     }
 
     [Fact]
     public void Step_NothingForLong_ParksUntilActivity()
     {
-        var watchdog = Park();
-        Assert.True(_scheduler.Watchdog.IsParked);
-        Assert.False(watchdog.IsWoken);
+        ParkWatchdog();
+        Assert.True(Scheduler.Watchdog.IsParked);
+        Assert.False(Watchdog.IsWoken);
 
         Enter();
-        _scheduler.Watchdog.OnActivity();
+        Scheduler.Watchdog.OnActivity();
 
-        Assert.True(watchdog.IsWoken);
-        watchdog.TakeWake();
-        Assert.Equal(StallWatchdog.ShortInterval, watchdog.Step());
+        Assert.True(Watchdog.IsWoken);
+        Watchdog.TakeWake();
+        Assert.Equal(StallWatchdog.ShortInterval, Watchdog.Step());
     }
 
-    /// <summary>Whoever begins in this instant may not have seen that it must wake the watchdog.</summary>
+    /// <summary>A thread that begins at this moment may not have seen that it must wake the watchdog.</summary>
     [Fact]
     public void Step_CallBeginsWhileItParks_DoesNotPark()
     {
-        _scheduler.Watchdog.Start();
-        var watchdog = Assert.Single(_platform.Started);
+        Scheduler.Watchdog.Start();
         for (var i = 0; i < 49; i++)
-            Assert.True(watchdog.Step() > TimeSpan.Zero);
-        // Nobody is told of the call: it begins behind the last look, and in front of the one that the watchdog takes as it parks.
-        var hasBegun = false;
-        _platform.OnBarrier = () =>
+            Assert.True(Watchdog.Step() > TimeSpan.Zero);
+        Platform.OnBarrier = () =>
         {
-            hasBegun = true;
-            Assert.True(_scheduler.Watchdog.IsParked);
+            Assert.True(Scheduler.Watchdog.IsParked);
             Enter();
         };
 
-        Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
-        Assert.True(hasBegun);
-        Assert.Equal(StallWatchdog.ShortInterval, watchdog.Step());
-        Assert.False(_scheduler.Watchdog.IsParked);
+        Assert.NotEqual(Timeout.InfiniteTimeSpan, Watchdog.Step());
+        Assert.NotEqual(0, OnLoop.CurrentCall);
+        Assert.Equal(StallWatchdog.ShortInterval, Watchdog.Step());
+        Assert.False(Scheduler.Watchdog.IsParked);
     }
 
     [Fact]
     public void Stop_WhileParked_EndsTheThread()
     {
-        var watchdog = Park();
+        ParkWatchdog();
 
-        _scheduler.Watchdog.Stop();
-        _scheduler.Watchdog.Stop();
+        Scheduler.Watchdog.Stop();
+        Scheduler.Watchdog.Stop();
 
-        Assert.True(watchdog.IsWoken);
-        watchdog.TakeWake();
-        Assert.Null(watchdog.Step());
+        Assert.True(Watchdog.IsWoken);
+        Watchdog.TakeWake();
+        Assert.Null(Watchdog.Step());
         // A handler may outlive the server.
-        _scheduler.Watchdog.OnActivity();
-        _scheduler.Stop();
-    }
-
-    [Fact]
-    public void Look_AnotherCall_IsLookedAtAnew()
-    {
-        _queue.Queue.Probe = null;
-        var first = Enter();
-        for (var i = 0; i < 3; i++)
-            _scheduler.Watchdog.Look();
-        Assert.True(_queue.Queue.TryLeave(first));
-
-        var call = Enter();
-        for (var i = 0; i < 3; i++)
-            _scheduler.Watchdog.Look();
-
-        Assert.True(_queue.Queue.TryLeave(call));
-    }
-
-    /// <summary>The time is told for the first time: nothing to compare it with.</summary>
-    [Fact]
-    public void Look_ProcessorTimeWasNotToldBefore_IsNoComputing()
-    {
-        _probe.Time = -1;
-        var call = Enter();
-        _scheduler.Watchdog.Look();
-        _probe.Time = 1_000_000;
-        _scheduler.Watchdog.Look();
-
-        Assert.True(_queue.Queue.TryLeave(call));
-    }
-
-    [Theory]
-    [InlineData(199_999, false)]
-    [InlineData(200_000, true)]
-    public void Look_ThreadHasComputedForAWhile_TakesQueueFromAFifthOfAMillisecondOn(long nanoseconds, bool isTaken)
-    {
-        var call = Enter();
-        _scheduler.Watchdog.Look();
-        _probe.Time += nanoseconds;
-        _scheduler.Watchdog.Look();
-
-        Assert.Equal(!isTaken, _queue.Queue.TryLeave(call));
-    }
-
-    [Fact]
-    public void Look_QueueIsTaken_AThreadIsSpareForTheNext()
-    {
-        Enter();
-        _probe.Sleeps = true;
-        _scheduler.Watchdog.Look();
-        _queue.OnContinue = () => false;
-        _scheduler.Workers.EnsureSpare();
-        RunWorkers();
-        _scheduler.Watchdog.Look();
-
-        Assert.Equal(2, _platform.Started.Count);
+        Scheduler.Watchdog.OnActivity();
+        Scheduler.Stop();
     }
 
     [Theory]
     [InlineData(7, 4)]
     [InlineData(8, 1)]
-    public void Step_CallsSinceTheLast_TheNextIsSoonerUnderLoad(int calls, int milliseconds)
+    public void Step_ManyCallsSinceTheLast_NextIsSooner(int calls, int milliseconds)
     {
-        _scheduler.Watchdog.Start();
-        var watchdog = Assert.Single(_platform.Started);
+        Scheduler.Watchdog.Start();
         for (var i = 0; i < calls; i++)
-            Assert.True(_queue.Queue.TryLeave(Enter()));
+        {
+            Enter();
+            OnLoop.Leave();
+        }
 
-        Assert.Equal(TimeSpan.FromMilliseconds(milliseconds), watchdog.Step());
+        Assert.Equal(TimeSpan.FromMilliseconds(milliseconds), Watchdog.Step());
     }
 
     [Fact]
     public void Step_ShortCallsNowAndThen_DoesNotPark()
     {
-        _scheduler.Watchdog.Start();
-        var watchdog = Assert.Single(_platform.Started);
+        Scheduler.Watchdog.Start();
         for (var i = 0; i < 200; i++)
         {
             if (i % 49 == 0)
-                Assert.True(_queue.Queue.TryLeave(Enter()));
-            Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
+            {
+                Enter();
+                OnLoop.Leave();
+            }
+
+            Assert.NotEqual(Timeout.InfiniteTimeSpan, Watchdog.Step());
         }
     }
 
-    private ThreadBody Park()
+    private static Hold HoldOf(Worker worker) => Worker.GetHold(worker.CurrentCall);
+
+    private Worker OnSeat()
     {
-        _scheduler.Watchdog.Start();
-        var watchdog = Assert.Single(_platform.Started);
-        for (var i = 0; i < 49; i++)
-            Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
-        Assert.Equal(Timeout.InfiniteTimeSpan, watchdog.Step());
-        return watchdog;
+        var worker = Scheduler.Occupy(Hold.Seat);
+        worker.Probe = _probe.Probe;
+        return worker;
     }
 
-    private RequestScheduler CreateScheduler(FastCgiApplicationScheduling scheduling)
+    private void Enter() => OnLoop.Enter(response: null, path: default);
+
+    private void Sample(int count = 1)
     {
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2, ApplicationScheduling = scheduling };
-        return new RequestScheduler(options, _platform, TimeProvider.System, NullLogger.Instance);
+        for (var i = 0; i < count; i++)
+            Scheduler.Watchdog.Sample();
     }
-
-    private long Enter() => _queue.Queue.Enter(response: null, path: default);
-
-    private void RunWorkers() => _platform.RunAll();
 }

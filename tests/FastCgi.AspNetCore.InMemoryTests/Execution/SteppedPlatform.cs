@@ -1,19 +1,20 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>Threads that go on when the test says so.</summary>
+/// <summary>Threads that continue when the test says so.</summary>
 internal sealed class SteppedPlatform : ThreadPlatform
 {
     public List<ThreadBody> Started { get; } = [];
 
-    public List<ThreadBody> OnThreadPool { get; } = [];
+    public int Processors { get; init; } = 2;
 
-    /// <summary>Whether the system has threads.</summary>
+    public override int ProcessorCount => Processors;
+
+    public int MaxThreads { get; init; } = int.MaxValue;
+
+    public override int MaxHandlerThreads => MaxThreads;
+
+    /// <summary>Whether the system can start a thread.</summary>
     public bool HasThreads { get; set; } = true;
-
-    /// <summary>Whether the threads that the system has are for .NET.</summary>
-    public bool IsScarce { get; set; }
-
-    public override bool AreThreadsScarce => IsScarce;
 
     /// <summary>What the thread that asks shows of itself.</summary>
     public FakeProbe? Probe { get; set; } = new();
@@ -23,14 +24,16 @@ internal sealed class SteppedPlatform : ThreadPlatform
 
     public Action OnBarrier { get; set; } = static () => { };
 
-    /// <summary>Lets the threads that are there do what there is to do.</summary>
-    public void RunAll(bool withWatchdog = true)
+    public IEnumerable<Worker> Workers => Started.OfType<Worker>();
+
+    /// <summary>Lets the workers do what there is to do.</summary>
+    public void RunAll()
     {
-        foreach (var thread in Started.Where(thread => withWatchdog || thread is Worker).ToList())
+        for (var isBusy = true; isBusy;)
         {
-            while (thread.Step() == TimeSpan.Zero)
-            {
-            }
+            isBusy = false;
+            foreach (var worker in Workers.ToList())
+                isBusy |= worker.Step() == TimeSpan.Zero;
         }
     }
 
@@ -42,8 +45,6 @@ internal sealed class SteppedPlatform : ThreadPlatform
             throw new OutOfMemoryException("No thread is left.");
         Started.Add(body);
     }
-
-    public override void StartOnThreadPool(ThreadBody body) => OnThreadPool.Add(body);
 
     public override ThreadProbe? ProbeThisThread() => Probe?.Probe;
 
@@ -62,41 +63,46 @@ internal sealed class FakeProbe
 
     public long Time { get; set; }
 
-    public bool? Sleeps { get; set; }
+    public bool? Sleeps { get; set; } = false;
 }
 
-/// <summary>A queue without requests, whose calls the test makes.</summary>
-internal sealed class TestQueue
+/// <summary>A loop whose events are batches of the test.</summary>
+internal sealed class TestLoop
 {
-    public TestQueue()
-    {
-        Queue = new RunQueue(TryBeginNext);
-    }
+    private readonly Queue<Func<(ReadyRequests Ready, RecordOutput Output)>> _events = new();
+
+    public TestLoop() => Queue = new RunQueue(TryBegin);
 
     public RunQueue Queue { get; }
 
-    public FakeProbe? Probe
+    /// <summary>Where the loop was asked for a batch.</summary>
+    public List<BatchSource> Asked { get; } = [];
+
+    /// <summary>Whether it ends instead of waiting.</summary>
+    public bool Ends { get; set; } = true;
+
+    public void Receive(FrontEnd frontEnd, params byte[][] requests)
+        => _events.Enqueue(() => (frontEnd.Receive(requests), frontEnd.Transport.Connection.Output));
+
+    public void Report(FrontEnd frontEnd, Action report) => _events.Enqueue(() =>
     {
-        init => Queue.Probe = value?.Probe;
-    }
-
-    /// <summary>How often a thread went on with it.</summary>
-    public int ContinueCount { get; private set; }
-
-    /// <summary>What the thread does then, and whether the queue has ended; if not, it is taken from the thread.</summary>
-    public Func<bool> OnContinue { get; set; } = static () => true;
-
-    private bool TryBeginNext()
-    {
-        ContinueCount++;
-        if (OnContinue())
-            return false;
-
         var ready = new ReadyRequests();
-        ready.Report(() => Assert.True(Queue.TryLeave(Queue.CurrentCall)));
-        Queue.Begin(ref ready, new RecordOutput(new BufferPool(), null!, null!));
-        return true;
+        ready.Report(report);
+        return (ready, frontEnd.Transport.Connection.Output);
+    });
+
+    public void Fail() => _events.Enqueue(static () => throw new InvalidOperationException("on purpose"));
+
+    private BatchResult TryBegin(BatchSource source)
+    {
+        Asked.Add(source);
+        if (!_events.TryDequeue(out var next))
+            return source == BatchSource.Wait && Ends ? BatchResult.Ended : BatchResult.None;
+
+        var (ready, output) = next();
+        Queue.Begin(ref ready, output, hasMore: _events.Count > 0);
+        return BatchResult.Begun;
     }
 
-    public static implicit operator RunQueue(TestQueue queue) => queue.Queue;
+    public static implicit operator RunQueue(TestLoop loop) => loop.Queue;
 }

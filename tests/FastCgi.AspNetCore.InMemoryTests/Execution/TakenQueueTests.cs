@@ -23,7 +23,7 @@ public sealed class TakenQueueTests
         while (!frontEnd.Server.Logs.All.Any(static log => log.EventName == "RoleNotServed"))
         {
             Assert.True(Environment.TickCount64 - since < 10_000, "The report was lost.");
-            frontEnd.Server.Scheduler.Watchdog.Look();
+            frontEnd.Server.Scheduler.Watchdog.Sample();
             await Task.Delay(1);
         }
 

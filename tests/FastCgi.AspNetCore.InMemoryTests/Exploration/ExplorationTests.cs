@@ -66,7 +66,7 @@ public class ExplorationTests(ITestOutputHelper output)
         => int.Parse(Environment.GetEnvironmentVariable(name) ?? $"{usual}", CultureInfo.InvariantCulture);
 
     private ServerContext CreateServer() => ServerContext.Create(
-        new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System, new ChosenRunner(), new ChosenDeadlines().TrySetDeadline);
+        new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System, new ChosenDeadlines().TrySetDeadline);
 
     private void Run(ServerContext server, Choices choices, int[] prefix, Random? random)
     {

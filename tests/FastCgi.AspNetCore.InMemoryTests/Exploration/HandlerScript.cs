@@ -6,6 +6,7 @@ internal enum HandlerBehaviour
     Returns,
     Blocks,
     Awaits,
+    Computes,
 
     /// <summary>Awaits before it writes, so that its first flush is likely to be the last.</summary>
     AwaitsFirst,
@@ -16,6 +17,7 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
 {
     // Longer than the watchdog needs.
     private const int WaitingLooks = 8;
+    private const int ComputingLooks = 4;
 
     private TaskCompletionSource? _answer;
     private int _awaitedAt;
@@ -25,6 +27,10 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
     private int _ends;
 
     public char Word => word;
+
+    public HandlerBehaviour Behaviour => behaviour;
+
+    public bool IsComputing { get; private set; }
 
     public VirtualConnection Connection { get; set; } = null!;
 
@@ -107,6 +113,11 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
             case HandlerBehaviour.Blocks:
                 var until = machine.Looks + WaitingLooks;
                 machine.Block(() => machine.Looks >= until);
+                return Task.CompletedTask;
+            case HandlerBehaviour.Computes:
+                IsComputing = true;
+                machine.Compute(ComputingLooks);
+                IsComputing = false;
                 return Task.CompletedTask;
             case HandlerBehaviour.Awaits or HandlerBehaviour.AwaitsFirst:
                 _awaitedAt = machine.Looks;

@@ -15,7 +15,7 @@ internal sealed class VirtualLoop
     {
         _scheduler = scheduler;
         _machine = machine;
-        Queue = new RunQueue(TryBeginNext);
+        Queue = new RunQueue(TryBegin);
     }
 
     public RunQueue Queue { get; }
@@ -36,7 +36,10 @@ internal sealed class VirtualLoop
         _scheduler.Workers.Run(Queue);
     }
 
-    private bool TryBeginNext()
+    public void RunElsewhere(ref ReadyRequests ready, VirtualConnection connection)
+        => _scheduler.RunElsewhere(ref ready, connection.Connection.Output, isLoop: true);
+
+    private BatchResult TryBegin(BatchSource source)
     {
         while (true)
         {
@@ -44,8 +47,11 @@ internal sealed class VirtualLoop
                 ending.EndNow();
             if (!_events.TryDequeue(out var next))
             {
+                if (source != BatchSource.Wait)
+                    return BatchResult.None;
+
                 IsOwned = false;
-                return false;
+                return BatchResult.Ended;
             }
 
             var (connection, received) = next;
@@ -60,8 +66,8 @@ internal sealed class VirtualLoop
             _machine.Point("received");
             if (ready.HasWork)
             {
-                Queue.Begin(ref ready, connection.Connection.Output);
-                return true;
+                Queue.Begin(ref ready, connection.Connection.Output, hasMore: _events.Count > 0);
+                return BatchResult.Begun;
             }
 
             connection.Connection.Output.FlushNow();
@@ -148,6 +154,8 @@ internal sealed class VirtualConnection : ConnectionTransport
         _isQueuedToEnd = true;
         _loop.QueueToEnd(this);
     }
+
+    public override void Run(ref ReadyRequests ready) => _loop.RunElsewhere(ref ready, this);
 
     public override void ResumeReceiving()
     {

@@ -25,8 +25,11 @@ internal sealed class VirtualThread(string name, Func<bool> canStep, Action step
 
     public bool CanStep => IsSuspended ? Condition?.Invoke() ?? true : canStep();
 
-    /// <summary>Whether it sleeps, as the system would say.</summary>
-    public bool IsSleeping => IsSuspended && Condition is not null;
+    /// <summary>Whether it uses a processor while it is suspended.</summary>
+    public bool IsComputing { get; set; }
+
+    /// <summary>Whether it sleeps, as the system would report.</summary>
+    public bool IsSleeping => IsSuspended && Condition is not null && !IsComputing;
 
     public void Step() => step();
 }
@@ -91,6 +94,16 @@ internal sealed class VirtualMachine(Choices choices)
                 Suspend(thread, name, condition: null, delay: 6);
                 break;
         }
+    }
+
+    /// <summary>Keeps a processor busy until a later look.</summary>
+    public void Compute(int looks)
+    {
+        var thread = Current ?? throw new InvalidOperationException("Nobody runs.");
+        var until = Looks + looks;
+        thread.IsComputing = true;
+        Block(() => Looks >= until);
+        thread.IsComputing = false;
     }
 
     /// <summary>Blocks the thread that has the baton.</summary>

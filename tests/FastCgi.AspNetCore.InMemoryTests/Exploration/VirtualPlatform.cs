@@ -1,8 +1,10 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
-internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
+internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : ThreadPlatform
 {
     private int _count;
+
+    public override int ProcessorCount => processors;
 
     /// <summary>Whether the watchdog may look at all.</summary>
     public Func<bool> MayLook { get; init; } = static () => true;
@@ -12,8 +14,6 @@ internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
         machine.Point("start of a thread");
         Add(name, body);
     }
-
-    public override void StartOnThreadPool(ThreadBody body) => Add("pool thread", body);
 
     public override ThreadProbe ProbeThisThread() => CreateProbe(machine.Current);
 
@@ -40,11 +40,12 @@ internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
     }
 
     private ThreadProbe CreateProbe(VirtualThread? thread) => new(
-        static () => 0,
+        // A millisecond from look to look.
+        () => thread is { IsComputing: true } ? machine.Looks * 1_000_000L : 0,
         () =>
         {
             var isSleeping = thread is { IsSleeping: true };
-            machine.Point("between look and take");
+            machine.Point("between sample and take");
             return isSleeping;
         });
 }

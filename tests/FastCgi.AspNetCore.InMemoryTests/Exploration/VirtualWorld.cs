@@ -22,8 +22,11 @@ internal sealed class VirtualWorld
     public const int InterruptedRank = 5;
     public const int WatchdogRank = 6;
 
-    // The room's promise: within two looks.
+    // What is promised: within two looks.
     private const int MaxQuietLooks = 2;
+
+    // Long enough to need a seat on a loop with little to do.
+    private const int ComputingMicroseconds = 500;
 
     // With threads that wait for a processor: a look that sees the call first, three in the same call, and one that was under way.
     private const int MaxLooks = 5;
@@ -37,15 +40,16 @@ internal sealed class VirtualWorld
     private readonly OutsideEvent _event;
     private readonly PostedWork _posted = new();
     private readonly bool _hasThreads;
+    private readonly int _processors;
 
     public VirtualWorld(ServerContext server, ScriptedApplication application, Choices choices, List<string>? trace = null, int maxBlockingThreads = 1_000)
     {
         _hasThreads = maxBlockingThreads >= 3;
         _machine = new VirtualMachine(choices) { Trace = trace, Context = _posted, OnQuiet = OnQuiet };
-        var platform = new VirtualPlatform(_machine) { MayLook = () => !IsDone };
+        _processors = maxBlockingThreads >= 3 ? 2 : 1;
+        var platform = new VirtualPlatform(_machine, _processors) { MayLook = () => !IsDone };
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = maxBlockingThreads };
         _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
-        ((ChosenRunner)server.Runner).Runner = _scheduler;
         ((ChosenDeadlines)server.TrySetDeadline!.Target!).TrySet = _scheduler.Watchdog.TrySetDeadline;
         _manager = new ConnectionManager(server);
         _loop = new VirtualLoop(_scheduler, _machine);
@@ -62,7 +66,8 @@ internal sealed class VirtualWorld
 
         // A server that has run for a while: no cold start.
         _scheduler.EndColdStart();
-        _scheduler.Watchdog.Add(_loop.Queue);
+        foreach (var script in _scripts.Where(static script => script.Behaviour == HandlerBehaviour.Computes))
+            _scheduler.Predictor.OnReturned(new PathKey($"/{script.Word}"), awaits: false, ComputingMicroseconds, hasBlocked: null);
         AddThreads();
         _scheduler.Watchdog.Start();
         _scheduler.Workers.EnsureSpare();
@@ -82,9 +87,12 @@ internal sealed class VirtualWorld
             connection.OnClosed(isCut: true);
         }
 
-        Check(_scheduler.Workers.ReservedCount == 0, $"{_scheduler.Workers.ReservedCount} reservations are left.");
-        Check(_loop.Queue.CurrentCall == 0, "The loop is still in a call.");
+        Check(_scheduler.Workers.BlockedCount == 0, $"{_scheduler.Workers.BlockedCount} blocked threads are left.");
+        Check(SeatCountOf(_scheduler.Workers) == 0, $"{SeatCountOf(_scheduler.Workers)} seats are left.");
     }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_seatCount")]
+    private static extern ref int SeatCountOf(WorkerPool pool);
 
     private static void Check(bool isSo, string what)
     {
@@ -137,8 +145,10 @@ internal sealed class VirtualWorld
     {
         foreach (var script in _scripts)
         {
-            // With fewer threads than handlers that block, requests do wait.
-            if (_machine.QuietLooks >= MaxQuietLooks && _hasThreads)
+            // With fewer threads than handlers that block, or fewer processors than handlers that compute, requests do wait.
+            var mayWait = !_hasThreads
+                || (script.Behaviour == HandlerBehaviour.Computes && _scripts.Count(static script => script.IsComputing) >= _processors);
+            if (_machine.QuietLooks >= MaxQuietLooks && !mayWait)
                 Check(script.HasBegun || script.IsDropped, $"/{script.Word} has not begun, though nothing but time goes on.");
             script.CheckFlushes(_machine.QuietLooks >= MaxQuietLooks ? 0 : MaxLooks);
         }
@@ -147,9 +157,9 @@ internal sealed class VirtualWorld
     /// <summary>The time, in which each look takes a millisecond.</summary>
     private sealed class VirtualTime(VirtualMachine machine) : TimeProvider
     {
-        public override long TimestampFrequency => 1_000;
+        public override long TimestampFrequency => 1_000_000;
 
-        public override long GetTimestamp() => machine.Looks + 1;
+        public override long GetTimestamp() => 1_000 * (machine.Looks + 1);
     }
 
     /// <summary>What comes back from await.</summary>

@@ -15,7 +15,7 @@ internal sealed class FuzzServer : ILogger
             Limits = { MaxConcurrentRequests = 1_000_000 },
         };
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(this), TimeProvider.System, this);
-        Context = ServerContext.Create(options, application, this, new FakeClock(), _scheduler, _scheduler.Watchdog.TrySetDeadline);
+        Context = ServerContext.Create(options, application, this, new FakeClock(), _scheduler.Watchdog.TrySetDeadline);
         Connections = new ConnectionManager(Context);
     }
 
@@ -28,7 +28,7 @@ internal sealed class FuzzServer : ILogger
 
     public (FastCgiConnection Connection, FuzzTransport Transport) Connect()
     {
-        var transport = new FuzzTransport();
+        var transport = new FuzzTransport { Scheduler = _scheduler };
         var connection = new FastCgiConnection(Connections, transport);
         transport.Connection = connection;
         Assert.True(Connections.TryAdd(connection));

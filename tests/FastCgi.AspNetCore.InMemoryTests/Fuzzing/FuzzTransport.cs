@@ -7,6 +7,8 @@ internal sealed class FuzzTransport : ConnectionTransport
     private byte[] _sent = new byte[4_096];
     private int _length;
 
+    public required RequestScheduler Scheduler { get; init; }
+
     public FastCgiConnection Connection { get; set; } = null!;
 
     public override EndPoint? RemoteEndPoint => null;
@@ -45,6 +47,8 @@ internal sealed class FuzzTransport : ConnectionTransport
                 break;
         }
     }
+
+    public override void Run(ref ReadyRequests ready) => Scheduler.Run(ref ready, Connection.Output);
 
     public override void ResumeReceiving()
     {

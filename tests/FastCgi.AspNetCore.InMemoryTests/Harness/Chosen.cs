@@ -1,14 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-internal sealed class ChosenRunner : RequestRunner
-{
-    public RequestRunner Runner { get; set; } = null!;
-
-    public override void Run(FastCgiRequest request) => Runner.Run(request);
-
-    public override void Leave(FastCgiRequest request) => Runner.Leave(request);
-}
-
 internal sealed class ChosenDeadlines
 {
     public Func<ResponseOutput, bool>? TrySet { get; set; }

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>Runs what one receive has made ready on the thread that received it, as a loop does.</summary>
 internal static class InlineScheduling
 {
-    private static readonly ConditionalWeakTable<RequestScheduler, Queues> s_queues = [];
+    private static readonly ConditionalWeakTable<RequestScheduler, ConcurrentBag<Worker>> s_workers = [];
 
     public static void Run(this RequestScheduler scheduler, ref ReadyRequests ready, RecordOutput output)
     {
@@ -13,37 +13,56 @@ internal static class InlineScheduling
             return;
         }
 
-        var queues = s_queues.GetOrCreateValue(scheduler);
-        var queue = queues.Take(scheduler);
-        queue.Begin(ref ready, output);
-        if (!scheduler.Continue(queue))
-            scheduler.Workers.Release();
+        var loop = new RunQueue(static _ => BatchResult.Ended);
+        loop.Begin(ref ready, output);
+        var workers = s_workers.GetOrCreateValue(scheduler);
+        if (!workers.TryTake(out var worker))
+            worker = CreateWorker(scheduler);
+        scheduler.Lend(worker, loop);
+        if (scheduler.RunBatch(worker, loop) && scheduler.Workers.TryLeaveLoop(worker) && worker.Next is { } next)
+            scheduler.Run(worker, next);
+        scheduler.GiveBack(worker);
+        workers.Add(worker);
     }
 
-    private sealed class Queues
+    /// <summary>A worker that is the calling thread.</summary>
+    public static Worker CreateWorker(this RequestScheduler scheduler, TimeProvider? time = null)
+        => new(scheduler.Workers, scheduler, time ?? TimeProvider.System);
+
+    /// <summary>Makes a worker the owner of a loop.</summary>
+    public static void Lend(this RequestScheduler scheduler, Worker worker, RunQueue loop)
     {
-        private readonly Lock _lock = new();
-        private readonly Stack<RunQueue> _free = [];
-
-        public RunQueue Take(RequestScheduler scheduler)
-        {
-            lock (_lock)
-            {
-                if (_free.TryPop(out var free))
-                    return free;
-            }
-
-            RunQueue queue = null!;
-            queue = new RunQueue(() => Return(queue));
-            scheduler.Watchdog.Add(queue);
-            return queue;
-        }
-
-        private bool Return(RunQueue queue)
-        {
-            lock (_lock)
-                _free.Push(queue);
-            return false;
-        }
+        lock (LockOf(scheduler.Workers))
+            Assign(scheduler.Workers, worker, loop);
     }
+
+    /// <summary>Makes a worker that holds a seat or thread.</summary>
+    public static Worker Occupy(this RequestScheduler scheduler, Hold hold)
+    {
+        var worker = CreateWorker(scheduler);
+        lock (LockOf(scheduler.Workers))
+            Take(scheduler.Workers, worker, hold);
+        return worker;
+    }
+
+    /// <summary>Releases what a worker still holds.</summary>
+    public static void GiveBack(this RequestScheduler scheduler, Worker worker)
+    {
+        lock (LockOf(scheduler.Workers))
+            Release(scheduler.Workers, worker);
+        worker.Loop = null;
+        worker.Next = null;
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lock")]
+    private static extern ref Lock LockOf(WorkerPool pool);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Assign")]
+    private static extern void Assign(WorkerPool pool, Worker worker, RunQueue loop);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Take")]
+    private static extern void Take(WorkerPool pool, Worker worker, Hold hold);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Release")]
+    private static extern void Release(WorkerPool pool, Worker worker);
 }

@@ -133,6 +133,15 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     public override void ResumeReceiving() => Change(() => ResumeCount++);
 
+    /// <summary>Requests run on the thread pool, as on the pipe engine, and reports at once, so that a test need not wait for them.</summary>
+    public override void Run(ref ReadyRequests ready)
+    {
+        while (!ready.IsEmpty)
+            ThreadPool.QueueUserWorkItem(static request => request.Execute(), ready.RemoveFirst(), preferLocal: false);
+        foreach (var report in ready.TakeReports())
+            report();
+    }
+
     /// <summary>From now on a send is not over until <see cref="ReleaseSend"/>.</summary>
     public void HoldSends() => Change(() => _holdsSends = true);
 

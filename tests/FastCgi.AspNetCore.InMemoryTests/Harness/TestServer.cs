@@ -33,12 +33,6 @@ internal sealed class TestServer : IAsyncDisposable
 
     public ServerContext Context => _server.Connections.Server;
 
-    /// <summary>Executes requests that have waited for their turn; the scheduler, unless a test chooses.</summary>
-    public RequestRunner Runner
-    {
-        set => ((ChosenRunner)Context.Runner).Runner = value;
-    }
-
     /// <summary>Uncorks responses in time; the watchdog, unless a test chooses.</summary>
     public Func<ResponseOutput, bool> Deadlines
     {
@@ -199,11 +193,10 @@ internal sealed class TestServer : IAsyncDisposable
         {
             var log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
             Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
-            var runner = new ChosenRunner { Runner = Scheduler };
             var deadlines = new ChosenDeadlines { TrySet = Scheduler.Watchdog.TrySetDeadline };
             Advisor = new OperatorAdvisor(SafeLogger.Wrap(log), clock);
             Connections = new ConnectionManager(ServerContext.Create(
-                options, application, SafeLogger.Wrap(log), clock, runner, deadlines.TrySetDeadline, records, () => GetMaxDescriptors(), Advisor));
+                options, application, SafeLogger.Wrap(log), clock, deadlines.TrySetDeadline, records, () => GetMaxDescriptors(), Advisor));
             // Without its watchdog, which goes by the time that passes: tests that want a look call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;

@@ -23,7 +23,7 @@ public sealed class ApplicationThreadTests
                 {
                     lock (step)
                         most = Math.Max(most, ++running);
-                    if (Volatile.Read(ref running) > MaxThreads)
+                    if (Volatile.Read(ref running) >= MaxThreads)
                         isFull.Set();
                     Assert.True(step.Wait(TimeSpan.FromSeconds(60)));
                     lock (step)
@@ -39,7 +39,7 @@ public sealed class ApplicationThreadTests
         Assert.Equal("hello", await server.GetAsync("/"));
 
         var answers = Enumerable.Range(0, Requests).Select(i => server.GetAsync($"/{Word(i)}/")).ToArray();
-        // One thread for each place, and the loop's own.
+        // A new path that finds no thread left waits. Only if it begins at this moment may it run on the loop.
         Assert.True(await Task.Run(() => isFull.Wait(TimeSpan.FromSeconds(60))));
         // Time enough for a watchdog that knows no limit to take the loop again and again.
         await Task.Delay(TimeSpan.FromMilliseconds(100));
@@ -47,7 +47,7 @@ public sealed class ApplicationThreadTests
             step.Release();
 
         Assert.Equal(Enumerable.Range(0, Requests).Select(Word), await Task.WhenAll(answers));
-        Assert.Equal(MaxThreads + 1, most);
+        Assert.InRange(most, MaxThreads, MaxThreads + 1);
     }
 
     /// <summary>A limit that is no more than the loops leaves a thread for the requests that wait for one.</summary>

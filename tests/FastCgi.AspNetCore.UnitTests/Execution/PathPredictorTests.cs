@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.UnitTests.Execution;
 
 public sealed class PathPredictorTests
 {
-    private readonly PathPredictor _predictor = new(new SystemThreadPlatform(NullLogger.Instance), TimeProvider.System);
+    private readonly PathPredictor _predictor = new();
 
     /// <summary>
     /// What is seen of paths (! stalled, k kept its thread, r returned), and which are predicted to keep it (+) or not (-). Each path has a digit, because
@@ -33,9 +33,9 @@ public sealed class PathPredictorTests
             if (step[0] == '!')
                 _predictor.OnStalled(path);
             else if (step[0] is 'k' or 'r')
-                _predictor.OnExecuted(path, hasKeptThread: step[0] == 'k');
+                _predictor.OnReturned(path, awaits: false, microseconds: 1, hasBlocked: step[0] == 'k');
             else
-                Assert.True(step[0] == '+' == _predictor.KeepsThread(path), step);
+                Assert.True(step[0] == '+' == _predictor.Predict(path).Blocks, step);
         }
     }
 
@@ -52,10 +52,25 @@ public sealed class PathPredictorTests
     public void Awaits_AfterWhatWasSeen_AsItDidMostly(string history, bool expected)
     {
         foreach (var call in history)
-            _predictor.OnReturned(new PathKey("/orders/17"), awaits: call == 'a');
+            _predictor.OnReturned(new PathKey("/orders/17"), awaits: call == 'a', microseconds: 1, hasBlocked: null);
 
-        Assert.Equal(expected, _predictor.Awaits(new PathKey("/orders/18")));
-        Assert.False(_predictor.Awaits(new PathKey("/elsewhere1")));
+        Assert.Equal(expected, _predictor.Predict(new PathKey("/orders/18")).Awaits);
+        Assert.False(_predictor.Predict(new PathKey("/elsewhere1")).Awaits);
+    }
+
+    /// <summary>The times of the calls in microseconds, and the prediction for the next. An interrupted thread counts in part.</summary>
+    [Theory]
+    [InlineData(new[] { 3 }, 3, 3)]
+    [InlineData(new[] { 100 }, 100, 100)]
+    [InlineData(new[] { 3, 3, 3_000, 3 }, 3, 25)]
+    [InlineData(new[] { 3, 100, 100, 100, 100, 100, 100, 100, 100 }, 60, 100)]
+    [InlineData(new[] { 5_000, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3 }, 3, 19)]
+    public void Microseconds_AfterWhatWasSeen_FollowTheLast(int[] calls, int min, int max)
+    {
+        foreach (var microseconds in calls)
+            _predictor.OnReturned(new PathKey("/orders/17"), awaits: false, microseconds, hasBlocked: null);
+
+        Assert.InRange(_predictor.Predict(new PathKey("/orders/18")).Microseconds, min, max);
     }
 
     /// <summary>A client can send any number of paths that await.</summary>
@@ -63,9 +78,9 @@ public sealed class PathPredictorTests
     public void Awaits_AfterVeryManyOtherPathsThatAwait_OthersAreUnmoved()
     {
         for (var i = 0; i < 100_000; i++)
-            _predictor.OnReturned(new PathKey($"/a/{Letters(i)}"), awaits: true);
+            _predictor.OnReturned(new PathKey($"/a/{Letters(i)}"), awaits: true, microseconds: 1, hasBlocked: null);
 
-        Assert.All(Enumerable.Range(0, 1_000), i => Assert.False(_predictor.Awaits(new PathKey($"/h/{Letters(i)}"))));
+        Assert.All(Enumerable.Range(0, 1_000), i => Assert.False(_predictor.Predict(new PathKey($"/h/{Letters(i)}")).Awaits));
 
         // The keys of words differ, those of numbers do not.
         static string Letters(int number) => string.Concat(number.ToString(CultureInfo.InvariantCulture).Select(static digit => (char)('a' + (digit - '0'))));
@@ -78,7 +93,7 @@ public sealed class PathPredictorTests
 
         _predictor.OnStalled(path);
 
-        Assert.True(_predictor.KeepsThread(path));
+        Assert.True(_predictor.Predict(path).Blocks);
     }
 
     [Fact]
@@ -88,9 +103,9 @@ public sealed class PathPredictorTests
         _predictor.OnStalled(new PathKey("/folder1/second"));
 
         for (var i = 0; i < 100_000; i++)
-            _predictor.OnExecuted(new PathKey($"/folder1/{Word(i)}"), hasKeptThread: true);
+            _predictor.OnReturned(new PathKey($"/folder1/{Word(i)}"), awaits: false, microseconds: 1, hasBlocked: true);
 
-        var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.KeepsThread(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")));
+        var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.Predict(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")).Blocks);
         // Hashes differ from process to process. If that of one of the 26 folders is that of another path, its 39 pages go with it.
         Assert.InRange(predicted, 0, 100);
     }

@@ -81,7 +81,7 @@ internal sealed class ResponseRig
     /// <summary>A request whose params have come, and that waits to be executed.</summary>
     public static FastCgiRequest CreateRequest(byte[] parameters, FastCgiServerOptions options)
     {
-        var server = ServerContext.Create(options, new NoApplication(), NullLogger.Instance, new ManualTime(), new NoRunner());
+        var server = ServerContext.Create(options, new NoApplication(), NullLogger.Instance, new ManualTime());
         var connection = new FastCgiConnection(new ConnectionManager(server), new SentTransport());
         var request = server.CreateRequest(server, connection, new RequestStart(1, FastCgiRole.Responder, KeepConnection: true, 1, 0));
         request.AppendParameters(parameters, isWhole: true);
@@ -101,7 +101,7 @@ internal sealed class ResponseRig
     {
         Options.Roles.Add(FastCgiRole.Authorizer);
         _server = ServerContext.Create(
-            Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), new NoRunner(), getMaxDescriptors: () => MaxDescriptors);
+            Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), getMaxDescriptors: () => MaxDescriptors);
         var connection = new FastCgiConnection(new ConnectionManager(_server), Transport);
         Transport.Connection = connection;
         return connection;
@@ -157,6 +157,8 @@ internal sealed class ResponseRig
 
         public override void End() => EndCount++;
 
+        public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
+
         public override void ResumeReceiving()
         {
         }
@@ -182,15 +184,6 @@ internal sealed class ResponseRig
         public Task ProcessRequestAsync(IFeatureCollection context) => Task.CompletedTask;
 
         public void DisposeContext(IFeatureCollection context, Exception? exception)
-        {
-        }
-    }
-
-    internal sealed class NoRunner : RequestRunner
-    {
-        public override void Run(FastCgiRequest request) => throw new NotSupportedException();
-
-        public override void Leave(FastCgiRequest request)
         {
         }
     }

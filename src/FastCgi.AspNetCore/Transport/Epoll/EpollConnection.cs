@@ -121,6 +121,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             Connection.Fail();
     }
 
+    public override void Run(ref ReadyRequests ready) => _loop.Scheduler.RunElsewhere(ref ready, Connection.Output, isLoop: true);
+
     public override bool Send(BufferBlock chain)
     {
         // Bytes were lost, so the peer would misread any that follow.

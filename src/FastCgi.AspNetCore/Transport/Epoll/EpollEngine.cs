@@ -15,7 +15,7 @@ internal sealed class EpollEngine
         try
         {
             while (loops.Count < options.LoopCount)
-                loops.Add(new EpollLoop(loops.Count, manager.Server.Log));
+                loops.Add(new EpollLoop(loops.Count, scheduler, manager.Server.Log));
         }
         catch
         {
@@ -34,7 +34,6 @@ internal sealed class EpollEngine
         _isStarted = true;
         foreach (var loop in Loops)
         {
-            _scheduler.Watchdog.Add(loop.Queue);
             _scheduler.Workers.Run(loop.Queue);
         }
     }

@@ -28,9 +28,10 @@ internal sealed unsafe class EpollLoop : IDisposable
     private int _isWaiting;
     private bool _isStopping;
 
-    public EpollLoop(int number, ILogger log)
+    public EpollLoop(int number, RequestScheduler scheduler, ILogger log)
     {
         Number = number;
+        Scheduler = scheduler;
         Queue = new RunQueue(TryBeginBatch);
         Log = log;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
@@ -43,6 +44,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     }
 
     public int Number { get; }
+    public RequestScheduler Scheduler { get; }
     public ILogger Log { get; }
 
     /// <summary>Holds received bytes until they are parsed.</summary>
@@ -54,20 +56,25 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>The batch, and the thread that owns the loop.</summary>
     public RunQueue Queue { get; }
 
-    private bool TryBeginBatch()
+    private BatchResult TryBeginBatch(BatchSource source)
     {
         while (!TryFinishEvents(Queue))
         {
             if (Volatile.Read(ref _isStopping))
             {
                 Dispose();
-                return false;
+                return BatchResult.Ended;
             }
 
-            Wait();
+            if (source == BatchSource.Received)
+                return BatchResult.None;
+
+            Wait(source == BatchSource.Poll ? 0 : Timeout.Infinite);
+            if (source == BatchSource.Poll)
+                source = BatchSource.Received;
         }
 
-        return true;
+        return BatchResult.Begun;
     }
 
     /// <returns>Whether the system can watch the source. Any thread may call it.</returns>
@@ -139,14 +146,14 @@ internal sealed unsafe class EpollLoop : IDisposable
         NativeMemory.Free(ReceiveBuffer);
     }
 
-    private void Wait()
+    private void Wait(int milliseconds)
     {
         _nextEvent = 0;
         _eventCount = 0;
         // Either a thread that queues a connection sees that we wait, or we see the connection.
         Interlocked.Exchange(ref _isWaiting, 1);
         if (Volatile.Read(ref _firstToEnd) is null)
-            _eventCount = _epoll.Wait(_events, MaxEvents, timeoutMilliseconds: -1);
+            _eventCount = _epoll.Wait(_events, MaxEvents, milliseconds);
         Volatile.Write(ref _isWaiting, 0);
         if (_eventCount < 0)
             OnWaitFailed(Libc.LastError);
@@ -179,7 +186,7 @@ internal sealed unsafe class EpollLoop : IDisposable
             _received = null;
             if (_ready.HasWork)
             {
-                queue.Begin(ref _ready, received.Connection.Output);
+                queue.Begin(ref _ready, received.Connection.Output, hasMore: _nextEvent < _eventCount);
                 return true;
             }
 

@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Connections;
+namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>What one receive has made ready: requests to execute, and reports to log outside of all locks. A mutable struct: pass it by reference.</summary>
 internal struct ReadyRequests

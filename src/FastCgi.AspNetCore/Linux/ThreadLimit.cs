@@ -1,0 +1,81 @@
+namespace FastCgi.AspNetCore.Linux;
+
+/// <summary>
+/// How many more threads the system permits: the limit of the control group (<c>TasksMax=</c>, <c>--pids-limit</c>) or of the user (<c>LimitNPROC=</c>,
+/// <c>ulimit -u</c>).
+/// </summary>
+internal static class ThreadLimit
+{
+    // A quarter: 128 of 512 in a container. The thread pool needs threads per processor, so the reserve has a maximum.
+    private const int Share = 4;
+    private const long Largest = 256;
+
+    /// <summary>The threads that handlers may block, read once. .NET ends the process if its thread pool cannot start one of the others.</summary>
+    public static int GetForHandlers() => GetForHandlers("/proc", "/sys/fs/cgroup", ResourceLimits.GetThreadsOfUser());
+
+    public static int GetForHandlers(string proc, string groups, long? userLimit)
+    {
+        var count = userLimit is { } limit ? Subtract(limit, CountThreadsOfUser(proc)) : int.MaxValue;
+        foreach (var group in FindGroups(proc, groups))
+        {
+            if (ToNumber(ReadText(Path.Combine(group, "pids.max"))) is { } max)
+                count = Math.Min(count, Subtract(max, ToNumber(ReadText(Path.Combine(group, "pids.current"))) ?? 0));
+        }
+
+        return count;
+    }
+
+    private static int Subtract(long limit, long used) => (int)Math.Clamp(limit - Math.Min(limit / Share, Largest) - used, 1, int.MaxValue);
+
+    private static long CountThreadsOfUser(string proc)
+    {
+        var user = ReadStatus(proc, "self").User;
+        return Directory.EnumerateDirectories(proc).Select(Path.GetFileName).Where(static name => char.IsAsciiDigit(name![0]))
+            .Select(name => ReadStatus(proc, name!)).Where(process => process.User == user).Sum(static process => process.Threads);
+    }
+
+    private static (long? User, long Threads) ReadStatus(string proc, string process)
+    {
+        var lines = ReadText(Path.Combine(proc, process, "status"))?.Split('\n') ?? [];
+        return (Find("Uid:"), Find("Threads:") ?? 0);
+
+        long? Find(string name) => ToNumber(Array.Find(lines, line => line.StartsWith(name, StringComparison.Ordinal))?.Split('\t')[1]);
+    }
+
+    /// <summary>The control groups of the process, from inner to outer. In a container, its own group is the outermost.</summary>
+    private static IEnumerable<string> FindGroups(string proc, string groups)
+    {
+        foreach (var line in ReadText(Path.Combine(proc, "self", "cgroup"))?.Split('\n') ?? [])
+        {
+            // Number, controllers (none in version 2), path.
+            var parts = line.Split(':', 3);
+            if (parts.Length < 3 || !(parts[1].Length == 0 || parts[1].Split(',').Contains("pids")))
+                continue;
+
+            var root = parts[1].Length == 0 ? groups : Path.Combine(groups, parts[1]);
+            for (var path = parts[2].Trim('/'); ; path = Path.GetDirectoryName(path) ?? "")
+            {
+                yield return Path.Combine(root, path);
+                if (path.Length == 0)
+                    break;
+            }
+        }
+    }
+
+    private static string? ReadText(string file)
+    {
+        try
+        {
+            return File.ReadAllText(file);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            // Without the file, the limit is unknown.
+            return null;
+        }
+    }
+
+    /// <returns><see langword="null"/> for "max" and for an unknown value.</returns>
+    private static long? ToNumber(string? text)
+        => long.TryParse(text.AsSpan().Trim(), NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
+}

@@ -1,0 +1,37 @@
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>A system that fails in one way, with real threads.</summary>
+internal sealed class BrokenPlatform(string what) : SystemThreadPlatform(NullLogger.Instance)
+{
+    public bool IsBroken { get; set; } = true;
+
+    public override void Start(string name, ThreadBody body)
+    {
+        Fail("thread");
+        base.Start(name, body);
+    }
+
+    public override ThreadProbe? ProbeThisThread()
+    {
+        Fail("probe");
+        return null;
+    }
+
+    public override ThreadUsage GetUsageOfThisThread()
+    {
+        Fail("usage");
+        return default;
+    }
+
+    public override void SetBarrierForAllThreads() => Fail("wake");
+
+    public override void Pause(TimeSpan time)
+    {
+    }
+
+    private void Fail(string call)
+    {
+        if (IsBroken && call == what)
+            throw new InvalidOperationException("on purpose");
+    }
+}
