@@ -58,18 +58,18 @@ public sealed class FastCgiClient : IDisposable
             for (var attempt = 1; ; attempt++)
             {
                 cancellationToken.ThrowIfCancellationRequested();
-                var (connection, isShared) = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
-                var exchange = connection.Begin(sent, isShared);
+                var connection = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
+                var exchange = connection.Begin(sent);
                 sending = exchange.Sending;
                 try
                 {
                     return await exchange.ReadHeadAsync(cancellationToken).ConfigureAwait(false);
                 }
-                catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && MayRetry(exchange, exception, isShared))
+                catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && MayRetry(exchange, exception))
                 {
                     // Two connections must not read the body at the same time. Meanwhile, more of it may have been sent.
                     await sending.WaitAsync(cancellationToken).ConfigureAwait(false);
-                    if (!MayRetry(exchange, exception, isShared))
+                    if (!MayRetry(exchange, exception))
                         throw;
                 }
             }
@@ -92,7 +92,7 @@ public sealed class FastCgiClient : IDisposable
     public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(names);
-        using var connection = await _pool.OpenAloneAsync(cancellationToken).ConfigureAwait(false);
+        using var connection = await _pool.OpenForValuesAsync(cancellationToken).ConfigureAwait(false);
         return await connection.GetValuesAsync(names, cancellationToken).ConfigureAwait(false);
     }
 
@@ -113,16 +113,9 @@ public sealed class FastCgiClient : IDisposable
         return (request.WithBody(new StreamSource(buffer.Content), buffer.Content.Length), buffer);
     }
 
-    private bool MayRetry(Exchange exchange, FastCgiProtocolException exception, bool isShared)
+    private bool MayRetry(Exchange exchange, FastCgiProtocolException exception)
     {
         var request = exchange.Request;
-        if (isShared && exception.Completion is { ProtocolStatus: FastCgiProtocolStatus.CantMultiplexConnection })
-        {
-            // It said otherwise, or the options did. The request was not begun.
-            _pool.StopSharing();
-            return request.CanSendAgain;
-        }
-
         if (exception.Error != FastCgiProtocolError.ConnectionClosed || exchange.HasReceived || !request.CanSendAgain)
             return false;
         return exchange.IsUnsent || (exchange.IsReused && (request.IsIdempotent || _options.RetriesUnsafeRequests));

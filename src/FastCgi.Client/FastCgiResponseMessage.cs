@@ -50,7 +50,7 @@ public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
         return value is not null;
     }
 
-    /// <summary>Aborts an active request: with ABORT_REQUEST if others share its connection, otherwise by closing the connection.</summary>
+    /// <summary>Aborts an active request by closing its connection.</summary>
     public void Dispose() => Body.Dispose();
 
     /// <inheritdoc cref="Dispose"/>

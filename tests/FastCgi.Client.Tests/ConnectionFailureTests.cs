@@ -156,5 +156,30 @@ public sealed class ConnectionFailureTests : IDisposable
         await Assert.ThrowsAsync<ObjectDisposedException>(() => waiting.Within("the end"));
     }
 
+    /// <summary>The exception of a body's source that looks like a lost connection fails the request, and frees the only connection.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task BodySource_FailsLikeASocket_FailsTheRequestOnly(bool isSocketException)
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        Exception failure = isSocketException ? new SocketException(32) : new ObjectDisposedException("the body");
+
+        var sending = client.SendAsync(Requests.Create("POST", body: new FailingStream(failure)));
+
+        Assert.Same(failure, await Xunit.Record.ExceptionAsync(() => sending.Within("the failure")));
+        Assert.NotNull(await (await _application.AcceptAsync()).ReadRecordAsync());
+        var next = client.GetAsync();
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nnext"));
+        Assert.Equal("next", await next);
+    }
+
     public void Dispose() => _application.Dispose();
+
+    private sealed class FailingStream(Exception failure) : MemoryStream
+    {
+        public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken) => Task.FromException(failure);
+    }
 }

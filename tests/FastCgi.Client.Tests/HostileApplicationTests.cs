@@ -45,31 +45,6 @@ public sealed class HostileApplicationTests : IDisposable
     }
 
     [Fact]
-    public async Task Cancellation_BeforeTheRequestWasSent_SendsNothingOfIt_AndKeepsTheConnection()
-    {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxRequestsPerConnection = 10, Multiplexing = FastCgiMultiplexing.Always });
-        var first = client.SendAsync(Requests.Create("POST", body: new MemoryStream(new byte[4_000_000])));
-        var connection = await _application.AcceptAsync();
-        using var cancellation = new CancellationTokenSource();
-        // The second request waits until the body of the first is sent.
-        await connection.WaitUntilFullAsync();
-        var second = client.SendAsync(Requests.Create(), cancellation.Token);
-        await cancellation.CancelAsync();
-        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => second);
-
-        Assert.All(await connection.ReadRequestAsync(), static record => Assert.Equal(1, record.Id));
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none", 1));
-        using (var response = await first.Within("the first"))
-            Assert.Equal("one", await response.ReadTextAsync());
-
-        var third = client.GetAsync();
-        var records = await connection.ReadRequestAsync();
-        Assert.Equal(BeginRequest, records[0].Type);
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nthree", records[0].Id));
-        Assert.Equal("three", await third);
-    }
-
-    [Fact]
     public async Task Body_SentAgain_IsReadByOneAtATime()
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });

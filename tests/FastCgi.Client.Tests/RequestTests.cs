@@ -18,7 +18,7 @@ public sealed class RequestTests : IDisposable
 
         using var connection = await _application.AcceptAsync();
         var pairs = Pairs(("REQUEST_METHOD", "GET"), ("", ""), ("A", "b"), ("A", "c"));
-        byte[] expected = [.. Begin(), .. Record(Params, 1, pairs, padding: -pairs.Length & 7), .. Record(Params, 1), .. Record(Stdin, 1)];
+        byte[] expected = [.. Begin(keepConnection: false), .. Record(Params, 1, pairs, padding: -pairs.Length & 7), .. Record(Params, 1), .. Record(Stdin, 1)];
         var sent = await connection.ReadAsync(expected.Length);
         // What the padding holds is of no meaning.
         var padding = expected.AsSpan().IndexOf((byte)0xEE);
@@ -110,7 +110,7 @@ public sealed class RequestTests : IDisposable
     {
         var records = await SendAsync(new FastCgiRequestMessage { Role = FastCgiRequestRole.Authorizer, Parameters = { { "A", "b" } } });
 
-        Assert.Equal([0, 2, 1, 0, 0, 0, 0, 0], records[0].Content);
+        Assert.Equal([0, 2, 0, 0, 0, 0, 0, 0], records[0].Content);
     }
 
     [Theory]

@@ -4,16 +4,18 @@ using FastCgi.Client.Cgi;
 
 namespace FastCgi.Client.Connections;
 
-/// <content>What comes in.</content>
+/// <content>Receives and dispatches records.</content>
 internal sealed partial class ClientConnection
 {
     private const int ReceiveBufferSize = 32 * 1024;
 
-    private readonly List<Exchange> _written = [];
-    private readonly List<Exchange> _ended = [];
     private readonly byte[] _fixedBody = new byte[ProtocolConstants.FixedBodyLength];
     private RecordReader _reader;
     private int _fixedBodyLength;
+
+    // The exchanges whose output has been received, and whose end has been received, in the current receive.
+    private Exchange? _written;
+    private Exchange? _ended;
 
     private async Task ReceiveAsync()
     {
@@ -21,7 +23,7 @@ internal sealed partial class ClientConnection
         {
             while (true)
             {
-                // Nothing is held while nothing comes: connections wait long.
+                // An idle connection holds no buffer.
                 await _socket.ReceiveAsync(Memory<byte>.Empty, SocketFlags.None).ConfigureAwait(false);
                 var buffer = ArrayPool<byte>.Shared.Rent(ReceiveBufferSize);
                 try
@@ -58,20 +60,20 @@ internal sealed partial class ClientConnection
         }
     }
 
-    /// <summary>Only now do others get the slots: what came behind the end of an answer is of nobody, and must not reach the next.</summary>
+    /// <summary>Releases the connection only now, so that stray bytes after a response cannot be taken for the next one.</summary>
     private void FinishEnded()
     {
-        foreach (var exchange in _ended)
+        if (_ended is { } exchange)
             Finish(exchange);
-        _ended.Clear();
+        _ended = null;
     }
 
-    /// <summary>While one answer has more than its buffer, nothing more is received: FastCGI has no other way to make an application wait.</summary>
+    /// <summary>Applies backpressure: while the buffer of a response is full, nothing is received.</summary>
     private async ValueTask FlushAsync()
     {
-        foreach (var exchange in _written)
+        if (_written is { } exchange)
             await exchange.FlushAsync().ConfigureAwait(false);
-        _written.Clear();
+        _written = null;
     }
 
     private void Take(ReadOnlySpan<byte> bytes)
@@ -96,8 +98,7 @@ internal sealed partial class ClientConnection
         {
             case RecordType.Stdout:
                 exchange.OnStdout(piece.Content, piece.IsEmptyRecord);
-                if (!_written.Contains(exchange))
-                    _written.Add(exchange);
+                _written = exchange;
                 break;
             case RecordType.Stderr:
                 exchange.OnStandardError(piece.Content);
@@ -114,7 +115,7 @@ internal sealed partial class ClientConnection
     {
         lock (_lock)
         {
-            if (_exchanges.TryGetValue(id, out var exchange) || _abandoned.TryGetValue(id, out exchange))
+            if (id == RecordSender.RequestId && _exchange is { } exchange)
                 return exchange;
         }
 
@@ -126,24 +127,19 @@ internal sealed partial class ClientConnection
         if (!TakeFixedBody(piece))
             return;
 
-        bool isKept;
+        // Not every application skips the rest of a body.
+        var isKept = Persists && exchange.Sender.IsEndSent;
         lock (_lock)
         {
-            var isWanted = _exchanges.Remove(exchange.Id);
-            _abandoned.Remove(exchange.Id);
-            var isAlone = _reserved <= 1;
-            // Alone on its connection, a request whose input is not all sent leaves it behind: not every application skips what is left.
-            isKept = !isAlone || (_persists && exchange.Sender.IsEndSent);
-            // Those that are left are given up.
-            if (isWanted && _exchanges.Count == 0 && _abandoned.Count > 0)
-                isKept = false;
+            if (_exchange == exchange)
+                _exchange = null;
             _isClosing |= !isKept;
         }
 
         exchange.OnEnd(BinaryPrimitives.ReadInt32BigEndian(_fixedBody), (FastCgiProtocolStatus)_fixedBody[4]);
         if (!exchange.Sender.IsEndSent)
             exchange.StopSending();
-        _ended.Add(exchange);
+        _ended = exchange;
         if (!isKept)
             Dispose();
     }

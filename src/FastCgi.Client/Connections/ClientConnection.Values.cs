@@ -13,15 +13,15 @@ internal sealed partial class ClientConnection
         var values = new TaskCompletionSource<IReadOnlyDictionary<string, string>>(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_lock)
         {
-            // The application may have closed it in the instant in which it was opened.
+            // The application may have closed the connection already.
             if (_isClosed)
-                throw Closed(UnsentText);
+                throw _malformed ?? Closed(UnsentText);
             _values = values;
         }
 
         try
         {
-            await SendAsync(CreateQuestion(names), cancellationToken).ConfigureAwait(false);
+            await SendAsync(CreateQuestion(names), exchange: null).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {

@@ -1,50 +1,35 @@
 namespace FastCgi.Client.Connections;
 
-/// <summary>A slot on a connection, and whether other requests may share the connection, as decided when the slot was taken.</summary>
-internal readonly record struct ConnectionSlot(ClientConnection Connection, bool IsShared);
-
-/// <summary>The connections to one address, and who waits for one.</summary>
+/// <summary>The connections to one address, and the requests that wait for one.</summary>
 internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOptions options) : IDisposable
 {
-    // An application that knows FCGI_GET_VALUES answers at once. Some others never answer.
-    private static readonly TimeSpan s_valuesTimeout = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
 
     private readonly Lock _lock = new();
 
-    // The one that was used last is at the end, and is taken first, so that the others become idle.
+    // The most recently used connection is last and is taken first, so that surplus connections become idle.
     private readonly List<ClientConnection> _connections = [];
-    private readonly Queue<TaskCompletionSource<ConnectionSlot?>> _waiting = new();
+    private readonly Queue<TaskCompletionSource<ClientConnection?>> _waiting = new();
     private readonly CancellationTokenSource _disposal = new();
     private int _connecting;
     private int _lastNumber;
-    private int _capacity = options.Multiplexing == FastCgiMultiplexing.Always ? options.MaxRequestsPerConnection : 1;
-    private volatile bool _keepsConnections = options.KeepConnections ?? options.Multiplexing == FastCgiMultiplexing.Always;
-
-    // The application is asked after the first answer, on the same connection: a question never delays a request.
-    private bool _mustAsk = options.Multiplexing != FastCgiMultiplexing.Always
-        && (options.KeepConnections is null || options.MaxRequestsPerConnection > 1);
-
-    private ClientConnection? _asking;
     private bool _isDisposed;
 
     public FastCgiAddress Address => address;
 
-    public bool KeepsConnections => _keepsConnections;
-
-    /// <summary>Takes a slot of a connection; waits for one if there are as many as there may be.</summary>
-    public async Task<ConnectionSlot> AcquireAsync(CancellationToken cancellationToken)
+    /// <summary>Takes an idle connection or opens one. Waits if <see cref="FastCgiClientOptions.MaxConnections"/> is reached.</summary>
+    public async Task<ClientConnection> AcquireAsync(CancellationToken cancellationToken)
     {
-        TaskCompletionSource<ConnectionSlot?>? waiter = null;
+        TaskCompletionSource<ClientConnection?>? waiter = null;
         lock (_lock)
         {
             ObjectDisposedException.ThrowIf(_isDisposed, typeof(FastCgiClient));
-            if (_waiting.Count == 0 && TryTakeSlot() is { } slot)
-                return slot;
+            if (_waiting.Count == 0 && TryTakeIdle() is { } idle)
+                return idle;
 
             if (_connections.Count + _connecting >= options.MaxConnections)
             {
-                waiter = new TaskCompletionSource<ConnectionSlot?>(TaskCreationOptions.RunContinuationsAsynchronously);
+                waiter = new TaskCompletionSource<ClientConnection?>(TaskCreationOptions.RunContinuationsAsynchronously);
                 _waiting.Enqueue(waiter);
             }
             else
@@ -59,41 +44,20 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         await using (cancellationToken.UnsafeRegister((_, token) => waiter.TrySetCanceled(token), null).ConfigureAwait(false))
         {
             var given = await waiter.Task.ConfigureAwait(false);
-            // None: there is room for a new one, which is counted already.
+            // Null means that there is room for a new connection, which is already counted.
             return given ?? await OpenAsync(cancellationToken).ConfigureAwait(false);
         }
     }
 
-    /// <summary>Makes a connection for something other than a request, beyond <see cref="FastCgiClientOptions.MaxConnections"/> if need be.</summary>
-    public async Task<ClientConnection> OpenAloneAsync(CancellationToken cancellationToken)
+    /// <summary>Opens a connection for FCGI_GET_VALUES, beyond <see cref="FastCgiClientOptions.MaxConnections"/> if necessary.</summary>
+    public Task<ClientConnection> OpenForValuesAsync(CancellationToken cancellationToken)
     {
         lock (_lock)
             _connecting++;
-        return (await OpenAsync(cancellationToken, isAlone: true).ConfigureAwait(false)).Connection;
+        return OpenAsync(cancellationToken);
     }
 
-    /// <summary>Asks whether the application serves several requests at a time, if this connection is the one to ask on. It keeps the slot.</summary>
-    public bool TryAsk(ClientConnection connection)
-    {
-        lock (_lock)
-        {
-            if (!_mustAsk || _asking != connection || connection.IsClosing)
-                return false;
-
-            _mustAsk = false;
-        }
-
-        _ = AskAsync(connection);
-        return true;
-    }
-
-    public void StopSharing()
-    {
-        lock (_lock)
-            _capacity = 1;
-    }
-
-    public void OnSlotFree(ClientConnection connection)
+    public void OnReleased(ClientConnection connection)
     {
         lock (_lock)
         {
@@ -108,8 +72,6 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         lock (_lock)
         {
             _connections.Remove(connection);
-            if (_asking == connection)
-                _asking = null;
             GiveToWaiting();
         }
     }
@@ -117,7 +79,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     public void Dispose()
     {
         ClientConnection[] connections;
-        TaskCompletionSource<ConnectionSlot?>[] waiting;
+        TaskCompletionSource<ClientConnection?>[] waiting;
         lock (_lock)
         {
             _isDisposed = true;
@@ -126,7 +88,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             _waiting.Clear();
         }
 
-        // Whoever opens a connection, or asks on one that is not in the list yet, is told on another thread: it is code of the caller's.
+        // Cancels connection attempts on another thread: their continuations are the caller's code.
         _ = _disposal.CancelAsync();
         foreach (var waiter in waiting)
             waiter.TrySetException(new ObjectDisposedException(nameof(FastCgiClient)));
@@ -134,16 +96,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             connection.Dispose();
     }
 
-    private ConnectionSlot? TryTakeSlot()
-    {
-        for (var i = _connections.Count - 1; i >= 0; i--)
-        {
-            if (_connections[i].TryReserve(_capacity))
-                return new ConnectionSlot(_connections[i], IsShared: _capacity > 1);
-        }
-
-        return null;
-    }
+    private ClientConnection? TryTakeIdle() => _connections.FindLast(static connection => connection.TryReserve());
 
     private void GiveToWaiting()
     {
@@ -151,37 +104,37 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         {
             if (waiter.Task.IsCompleted)
             {
-                // Its caller has given up.
+                // The caller has cancelled.
                 _waiting.Dequeue();
                 continue;
             }
 
-            var slot = TryTakeSlot();
-            if (slot is null && _connections.Count + _connecting >= options.MaxConnections)
+            var idle = TryTakeIdle();
+            if (idle is null && _connections.Count + _connecting >= options.MaxConnections)
                 return;
 
-            if (slot is null)
+            if (idle is null)
                 _connecting++;
             _waiting.Dequeue();
-            if (waiter.TrySetResult(slot))
+            if (waiter.TrySetResult(idle))
                 continue;
 
-            // The waiter was cancelled at the same moment.
-            if (slot is { } unused)
-                unused.Connection.ReleaseUnused();
-            else
+            // The caller cancelled at this moment.
+            if (idle is null)
                 _connecting--;
+            else
+                idle.TryRelease();
         }
     }
 
-    private async Task<ConnectionSlot> OpenAsync(CancellationToken cancellationToken, bool isAlone = false)
+    private async Task<ClientConnection> OpenAsync(CancellationToken cancellationToken)
     {
         try
         {
             var socket = await ConnectAsync(cancellationToken).ConfigureAwait(false);
-            var slot = Add(socket, isAlone);
-            slot.Connection.Start();
-            return slot;
+            var connection = Add(socket);
+            connection.Start();
+            return connection;
         }
         catch
         {
@@ -195,7 +148,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    private ConnectionSlot Add(Socket socket, bool isAlone)
+    private ClientConnection Add(Socket socket)
     {
         lock (_lock)
         {
@@ -205,46 +158,12 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 throw new ObjectDisposedException(nameof(FastCgiClient));
             }
 
-            var isShared = _capacity > 1;
-            var asks = _mustAsk && _asking is null;
-            var persists = !isAlone && options.PooledConnectionLifetime != TimeSpan.Zero && (asks || isShared || _keepsConnections);
-            var connection = new ClientConnection(socket, this, options, ++_lastNumber, persists);
-            if (asks && persists)
-                _asking = connection;
+            var connection = new ClientConnection(socket, this, options, ++_lastNumber);
             _connecting--;
             _connections.Add(connection);
-            GiveToWaiting();
-            return new ConnectionSlot(connection, isShared);
+            return connection;
         }
     }
-
-    private async Task AskAsync(ClientConnection connection)
-    {
-        using var timeout = new CancellationTokenSource(s_valuesTimeout, options.TimeProvider);
-        try
-        {
-            var values = await connection.GetValuesAsync(
-                [Name(ProtocolConstants.MultiplexesConnectionsName), Name(ProtocolConstants.MaxRequestsName)], timeout.Token).ConfigureAwait(false);
-            lock (_lock)
-            {
-                if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) == "1")
-                {
-                    _keepsConnections = options.KeepConnections ?? true;
-                    var text = values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName));
-                    var max = int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var most) ? most : int.MaxValue;
-                    _capacity = Math.Clamp(max, 1, options.MaxRequestsPerConnection);
-                }
-            }
-        }
-        catch (Exception exception) when (exception is OperationCanceledException or FastCgiProtocolException)
-        {
-            connection.Dispose();
-        }
-
-        connection.ReleaseSlot();
-    }
-
-    private static string Name(ReadOnlySpan<byte> name) => Encoding.ASCII.GetString(name);
 
     private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
     {
@@ -274,7 +193,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    /// <returns><see langword="null"/> if the listener's queue is full: TCP retries then, a Unix socket does not.</returns>
+    /// <returns><see langword="null"/> if the queue of the listener is full. The system retries over TCP, but not for a Unix socket.</returns>
     private async Task<Socket?> TryConnectAsync(CancellationToken cancellationToken)
     {
         var socket = address.CreateSocket();

@@ -21,12 +21,11 @@ internal sealed class Exchange
     private bool _isStdoutEnded;
     private int _finished;
 
-    public Exchange(ClientConnection connection, FastCgiRequestMessage request, ushort id, bool isReused, FastCgiClientOptions options)
+    public Exchange(ClientConnection connection, FastCgiRequestMessage request, bool isReused, FastCgiClientOptions options)
     {
         _connection = connection;
         _options = options;
         Request = request;
-        Id = id;
         IsReused = isReused;
         Sender = new RecordSender(connection, this);
         var pause = Math.Max(options.MaxResponseBufferSize, 2);
@@ -37,8 +36,6 @@ internal sealed class Exchange
 
     public FastCgiRequestMessage Request { get; }
 
-    public ushort Id { get; }
-
     public bool IsReused { get; }
 
     public bool IsUnsent { get; set; } = true;
@@ -47,9 +44,6 @@ internal sealed class Exchange
 
     /// <summary>Ends, without an exception, when nothing more is read of the request's bodies.</summary>
     public Task Sending { get; set; } = Task.CompletedTask;
-
-    /// <summary>Whether BEGIN_REQUEST has been given to the socket. Guarded by the connection's turn to send.</summary>
-    public bool IsBegun { get; set; }
 
     public bool HasReceived { get; private set; }
 

@@ -6,7 +6,10 @@ namespace FastCgi.Client.Connections;
 /// <summary>Makes the records of one request and sends them.</summary>
 internal sealed class RecordSender(ClientConnection connection, Exchange exchange)
 {
-    /// <summary>The most content of a record of a body: few enough that requests which share a connection take fair turns.</summary>
+    /// <summary>The id of each request: a connection carries one at a time.</summary>
+    public const ushort RequestId = 1;
+
+    /// <summary>The maximum content of a record of a body.</summary>
     public const int PieceSize = 32 * 1024;
 
     // Records begin at multiples of eight bytes, as the specification recommends (section 3.3) and nginx and Caddy do.
@@ -30,11 +33,11 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         if (request.BodySource is null && request.DataSource is null)
         {
             EndInput(buffer);
-            await connection.SendAsync(buffer.WrittenMemory, token, begun: exchange).ConfigureAwait(false);
+            await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
             return;
         }
 
-        await connection.SendAsync(buffer.WrittenMemory, token, begun: exchange).ConfigureAwait(false);
+        await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
         if (request.BodySource is { } body)
         {
             await body.WriteToAsync(stdin, token).ConfigureAwait(false);
@@ -43,22 +46,23 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
         if (request.DataSource is { } data)
         {
-            await SendAsync(RecordType.Stdin, default, token).ConfigureAwait(false);
+            await SendAsync(RecordType.Stdin, default).ConfigureAwait(false);
             await data.WriteToAsync(new RecordStream(this, RecordType.Data, promised: null), token).ConfigureAwait(false);
         }
 
         buffer.ResetWrittenCount();
         EndInput(buffer);
-        await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
+        await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
     }
 
-    public async ValueTask SendAsync(RecordType type, ReadOnlyMemory<byte> content, CancellationToken cancellationToken)
+    public async ValueTask SendAsync(RecordType type, ReadOnlyMemory<byte> content)
     {
+        exchange.SendingToken.ThrowIfCancellationRequested();
         var record = ArrayPool<byte>.Shared.Rent(ProtocolConstants.HeaderLength + content.Length + Alignment);
         try
         {
-            var length = WriteRecord(record, type, exchange.Id, content.Span);
-            await connection.SendAsync(record.AsMemory(0, length), cancellationToken).ConfigureAwait(false);
+            var length = WriteRecord(record, type, RequestId, content.Span);
+            await connection.SendAsync(record.AsMemory(0, length), exchange).ConfigureAwait(false);
         }
         finally
         {
@@ -109,7 +113,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         WriteRecord(buffer, RecordType.Params, []);
     }
 
-    private void WriteParams(ArrayBufferWriter<byte> buffer, ArrayBufferWriter<byte> pairs)
+    private static void WriteParams(ArrayBufferWriter<byte> buffer, ArrayBufferWriter<byte> pairs)
     {
         for (var rest = pairs.WrittenSpan; !rest.IsEmpty;)
         {
@@ -130,5 +134,5 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         Volatile.Write(ref _isEndSent, 1);
     }
 
-    private void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ReadOnlySpan<byte> content) => WriteRecord(buffer, type, exchange.Id, content);
+    private static void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ReadOnlySpan<byte> content) => WriteRecord(buffer, type, RequestId, content);
 }

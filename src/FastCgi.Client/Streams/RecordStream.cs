@@ -15,7 +15,7 @@ internal sealed class RecordStream(RecordSender sender, RecordType type, long? p
         while (!buffer.IsEmpty)
         {
             var length = Math.Min(buffer.Length, RecordSender.PieceSize);
-            await sender.SendAsync(type, buffer[..length], cancellationToken).ConfigureAwait(false);
+            await sender.SendAsync(type, buffer[..length]).ConfigureAwait(false);
             buffer = buffer[length..];
         }
     }

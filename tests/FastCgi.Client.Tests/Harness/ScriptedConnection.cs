@@ -17,16 +17,6 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
 
     public Task SendAsync(byte[] bytes) => _stream.WriteAsync(bytes).AsTask().Within("the client to receive");
 
-    /// <summary>Waits until the client cannot send more, because nothing is read.</summary>
-    public async Task WaitUntilFullAsync()
-    {
-        for (var before = 0; before < 64 * 1024 || socket.Available != before;)
-        {
-            before = socket.Available;
-            await Task.Delay(200);
-        }
-    }
-
     /// <returns><see langword="null"/> if the client has closed the connection, in whatever way.</returns>
     public async Task<ReceivedRecord?> ReadRecordAsync()
     {
