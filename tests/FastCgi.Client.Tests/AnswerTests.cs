@@ -150,7 +150,9 @@ public sealed class AnswerTests : IDisposable
         { "type 1", Record(BeginRequest, 1, new byte[8]) },
         { "type 5", Record(Stdin, 1, "A: b\n\n"u8) },
         { "type 200", Record(200, 1, "A: b\n\n"u8) },
-        { "an unrequested management record", Record(GetValuesResult, 0) },
+        { "an unrequested management record of type 10", Record(GetValuesResult, 0, Pairs(("FCGI_MPXS_CONNS", "1"))) },
+        { "an unrequested management record of type 11", Record(UnknownType, 0, [9, 0, 0, 0, 0, 0, 0, 0]) },
+        { "an unrequested management record of type 9", Record(GetValues, 0) },
         { "7 bytes of content where 8", Record(EndRequest, 1, new byte[7]) },
         { "9 bytes of content where 8", Record(EndRequest, 1, new byte[9]) },
     };

@@ -2,7 +2,7 @@ using System.Buffers;
 
 namespace FastCgi.Client.Connections;
 
-/// <content>Management records: FCGI_GET_VALUES and its answer.</content>
+/// <content>Management records: FCGI_GET_VALUES and its result, and the farewell of a server that is shutting down.</content>
 internal sealed partial class ClientConnection
 {
     private readonly ArrayBufferWriter<byte> _management = new();
@@ -48,7 +48,14 @@ internal sealed partial class ClientConnection
 
     private void TakeManagement(RecordPiece piece)
     {
-        // More records than one may come: Go ends its answer with an empty one. The first counts.
+        // Nothing was requested on this connection. A result with content is not ours to interpret.
+        if (_values is null && piece is { Header.Type: RecordType.GetValuesResult, IsEmptyRecord: true })
+        {
+            TakeFarewell();
+            return;
+        }
+
+        // The first record is the result; Go adds an empty one.
         if (_values is not { } values || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
             throw Malformed($"the application sent an unrequested management record of type {(int)piece.Header.Type}");
 
@@ -58,7 +65,7 @@ internal sealed partial class ClientConnection
         if (!piece.IsEnd)
             return;
 
-        // An application that does not know the question knows no values.
+        // UNKNOWN_TYPE means that no values are supported.
         var answers = new Dictionary<string, string>(StringComparer.Ordinal);
         if (piece.Header.Type == RecordType.GetValuesResult)
         {
@@ -70,5 +77,22 @@ internal sealed partial class ClientConnection
         }
 
         values.TrySetResult(answers);
+    }
+
+    /// <summary>
+    /// FastCgi.AspNetCore announces that it closes the connection (docs/decisions/drain.md, rule 2). It has not executed a request that it has not
+    /// answered by now. A response that has begun will be complete.
+    /// </summary>
+    private void TakeFarewell()
+    {
+        Exchange? exchange;
+        lock (_lock)
+        {
+            _isClosing = true;
+            exchange = _exchange;
+        }
+
+        if (exchange is not { HasReceived: true })
+            Close(Closed("The application is closing the connection."));
     }
 }
