@@ -57,7 +57,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         catch (FastCgiProtocolException exception)
         {
             Report(request, exception.Completion);
-            throw new HttpRequestException(ToHttpError(exception.Error), exception.Message, exception);
+            throw ToHttpException(exception);
         }
 
         _ = ReportAsync(request, response);
@@ -77,12 +77,17 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         base.Dispose(disposing);
     }
 
-    private static HttpRequestError ToHttpError(FastCgiProtocolError error) => error switch
+    private static HttpRequestException ToHttpException(FastCgiProtocolException exception)
     {
-        FastCgiProtocolError.ConnectionClosed => HttpRequestError.ResponseEnded,
-        FastCgiProtocolError.HeadersTooLarge => HttpRequestError.ConfigurationLimitExceeded,
-        _ => HttpRequestError.InvalidResponse,
-    };
+        var error = exception.Error switch
+        {
+            FastCgiProtocolError.ConnectionClosed => HttpRequestError.ResponseEnded,
+            FastCgiProtocolError.HeadersTooLarge => HttpRequestError.ConfigurationLimitExceeded,
+            FastCgiProtocolError.RequestBodyLength => HttpRequestError.Unknown,
+            _ => HttpRequestError.InvalidResponse,
+        };
+        return new HttpRequestException(error, exception.Message, exception);
+    }
 
     private static HttpResponseMessage ToMessage(HttpRequestMessage request, FastCgiResponseMessage response)
     {
@@ -90,7 +95,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         {
             ReasonPhrase = response.ReasonPhrase,
             RequestMessage = request,
-            Content = new StreamContent(response.Body),
+            Content = new ResponseContent(response.Body),
         };
         foreach (var (name, value) in response.Headers)
         {
@@ -117,5 +122,21 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
     {
         if (completion is { StandardError.Length: > 0 })
             StandardErrorReceived?.Invoke(request, completion.StandardError);
+    }
+
+    /// <summary>Reports the cause of a failure when <see cref="HttpClient"/> buffers the body; it would say only that the body cannot be copied.</summary>
+    private sealed class ResponseContent(Stream body) : StreamContent(body)
+    {
+        protected override async Task SerializeToStreamAsync(Stream stream, TransportContext? context, CancellationToken cancellationToken)
+        {
+            try
+            {
+                await base.SerializeToStreamAsync(stream, context, cancellationToken).ConfigureAwait(false);
+            }
+            catch (FastCgiProtocolException exception)
+            {
+                throw ToHttpException(exception);
+            }
+        }
     }
 }

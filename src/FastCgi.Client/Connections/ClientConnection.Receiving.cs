@@ -136,9 +136,7 @@ internal sealed partial class ClientConnection
             _isClosing |= !isKept;
         }
 
-        exchange.OnEnd(BinaryPrimitives.ReadInt32BigEndian(_fixedBody), (FastCgiProtocolStatus)_fixedBody[4]);
-        if (!exchange.Sender.IsEndSent)
-            exchange.StopSending();
+        _ = exchange.EndAsync(BinaryPrimitives.ReadInt32BigEndian(_fixedBody), (FastCgiProtocolStatus)_fixedBody[4]);
         _ended = exchange;
         if (!isKept)
             Dispose();

@@ -19,15 +19,7 @@ internal sealed partial class ClientConnection
             _values = values;
         }
 
-        try
-        {
-            await SendAsync(CreateQuestion(names), exchange: null).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
-        }
-        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
-        {
-            throw Closed(UnsentText, exception);
-        }
-
+        await SendAsync(CreateQuestion(names), exchange: null).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
         return await values.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 

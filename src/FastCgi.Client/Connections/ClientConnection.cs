@@ -96,9 +96,15 @@ internal sealed partial class ClientConnection : IDisposable
         }
 
         if (isClosing)
+        {
             exchange.OnConnectionEnded(_malformed ?? Closed(UnsentText));
+            exchange.OnSent();
+        }
         else
-            exchange.Sending = SendAsync(exchange);
+        {
+            _ = SendAsync(exchange);
+        }
+
         return exchange;
     }
 
@@ -118,9 +124,12 @@ internal sealed partial class ClientConnection : IDisposable
         Dispose();
     }
 
-    /// <summary>Sends whole records.</summary>
+    /// <summary>Sends whole records, or drops them if the connection is lost: the receiving loop reports why.</summary>
     public async ValueTask SendAsync(ReadOnlyMemory<byte> records, Exchange? exchange)
     {
+        if (_isSendingLost)
+            return;
+
         TraceSent(records.Span);
         try
         {
@@ -138,7 +147,7 @@ internal sealed partial class ClientConnection : IDisposable
             _isSendingLost = true;
             lock (_lock)
                 _isClosing = true;
-            throw;
+            exchange?.OnSendingLost();
         }
     }
 
@@ -172,10 +181,9 @@ internal sealed partial class ClientConnection : IDisposable
         {
             await exchange.Sender.SendAsync(Persists).ConfigureAwait(false);
         }
-        catch (Exception) when (_isSendingLost || exchange.SendingToken.IsCancellationRequested)
+        catch (Exception) when (exchange.SendingToken.IsCancellationRequested)
         {
-            // The application has closed the connection, or needs no more of the body. The receiving loop reports the response, or why there is none.
-            // The exception does not tell: a source of a body wraps it, or throws one of the same type.
+            // The response has ended, or the request has failed, so that the rest of the body is not needed.
         }
         catch (Exception exception)
         {
@@ -184,6 +192,7 @@ internal sealed partial class ClientConnection : IDisposable
         }
         finally
         {
+            exchange.OnSent();
             Finish(exchange);
         }
     }

@@ -10,14 +10,20 @@ namespace FastCgi.Client.Connections;
 /// </summary>
 internal sealed class Exchange
 {
+    // How long the rest of a body is read after the end of the response, to verify its length.
+    private static readonly TimeSpan s_restTimeout = TimeSpan.FromSeconds(1);
+
     private readonly ClientConnection _connection;
     private readonly FastCgiClientOptions _options;
     private readonly Pipe _stdout;
     private readonly ArrayBufferWriter<byte> _standardError = new();
     private readonly TaskCompletionSource<FastCgiCompletion> _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly CancellationTokenSource _sending = new();
+    private readonly TaskCompletionSource _sent = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lock = new();
     private volatile Exception? _failure;
+    private volatile bool _isEnding;
+    private bool _isOutputComplete;
     private bool _isStdoutEnded;
     private int _finished;
 
@@ -42,8 +48,8 @@ internal sealed class Exchange
 
     public RecordSender Sender { get; }
 
-    /// <summary>Ends, without an exception, when nothing more is read of the request's bodies.</summary>
-    public Task Sending { get; set; } = Task.CompletedTask;
+    /// <summary>Completes, always successfully, when the body of the request is no longer read.</summary>
+    public Task Sending => _sent.Task;
 
     public bool HasReceived { get; private set; }
 
@@ -54,6 +60,9 @@ internal sealed class Exchange
     public PipeReader Output => _stdout.Reader;
 
     public Exception? Failure => _failure;
+
+    // Whether the body can still turn out to be shorter or longer than declared, which fails the request whatever the response is.
+    private bool IsLengthUnverified => !Sender.IsEndSent && Request.DeclaredLength is not null;
 
     /// <summary>Why what has come is not all of the answer; known when the output is completed.</summary>
     public FastCgiProtocolException? Cut { get; private set; }
@@ -75,6 +84,8 @@ internal sealed class Exchange
             try
             {
                 var head = await ReadHeaderBlockAsync().ConfigureAwait(false);
+                if (_isEnding)
+                    await Completion.ConfigureAwait(false);
                 var hasBody = !Request.IsHead && head.StatusCode is not (204 or 304);
                 return new FastCgiResponseMessage(this, head, hasBody);
             }
@@ -113,6 +124,15 @@ internal sealed class Exchange
         StopSending();
     }
 
+    public void OnSent() => _sent.TrySetResult();
+
+    /// <summary>The rest of the body cannot be sent. It is read only to verify its length.</summary>
+    public void OnSendingLost()
+    {
+        if (!IsLengthUnverified)
+            StopSending();
+    }
+
     public void CompleteReading() => _stdout.Reader.Complete();
 
     /// <summary>Its input has been sent, or its end has come.</summary>
@@ -134,7 +154,8 @@ internal sealed class Exchange
     public void OnStdout(ReadOnlySpan<byte> content, bool isEmptyRecord)
     {
         HasReceived = true;
-        if (isEmptyRecord && _failure is null)
+        _isOutputComplete |= isEmptyRecord;
+        if (isEmptyRecord && _failure is null && !IsLengthUnverified)
             EndStdout(cut: null);
 
         // Not while another thread closes the connection: what the pipe has rented would be given back, and written to all the same.
@@ -152,15 +173,24 @@ internal sealed class Exchange
             _standardError.Write(content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
     }
 
-    public void OnEnd(int appStatus, FastCgiProtocolStatus protocolStatus)
+    /// <summary>END_REQUEST has been received. Ends the response, after its length is verified.</summary>
+    public async Task EndAsync(int appStatus, FastCgiProtocolStatus protocolStatus)
     {
         HasReceived = true;
+        if (!Sender.IsEndSent)
+        {
+            _isEnding = true;
+            if (IsLengthUnverified)
+                await Sending.WaitAsync(s_restTimeout, _options.TimeProvider).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            StopSending();
+        }
+
         if (_failure is not null)
             return;
 
         var completion = new FastCgiCompletion(appStatus, protocolStatus, StandardError);
         // A failed program that has not closed its output has not written all of it.
-        EndStdout(appStatus == 0 ? null : new FastCgiProtocolException(
+        EndStdout(appStatus == 0 || _isOutputComplete ? null : new FastCgiProtocolException(
             FastCgiProtocolError.BodyTooShort, $"The application ended an incomplete response with appStatus {appStatus}.")
         { Completion = completion, Address = _connection.Address });
         _completion.TrySetResult(completion);

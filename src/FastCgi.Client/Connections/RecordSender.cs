@@ -40,7 +40,15 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
         if (request.BodySource is { } body)
         {
-            await body.WriteToAsync(stdin, token).ConfigureAwait(false);
+            try
+            {
+                await body.WriteToAsync(stdin, token).ConfigureAwait(false);
+            }
+            catch (Exception) when (stdin.IsTooLong)
+            {
+                // HttpContent wraps the exception of the stream.
+            }
+
             stdin.CheckEnd();
         }
 

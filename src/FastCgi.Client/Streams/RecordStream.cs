@@ -7,10 +7,12 @@ internal sealed class RecordStream(RecordSender sender, RecordType type, long? p
 {
     private long _length;
 
+    public bool IsTooLong => _length > promised;
+
     public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
         _length += buffer.Length;
-        if (_length > promised)
+        if (IsTooLong)
             CheckEnd();
         while (!buffer.IsEmpty)
         {
