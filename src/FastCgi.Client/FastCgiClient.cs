@@ -58,7 +58,7 @@ public sealed class FastCgiClient : IDisposable
             for (var attempt = 1; ; attempt++)
             {
                 cancellationToken.ThrowIfCancellationRequested();
-                var connection = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
+                var connection = await _pool.AcquireAsync(isNew: false, cancellationToken).ConfigureAwait(false);
                 var exchange = connection.Begin(sent);
                 sending = exchange.Sending;
                 try
@@ -92,7 +92,7 @@ public sealed class FastCgiClient : IDisposable
     public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(names);
-        using var connection = await _pool.OpenForValuesAsync(cancellationToken).ConfigureAwait(false);
+        using var connection = await _pool.AcquireAsync(isNew: true, cancellationToken).ConfigureAwait(false);
         return await connection.GetValuesAsync(names, cancellationToken).ConfigureAwait(false);
     }
 

@@ -68,20 +68,6 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
-    /// <summary>Makes the connection idle. One that is being closed stays reserved.</summary>
-    public bool TryRelease()
-    {
-        lock (_lock)
-        {
-            if (_isClosing || !Persists)
-                return false;
-
-            _isReserved = false;
-            _idleTimer.Change(IdleTimeLeft, Timeout.InfiniteTimeSpan);
-            return true;
-        }
-    }
-
     public Exchange Begin(FastCgiRequestMessage request)
     {
         Exchange exchange;
@@ -156,12 +142,14 @@ internal sealed partial class ClientConnection : IDisposable
     private void Close(FastCgiProtocolException reason)
     {
         Exchange? exchange;
+        bool wasReserved;
         lock (_lock)
         {
             if (_isClosed)
                 return;
 
             _isClosed = _isClosing = true;
+            wasReserved = _isReserved;
             _malformed = reason.Error == FastCgiProtocolError.MalformedRecord ? reason : null;
             exchange = _exchange;
             _exchange = null;
@@ -172,7 +160,7 @@ internal sealed partial class ClientConnection : IDisposable
         _socket.Dispose();
         _values?.TrySetException(reason);
         exchange?.OnConnectionEnded(reason);
-        _pool.OnClosed(this);
+        _pool.OnClosed(this, wasReserved);
     }
 
     private async Task SendAsync(Exchange exchange)
@@ -206,10 +194,23 @@ internal sealed partial class ClientConnection : IDisposable
         if (!exchange.FinishOne())
             return;
 
-        if (TimeLeft > TimeSpan.Zero && TryRelease())
+        if (TryRelease())
             _pool.OnReleased(this);
         else
             Dispose();
+    }
+
+    private bool TryRelease()
+    {
+        lock (_lock)
+        {
+            if (_isClosing || !Persists || TimeLeft <= TimeSpan.Zero)
+                return false;
+
+            _isReserved = false;
+            _idleTimer.Change(IdleTimeLeft, Timeout.InfiniteTimeSpan);
+            return true;
+        }
     }
 
     private void OnIdleTimeout()

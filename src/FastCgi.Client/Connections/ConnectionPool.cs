@@ -1,174 +1,107 @@
 namespace FastCgi.Client.Connections;
 
-/// <summary>The connections to one address, and the requests that wait for one.</summary>
+/// <summary>The connections to one address.</summary>
 internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOptions options) : IDisposable
 {
     private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
 
+    // A slot for each reserved connection. An idle one needs none: a request that has a slot takes it before it opens another.
+    private readonly SemaphoreSlim _slots = new(options.MaxConnections ?? int.MaxValue);
+    private readonly CancellationTokenSource _disposal = new();
     private readonly Lock _lock = new();
 
     // The most recently used connection is last and is taken first, so that surplus connections become idle.
     private readonly List<ClientConnection> _connections = [];
-    private readonly Queue<TaskCompletionSource<ClientConnection?>> _waiting = new();
-    private readonly CancellationTokenSource _disposal = new();
-    private int _connecting;
     private int _lastNumber;
-    private bool _isDisposed;
 
     public FastCgiAddress Address => address;
 
-    /// <summary>Takes an idle connection or opens one. Waits if <see cref="FastCgiClientOptions.MaxConnections"/> is reached.</summary>
-    public async Task<ClientConnection> AcquireAsync(CancellationToken cancellationToken)
+    /// <summary>Takes an idle connection or opens one. Waits while <see cref="FastCgiClientOptions.MaxConnections"/> are in use.</summary>
+    /// <param name="isNew">Whether to open a connection, even if one is idle.</param>
+    /// <param name="cancellationToken">Cancels the wait and the connect.</param>
+    public async Task<ClientConnection> AcquireAsync(bool isNew, CancellationToken cancellationToken)
     {
-        TaskCompletionSource<ClientConnection?>? waiter = null;
-        lock (_lock)
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token);
+        try
         {
-            ObjectDisposedException.ThrowIf(_isDisposed, typeof(FastCgiClient));
-            if (_waiting.Count == 0 && TryTakeIdle() is { } idle)
-                return idle;
-
-            if (_connections.Count + _connecting >= options.MaxConnections)
+            await _slots.WaitAsync(end.Token).ConfigureAwait(false);
+            try
             {
-                waiter = new TaskCompletionSource<ClientConnection?>(TaskCreationOptions.RunContinuationsAsynchronously);
-                _waiting.Enqueue(waiter);
+                return (isNew ? null : TryTakeIdle()) ?? Add(await ConnectAsync(end.Token).ConfigureAwait(false));
             }
-            else
+            catch
             {
-                _connecting++;
+                _slots.Release();
+                throw;
             }
         }
-
-        if (waiter is null)
-            return await OpenAsync(cancellationToken).ConfigureAwait(false);
-
-        await using (cancellationToken.UnsafeRegister((_, token) => waiter.TrySetCanceled(token), null).ConfigureAwait(false))
+        catch (OperationCanceledException exception)
         {
-            var given = await waiter.Task.ConfigureAwait(false);
-            // Null means that there is room for a new connection, which is already counted.
-            return given ?? await OpenAsync(cancellationToken).ConfigureAwait(false);
+            cancellationToken.ThrowIfCancellationRequested();
+            throw new ObjectDisposedException($"The {nameof(FastCgiClient)} was disposed.", exception);
         }
     }
 
-    /// <summary>Opens a connection for FCGI_GET_VALUES, beyond <see cref="FastCgiClientOptions.MaxConnections"/> if necessary.</summary>
-    public Task<ClientConnection> OpenForValuesAsync(CancellationToken cancellationToken)
-    {
-        lock (_lock)
-            _connecting++;
-        return OpenAsync(cancellationToken);
-    }
-
+    /// <summary>The connection is idle.</summary>
     public void OnReleased(ClientConnection connection)
     {
         lock (_lock)
         {
             if (_connections.Remove(connection))
                 _connections.Add(connection);
-            GiveToWaiting();
         }
+
+        _slots.Release();
     }
 
-    public void OnClosed(ClientConnection connection)
+    public void OnClosed(ClientConnection connection, bool wasReserved)
     {
         lock (_lock)
-        {
             _connections.Remove(connection);
-            GiveToWaiting();
-        }
+        if (wasReserved)
+            _slots.Release();
     }
 
     public void Dispose()
     {
-        ClientConnection[] connections;
-        TaskCompletionSource<ClientConnection?>[] waiting;
-        lock (_lock)
-        {
-            _isDisposed = true;
-            connections = [.. _connections];
-            waiting = [.. _waiting];
-            _waiting.Clear();
-        }
-
-        // Cancels connection attempts on another thread: their continuations are the caller's code.
+        // On another thread: the continuations of what is cancelled are the caller's code.
         _ = _disposal.CancelAsync();
-        foreach (var waiter in waiting)
-            waiter.TrySetException(new ObjectDisposedException(nameof(FastCgiClient)));
+        ClientConnection[] connections;
+        lock (_lock)
+            connections = [.. _connections];
         foreach (var connection in connections)
             connection.Dispose();
     }
 
-    private ClientConnection? TryTakeIdle() => _connections.FindLast(static connection => connection.TryReserve());
-
-    private void GiveToWaiting()
+    private ClientConnection? TryTakeIdle()
     {
-        while (_waiting.TryPeek(out var waiter))
-        {
-            if (waiter.Task.IsCompleted)
-            {
-                // The caller has cancelled.
-                _waiting.Dequeue();
-                continue;
-            }
-
-            var idle = TryTakeIdle();
-            if (idle is null && _connections.Count + _connecting >= options.MaxConnections)
-                return;
-
-            if (idle is null)
-                _connecting++;
-            _waiting.Dequeue();
-            if (waiter.TrySetResult(idle))
-                continue;
-
-            // The caller cancelled at this moment.
-            if (idle is null)
-                _connecting--;
-            else
-                idle.TryRelease();
-        }
-    }
-
-    private async Task<ClientConnection> OpenAsync(CancellationToken cancellationToken)
-    {
-        try
-        {
-            var socket = await ConnectAsync(cancellationToken).ConfigureAwait(false);
-            var connection = Add(socket);
-            connection.Start();
-            return connection;
-        }
-        catch
-        {
-            lock (_lock)
-            {
-                _connecting--;
-                GiveToWaiting();
-            }
-
-            throw;
-        }
+        lock (_lock)
+            return _connections.FindLast(static connection => connection.TryReserve());
     }
 
     private ClientConnection Add(Socket socket)
     {
+        ClientConnection connection;
         lock (_lock)
         {
-            if (_isDisposed)
+            if (_disposal.IsCancellationRequested)
             {
                 socket.Dispose();
                 throw new ObjectDisposedException(nameof(FastCgiClient));
             }
 
-            var connection = new ClientConnection(socket, this, options, ++_lastNumber);
-            _connecting--;
+            connection = new ClientConnection(socket, this, options, ++_lastNumber);
             _connections.Add(connection);
-            return connection;
         }
+
+        connection.Start();
+        return connection;
     }
 
     private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
     {
         using var time = new CancellationTokenSource(options.ConnectTimeout, options.TimeProvider);
-        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token, time.Token);
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
         try
         {
             while (true)
@@ -179,11 +112,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 await Task.Delay(s_connectPause, options.TimeProvider, end.Token).ConfigureAwait(false);
             }
         }
-        catch (OperationCanceledException exception)
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            if (cancellationToken.IsCancellationRequested)
-                throw new OperationCanceledException(exception.Message, exception, cancellationToken);
-            ObjectDisposedException.ThrowIf(_isDisposed, typeof(FastCgiClient));
             throw new SocketException((int)SocketError.TimedOut, $"{address} did not accept a connection within {(int)options.ConnectTimeout.TotalSeconds} s.");
         }
         catch (SocketException exception)
