@@ -113,39 +113,6 @@ public sealed class RequestTests : IDisposable
         Assert.Equal([0, 2, 0, 0, 0, 0, 0, 0], records[0].Content);
     }
 
-    [Theory]
-    [InlineData("body", "data")]
-    [InlineData("", "data")]
-    [InlineData("body", "")]
-    public async Task Filter_HasDataBehindTheBody(string body, string data)
-    {
-        var request = new FastCgiRequestMessage
-        {
-            Role = FastCgiRequestRole.Filter,
-            Parameters = { { "A", "b" } },
-            Body = body.Length == 0 ? null : new MemoryStream(Encoding.ASCII.GetBytes(body)),
-            Data = data.Length == 0 ? null : new MemoryStream(Encoding.ASCII.GetBytes(data)),
-        };
-        var answer = _client.SendAsync(request);
-        using var connection = await _application.AcceptAsync();
-        var records = await connection.ReadRequestAsync();
-        Assert.Equal(3, records[0].Content[1]);
-        Assert.Equal(body, Encoding.ASCII.GetString(Join(records, Stdin)));
-
-        var received = new List<byte>();
-        ReceivedRecord record;
-        do
-        {
-            record = (await connection.ReadRecordAsync())!;
-            Assert.Equal(Data, record.Type);
-            received.AddRange(record.Content);
-        }
-        while (record.Content.Length > 0);
-        Assert.Equal(data, Encoding.ASCII.GetString([.. received]));
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\r\n\r\n"));
-        (await answer).Dispose();
-    }
-
     [Fact]
     public async Task Body_ThatComesPieceByPiece_IsSentAtOnce_WhileTheAnswerComes()
     {

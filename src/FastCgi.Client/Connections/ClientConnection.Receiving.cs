@@ -9,11 +9,11 @@ internal sealed partial class ClientConnection
 {
     private const int ReceiveBufferSize = 32 * 1024;
 
-    private readonly byte[] _fixedBody = new byte[ProtocolConstants.FixedBodyLength];
+    // The content of a record that is read as a whole.
+    private readonly ArrayBufferWriter<byte> _content = new();
     private RecordReader _reader;
-    private int _fixedBodyLength;
 
-    // The exchanges whose output has been received, and whose end has been received, in the current receive.
+    // Set while received bytes are dispatched: the request that got output, and the request whose response has ended.
     private Exchange? _written;
     private Exchange? _ended;
 
@@ -37,15 +37,20 @@ internal sealed partial class ClientConnection
                     }
 
                     _options.Trace?.OnBytes(_number, isSent: false, buffer.AsSpan(0, received));
-                    Take(buffer.AsSpan(0, received));
-                    FinishEnded();
+                    Dispatch(buffer.AsSpan(0, received));
                 }
                 finally
                 {
                     ArrayPool<byte>.Shared.Return(buffer);
                 }
 
-                await FlushAsync().ConfigureAwait(false);
+                // Releases the connection only now, so that stray bytes after a response cannot be taken for the next one.
+                if (_ended is not null)
+                    Finish(_ended);
+                // Applies backpressure: while the buffer of a response is full, nothing is received.
+                if (_written is not null)
+                    await _written.FlushAsync().ConfigureAwait(false);
+                (_ended, _written) = (null, null);
             }
         }
         catch (FastCgiProtocolException exception)
@@ -60,23 +65,7 @@ internal sealed partial class ClientConnection
         }
     }
 
-    /// <summary>Releases the connection only now, so that stray bytes after a response cannot be taken for the next one.</summary>
-    private void FinishEnded()
-    {
-        if (_ended is { } exchange)
-            Finish(exchange);
-        _ended = null;
-    }
-
-    /// <summary>Applies backpressure: while the buffer of a response is full, nothing is received.</summary>
-    private async ValueTask FlushAsync()
-    {
-        if (_written is { } exchange)
-            await exchange.FlushAsync().ConfigureAwait(false);
-        _written = null;
-    }
-
-    private void Take(ReadOnlySpan<byte> bytes)
+    private void Dispatch(ReadOnlySpan<byte> bytes)
     {
         while (_reader.Read(ref bytes, out var piece) is var result and not RecordReadResult.NeedMore)
         {
@@ -85,15 +74,20 @@ internal sealed partial class ClientConnection
             if (piece.IsStart)
                 _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
             if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
-                TakeManagement(piece);
+                OnManagement(piece);
             else
-                Take(piece);
+                OnRequestRecord(piece);
         }
     }
 
-    private void Take(RecordPiece piece)
+    private void OnRequestRecord(RecordPiece piece)
     {
-        var exchange = Find(piece.Header.RequestId);
+        Exchange? exchange;
+        lock (_lock)
+            exchange = piece.Header.RequestId == RecordSender.RequestId ? _exchange : null;
+        if (exchange is null)
+            throw Malformed($"the application sent a record for the request {piece.Header.RequestId}, which is not active");
+
         switch (piece.Header.Type)
         {
             case RecordType.Stdout:
@@ -104,30 +98,21 @@ internal sealed partial class ClientConnection
                 exchange.OnStandardError(piece.Content);
                 break;
             case RecordType.EndRequest:
-                TakeEndRequest(exchange, piece);
+                OnEndRequest(exchange, piece);
                 break;
             default:
                 throw Malformed($"the application sent a record of type {(int)piece.Header.Type}");
         }
     }
 
-    private Exchange Find(ushort id)
+    private void OnEndRequest(Exchange exchange, RecordPiece piece)
     {
-        lock (_lock)
-        {
-            if (id == RecordSender.RequestId && _exchange is { } exchange)
-                return exchange;
-        }
-
-        throw Malformed($"the application sent a record for the request {id}, which is not active");
-    }
-
-    private void TakeEndRequest(Exchange exchange, RecordPiece piece)
-    {
-        if (!TakeFixedBody(piece))
+        if (piece.Header.ContentLength != ProtocolConstants.FixedBodyLength)
+            throw Malformed($"a record of type {(int)piece.Header.Type} has {piece.Header.ContentLength} bytes of content where 8 are expected");
+        if (!TryCollect(piece))
             return;
 
-        // Not every application skips the rest of a body.
+        // Not every application skips the rest of a body, so the connection is then not reused.
         var isKept = Persists && exchange.Sender.IsEndSent;
         lock (_lock)
         {
@@ -136,22 +121,20 @@ internal sealed partial class ClientConnection
             _isClosing |= !isKept;
         }
 
-        _ = exchange.EndAsync(BinaryPrimitives.ReadInt32BigEndian(_fixedBody), (FastCgiProtocolStatus)_fixedBody[4]);
+        var body = _content.WrittenSpan;
+        _ = exchange.EndAsync(BinaryPrimitives.ReadInt32BigEndian(body), (FastCgiProtocolStatus)body[4]);
         _ended = exchange;
         if (!isKept)
             Dispose();
     }
 
-    /// <summary>Collects eight bytes, which may come in pieces, and returns whether they are complete.</summary>
-    private bool TakeFixedBody(RecordPiece piece)
+    /// <summary>Collects the content of a record, which may arrive in pieces.</summary>
+    /// <returns>Whether the content is complete.</returns>
+    private bool TryCollect(RecordPiece piece)
     {
-        if (piece.Header.ContentLength != ProtocolConstants.FixedBodyLength)
-            throw Malformed($"a record of type {(int)piece.Header.Type} has {piece.Header.ContentLength} bytes of content where 8 are expected");
-
         if (piece.IsStart)
-            _fixedBodyLength = 0;
-        piece.Content.CopyTo(_fixedBody.AsSpan(_fixedBodyLength));
-        _fixedBodyLength += piece.Content.Length;
+            _content.ResetWrittenCount();
+        _content.Write(piece.Content);
         return piece.IsEnd;
     }
 

@@ -1,8 +1,8 @@
 namespace FastCgi.Client.Connections;
 
 /// <summary>
-/// A connection, which carries one request at a time. It receives as long as it is open, also while it is idle, so that a close by the application is
-/// noticed at once. A request reserves it (<see cref="TryReserve"/>), and releases it when the response has ended and the request has been sent.
+/// A connection, which carries one request at a time. It receives as long as it is open, even while it is idle, so that it notices at once when the
+/// application closes it. It is reserved for a request until the response has ended and the request has been sent.
 /// </summary>
 internal sealed partial class ClientConnection : IDisposable
 {
@@ -19,7 +19,7 @@ internal sealed partial class ClientConnection : IDisposable
     // The request whose response has not ended.
     private Exchange? _exchange;
     private bool _isReserved = true;
-    private bool _isReused;
+    private bool _hasCarriedRequest;
 
     // Set when the decision to close is made, so that no further request begins.
     private volatile bool _isClosing;
@@ -29,7 +29,6 @@ internal sealed partial class ClientConnection : IDisposable
     // Nothing more can be sent. What the application has already sent can still be received.
     private volatile bool _isSendingLost;
 
-    /// <summary>Creates a connection that is reserved for the caller.</summary>
     public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
     {
         _created = options.TimeProvider.GetTimestamp();
@@ -70,13 +69,12 @@ internal sealed partial class ClientConnection : IDisposable
 
     public Exchange Begin(FastCgiRequestMessage request)
     {
-        Exchange exchange;
+        var exchange = new Exchange(this, request, _hasCarriedRequest, _options);
+        _hasCarriedRequest = true;
         bool isClosing;
         lock (_lock)
         {
             isClosing = _isClosing;
-            exchange = new Exchange(this, request, _isReused, _options);
-            _isReused = true;
             if (!isClosing)
                 _exchange = exchange;
         }
@@ -94,7 +92,7 @@ internal sealed partial class ClientConnection : IDisposable
         return exchange;
     }
 
-    /// <summary>Closes the connection of a request that is aborted. An ABORT_REQUEST could be ignored, and cost more than a new connection.</summary>
+    /// <summary>Closes the connection of an aborted request: the application may ignore ABORT_REQUEST, and a new connection is cheap.</summary>
     public void Abandon(Exchange exchange)
     {
         lock (_lock)
@@ -133,7 +131,9 @@ internal sealed partial class ClientConnection : IDisposable
             _isSendingLost = true;
             lock (_lock)
                 _isClosing = true;
-            exchange?.OnSendingLost();
+            // The rest of the body is read only to verify its length.
+            if (exchange is { Sender.IsLengthUnverified: false })
+                exchange.StopSending();
         }
     }
 
@@ -188,7 +188,7 @@ internal sealed partial class ClientConnection : IDisposable
     private FastCgiProtocolException Closed(string why, Exception? inner = null)
         => new(FastCgiProtocolError.ConnectionClosed, why, inner) { Address = Address };
 
-    /// <summary>Called when a request has been sent, and when its response has ended. The second call releases the connection.</summary>
+    /// <summary>Called when a request has been sent and when its response has ended; the second call releases the connection.</summary>
     private void Finish(Exchange exchange)
     {
         if (!exchange.FinishOne())

@@ -5,13 +5,13 @@ using FastCgi.Client.Cgi;
 namespace FastCgi.Client.Connections;
 
 /// <summary>
-/// One request on one connection. The connection's receiving loop puts in what comes, the caller takes it out; whichever of the two ends the request,
-/// it ends once. The pipe between them makes the loop wait when nobody reads.
+/// One attempt to send a request on a connection, and its response. The receiving loop of the connection writes, the caller reads, and the pipe between
+/// them applies backpressure. Either side can end the exchange; it ends once.
 /// </summary>
 internal sealed class Exchange
 {
-    // How long the rest of a body is read after the end of the response, to verify its length.
-    private static readonly TimeSpan s_restTimeout = TimeSpan.FromSeconds(1);
+    // How long the rest of a request body is read after the end of the response, to verify its length.
+    private static readonly TimeSpan s_verificationTimeout = TimeSpan.FromSeconds(1);
 
     private readonly ClientConnection _connection;
     private readonly FastCgiClientOptions _options;
@@ -36,21 +36,24 @@ internal sealed class Exchange
         Sender = new RecordSender(connection, this);
         var pause = Math.Max(options.MaxResponseBufferSize, 2);
         _stdout = new Pipe(new PipeOptions(pauseWriterThreshold: pause, resumeWriterThreshold: pause / 2, useSynchronizationContext: false));
-        // A caller may ignore the completion: its exception is observed here.
+        // Observes the exception: the caller may ignore the completion.
         _ = _completion.Task.ContinueWith(static task => task.Exception, TaskScheduler.Default);
     }
 
     public FastCgiRequestMessage Request { get; }
 
+    /// <summary>Whether the connection has carried another request before.</summary>
     public bool IsReused { get; }
 
+    /// <summary>Whether the application cannot have received any of the request.</summary>
     public bool IsUnsent { get; set; } = true;
 
     public RecordSender Sender { get; }
 
-    /// <summary>Completes, always successfully, when the body of the request is no longer read.</summary>
+    /// <summary>Completes, always successfully, when the request body is no longer read.</summary>
     public Task Sending => _sent.Task;
 
+    /// <summary>Whether any of the response has been received.</summary>
     public bool HasReceived { get; private set; }
 
     public CancellationToken SendingToken => _sending.Token;
@@ -61,10 +64,7 @@ internal sealed class Exchange
 
     public Exception? Failure => _failure;
 
-    // Whether the body can still turn out to be shorter or longer than declared, which fails the request whatever the response is.
-    private bool IsLengthUnverified => !Sender.IsEndSent && Request.DeclaredLength is not null;
-
-    /// <summary>Why what has come is not all of the answer; known when the output is completed.</summary>
+    /// <summary>Why the response is incomplete, or <see langword="null"/>. Valid once the output is completed.</summary>
     public FastCgiProtocolException? Cut { get; private set; }
 
     public string StandardError
@@ -97,7 +97,7 @@ internal sealed class Exchange
         }
     }
 
-    /// <summary>Ends it from the caller's side. Nothing happens if it has ended.</summary>
+    /// <summary>Ends the exchange on behalf of the caller. The first reason counts.</summary>
     public void Abort(Exception reason)
     {
         lock (_lock)
@@ -116,7 +116,7 @@ internal sealed class Exchange
         _connection.Abandon(this);
     }
 
-    /// <summary>The connection has ended, or what it carries is not FastCGI. Called by its loop. What has come can still be read.</summary>
+    /// <summary>The connection has ended. The caller can still read what was received.</summary>
     public void OnConnectionEnded(FastCgiProtocolException exception)
     {
         EndStdout(exception);
@@ -126,39 +126,21 @@ internal sealed class Exchange
 
     public void OnSent() => _sent.TrySetResult();
 
-    /// <summary>The rest of the body cannot be sent. It is read only to verify its length.</summary>
-    public void OnSendingLost()
-    {
-        if (!IsLengthUnverified)
-            StopSending();
-    }
-
-    public void CompleteReading() => _stdout.Reader.Complete();
-
-    /// <summary>Its input has been sent, or its end has come.</summary>
-    /// <returns>Whether both are so.</returns>
+    /// <summary>The request has been sent, or the response has ended.</summary>
+    /// <returns>Whether both have happened.</returns>
     public bool FinishOne() => Interlocked.Increment(ref _finished) == 2;
 
-    public void StopSending()
-    {
-        try
-        {
-            _sending.Cancel();
-        }
-        catch (AggregateException)
-        {
-            // What the source of the body has registered for its end fails. The end of the exchange goes on.
-        }
-    }
+    /// <summary>Cancels the source of the request body. On another thread: its callbacks are the caller's code.</summary>
+    public void StopSending() => _ = _sending.CancelAsync();
 
     public void OnStdout(ReadOnlySpan<byte> content, bool isEmptyRecord)
     {
         HasReceived = true;
         _isOutputComplete |= isEmptyRecord;
-        if (isEmptyRecord && _failure is null && !IsLengthUnverified)
+        if (isEmptyRecord && _failure is null && !Sender.IsLengthUnverified)
             EndStdout(cut: null);
 
-        // Not while another thread closes the connection: what the pipe has rented would be given back, and written to all the same.
+        // Under the lock, because another thread may complete the writer, which returns its memory.
         lock (_lock)
         {
             if (_failure is null && !_isStdoutEnded)
@@ -173,15 +155,15 @@ internal sealed class Exchange
             _standardError.Write(content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
     }
 
-    /// <summary>END_REQUEST has been received. Ends the response, after its length is verified.</summary>
+    /// <summary>END_REQUEST has been received. Ends the response once the length of the request body is verified.</summary>
     public async Task EndAsync(int appStatus, FastCgiProtocolStatus protocolStatus)
     {
         HasReceived = true;
         if (!Sender.IsEndSent)
         {
             _isEnding = true;
-            if (IsLengthUnverified)
-                await Sending.WaitAsync(s_restTimeout, _options.TimeProvider).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            if (Sender.IsLengthUnverified)
+                await Sending.WaitAsync(s_verificationTimeout, _options.TimeProvider).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             StopSending();
         }
 
@@ -189,14 +171,14 @@ internal sealed class Exchange
             return;
 
         var completion = new FastCgiCompletion(appStatus, protocolStatus, StandardError);
-        // A failed program that has not closed its output has not written all of it.
+        // A program that failed before it closed its output has not written all of it.
         EndStdout(appStatus == 0 || _isOutputComplete ? null : new FastCgiProtocolException(
             FastCgiProtocolError.BodyTooShort, $"The application ended an incomplete response with appStatus {appStatus}.")
         { Completion = completion, Address = _connection.Address });
         _completion.TrySetResult(completion);
     }
 
-    /// <summary>Waits while more is buffered than may be.</summary>
+    /// <summary>Waits while the buffer of the response is full.</summary>
     public ValueTask<FlushResult> FlushAsync() => _isStdoutEnded || _failure is not null ? default : _stdout.Writer.FlushAsync();
 
     private void EndStdout(FastCgiProtocolException? cut)
