@@ -27,8 +27,6 @@ public sealed class FastCgiAddress
 
     internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
 
-    private bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
-
     /// <summary>Parses an address.</summary>
     /// <param name="address">The address, in one of the forms of <see cref="FastCgiAddress"/>.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
@@ -72,7 +70,7 @@ public sealed class FastCgiAddress
         SocketError.AccessDenied => $"Permission denied: the user {Environment.UserName} may not connect to {this}.",
         SocketError.ConnectionRefused => $"{this} refused the connection: no process is listening.",
         SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {this} cannot be resolved: {exception.Message}.",
-        _ when IsMissing => $"{this}: no such socket.",
+        _ when EndPoint.ToString() is ['/', ..] path && !File.Exists(path) => $"{this}: no such socket.",
         _ => $"Failed to connect to {this}: {exception.Message}.",
     };
 

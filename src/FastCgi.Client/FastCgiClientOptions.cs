@@ -5,16 +5,15 @@ namespace FastCgi.Client;
 /// <summary>Configures the connections and limits of a <see cref="FastCgiClient"/>.</summary>
 public sealed class FastCgiClientOptions
 {
-    // The longest time that a timer accepts.
     private static readonly TimeSpan s_longest = TimeSpan.FromDays(49);
 
     /// <summary>Gets or sets the maximum number of connections; further requests wait. Defaults to <see langword="null"/>: no limit.</summary>
     public int? MaxConnections { get; set => field = AtLeast(value, 1); }
 
     /// <summary>
-    /// Gets or sets whether connections are kept open for further requests (FCGI_KEEP_CONN). Defaults to <see langword="false"/>, like nginx's
-    /// <c>fastcgi_keep_conn</c>: a php-fpm process, for example, serves one connection at a time, so an idle connection blocks it. Set it to
-    /// <see langword="true"/> for an application that serves many connections at a time, such as one on FastCgi.AspNetCore.
+    /// Gets or sets whether connections are kept open for further requests (FCGI_KEEP_CONN). Defaults to
+    /// <see langword="false"/>, like nginx's <c>fastcgi_keep_conn</c>: an idle connection to php-fpm, for example,
+    /// blocks a process. Use <see langword="true"/> if the server handles many connections, as FastCgi.AspNetCore does.
     /// </summary>
     public bool KeepConnections { get; set; }
 
@@ -51,12 +50,12 @@ public sealed class FastCgiClientOptions
     /// </summary>
     public bool RetriesUnsafeRequests { get; set; }
 
-    /// <summary>Sees each record, in and out.</summary>
+    /// <summary>Observes the records of all connections.</summary>
     internal RecordTrace? Trace { get; set; }
 
     internal TimeProvider TimeProvider { get; set; } = TimeProvider.System;
 
-    /// <summary>Replaces an infinite time by one that a timer accepts.</summary>
+    /// <summary>Replaces an infinite time by the longest one that a timer accepts.</summary>
     internal static TimeSpan ToFinite(TimeSpan time) => time == Timeout.InfiniteTimeSpan ? s_longest : time;
 
     internal FastCgiClientOptions Clone() => (FastCgiClientOptions)MemberwiseClone();

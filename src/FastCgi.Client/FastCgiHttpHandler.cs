@@ -5,9 +5,10 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies are streamed; a request body of unknown
-/// length is buffered first. The host of the URL only sets parameters; the connection goes to the address of the handler. The handler does not follow
-/// redirects, store cookies or decompress responses.
+/// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies
+/// are streamed; a request body of unknown length is buffered first. The host of the URL only sets parameters; the
+/// connection goes to the address of the handler. The handler does not follow redirects, store cookies or decompress
+/// responses.
 /// </summary>
 public sealed class FastCgiHttpHandler : HttpMessageHandler
 {
@@ -36,7 +37,9 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
     public Action<HttpRequestMessage, string>? StandardErrorReceived { get; set; }
 
     /// <inheritdoc/>
-    /// <exception cref="HttpRequestException">There is no connection or no response. The inner exception contains the cause.</exception>
+    /// <exception cref="HttpRequestException">
+    /// There is no connection or no response, or the body has a wrong length. The inner exception contains the cause.
+    /// </exception>
     protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(request);
@@ -60,12 +63,13 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
             throw ToHttpException(exception);
         }
 
-        _ = ReportAsync(request, response);
+        _ = response.Completion.ContinueWith(
+            ended => Report(request, ended.IsCompletedSuccessfully ? ended.Result : null), TaskScheduler.Default);
         return ToMessage(request, response);
     }
 
     /// <inheritdoc/>
-    // Begun on this thread: a thread pool whose threads all wait here would have none to begin with.
+    // Starts on this thread, because all threads of the pool may be waiting here.
     protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
         => SendAsync(request, cancellationToken).GetAwaiter().GetResult();
 
@@ -106,28 +110,17 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         return message;
     }
 
-    private async Task ReportAsync(HttpRequestMessage request, FastCgiResponseMessage response)
-    {
-        try
-        {
-            Report(request, await response.Completion.ConfigureAwait(false));
-        }
-        catch (Exception exception) when (exception is IOException or ObjectDisposedException or OperationCanceledException)
-        {
-            // Whoever reads the body is told.
-        }
-    }
-
     private void Report(HttpRequestMessage request, FastCgiCompletion? completion)
     {
         if (completion is { StandardError.Length: > 0 })
             StandardErrorReceived?.Invoke(request, completion.StandardError);
     }
 
-    /// <summary>Reports the cause of a failure when <see cref="HttpClient"/> buffers the body; it would say only that the body cannot be copied.</summary>
+    /// <summary>Gives the cause of a failure to <see cref="HttpClient"/>; its own message is a general one.</summary>
     private sealed class ResponseContent(Stream body) : StreamContent(body)
     {
-        protected override async Task SerializeToStreamAsync(Stream stream, TransportContext? context, CancellationToken cancellationToken)
+        protected override async Task SerializeToStreamAsync(
+            Stream stream, TransportContext? context, CancellationToken cancellationToken)
         {
             try
             {

@@ -40,13 +40,13 @@ public sealed class FastCgiRequestMessage
     internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer
         || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
 
-    /// <summary>What CONTENT_LENGTH promises. An authorizer is given that of the client's request, and no body.</summary>
+    /// <summary>The length of the body by CONTENT_LENGTH. An authorizer gets the length, but no body.</summary>
     internal long? DeclaredLength => Role != FastCgiRequestRole.Authorizer
         && long.TryParse(Parameters["CONTENT_LENGTH"], NumberStyles.None, CultureInfo.InvariantCulture, out var length) ? length : null;
 
     internal bool CanSendAgain => BodySource is not { CanWriteAgain: false };
 
-    /// <summary>The same request with another source of its body, whose length is declared.</summary>
+    /// <summary>Copies the request, with a body whose length is declared.</summary>
     internal FastCgiRequestMessage WithBody(ContentSource body, long length)
     {
         var copy = new FastCgiRequestMessage { Role = Role, BodySource = body };

@@ -13,7 +13,7 @@ internal sealed partial class ClientConnection
     private readonly ArrayBufferWriter<byte> _content = new();
     private RecordReader _reader;
 
-    // Set while received bytes are dispatched: the request that got output, and the request whose response has ended.
+    // Set while received bytes are dispatched: the exchange that got output, and the exchange that has ended.
     private Exchange? _written;
     private Exchange? _ended;
 
@@ -44,7 +44,7 @@ internal sealed partial class ClientConnection
                     ArrayPool<byte>.Shared.Return(buffer);
                 }
 
-                // Releases the connection only now, so that stray bytes after a response cannot be taken for the next one.
+                // Only now, so that stray bytes after a response cannot be taken for the next one.
                 if (_ended is not null)
                     Finish(_ended);
                 // Applies backpressure: while the buffer of a response is full, nothing is received.
@@ -108,7 +108,7 @@ internal sealed partial class ClientConnection
     private void OnEndRequest(Exchange exchange, RecordPiece piece)
     {
         if (piece.Header.ContentLength != ProtocolConstants.FixedBodyLength)
-            throw Malformed($"a record of type {(int)piece.Header.Type} has {piece.Header.ContentLength} bytes of content where 8 are expected");
+            throw Malformed($"END_REQUEST has {piece.Header.ContentLength} bytes of content where 8 are expected");
         if (!TryCollect(piece))
             return;
 
@@ -116,8 +116,7 @@ internal sealed partial class ClientConnection
         var isKept = Persists && exchange.Sender.IsEndSent;
         lock (_lock)
         {
-            if (_exchange == exchange)
-                _exchange = null;
+            _exchange = null;
             _isClosing |= !isKept;
         }
 
@@ -128,8 +127,7 @@ internal sealed partial class ClientConnection
             Dispose();
     }
 
-    /// <summary>Collects the content of a record, which may arrive in pieces.</summary>
-    /// <returns>Whether the content is complete.</returns>
+    /// <summary>Collects the content of a record, and returns whether it is complete.</summary>
     private bool TryCollect(RecordPiece piece)
     {
         if (piece.IsStart)

@@ -1,15 +1,16 @@
 using System.Buffers;
+using Values = System.Collections.Generic.IReadOnlyDictionary<string, string>;
 
 namespace FastCgi.Client.Connections;
 
-/// <content>Management records: FCGI_GET_VALUES and its result, and the farewell of a server that is shutting down.</content>
+/// <content>Management records: FCGI_GET_VALUES, its result, and the farewell of a server that shuts down.</content>
 internal sealed partial class ClientConnection
 {
-    private volatile TaskCompletionSource<IReadOnlyDictionary<string, string>>? _values;
+    private volatile TaskCompletionSource<Values>? _values;
 
-    public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken)
+    public async Task<Values> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken)
     {
-        var values = new TaskCompletionSource<IReadOnlyDictionary<string, string>>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var values = new TaskCompletionSource<Values>(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_lock)
         {
             // The application may have closed the connection already.
@@ -18,7 +19,8 @@ internal sealed partial class ClientConnection
             _values = values;
         }
 
-        await SendAsync(CreateGetValues(names), exchange: null).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
+        await SendAsync(CreateGetValues(names), exchange: null).AsTask().WaitAsync(cancellationToken)
+            .ConfigureAwait(false);
         return await values.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
@@ -66,8 +68,8 @@ internal sealed partial class ClientConnection
     }
 
     /// <summary>
-    /// The application closes the connection and executes no further request on it: FastCgi.AspNetCore sends this record when it shuts down gracefully
-    /// (docs/decisions/drain.md, rule 2). A response that has begun will be complete.
+    /// The application closes the connection and executes no further request on it. FastCgi.AspNetCore sends this
+    /// in a graceful shutdown (docs/decisions/drain.md, rule 2). A response that has begun will be complete.
     /// </summary>
     private void OnFarewell()
     {

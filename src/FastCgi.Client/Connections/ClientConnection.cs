@@ -1,8 +1,9 @@
 namespace FastCgi.Client.Connections;
 
 /// <summary>
-/// A connection, which carries one request at a time. It receives as long as it is open, even while it is idle, so that it notices at once when the
-/// application closes it. It is reserved for a request until the response has ended and the request has been sent.
+/// A connection, which carries one request at a time. It receives as long as it is open, even while it is idle, so that
+/// it notices at once when the application closes it. It is reserved for a request until the response has ended and the
+/// request has been sent.
 /// </summary>
 internal sealed partial class ClientConnection : IDisposable
 {
@@ -36,16 +37,17 @@ internal sealed partial class ClientConnection : IDisposable
         _pool = pool;
         _options = options;
         _number = number;
-        _idleTimer = options.TimeProvider.CreateTimer(_ => OnIdleTimeout(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _idleTimer = options.TimeProvider.CreateTimer(
+            _ => OnIdleTimeout(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
     public FastCgiAddress Address => _pool.Address;
 
     private bool Persists => _options.KeepConnections && _options.PooledConnectionLifetime != TimeSpan.Zero;
 
-    private TimeSpan TimeLeft => FastCgiClientOptions.ToFinite(_options.PooledConnectionLifetime) - _options.TimeProvider.GetElapsedTime(_created);
-
-    private TimeSpan IdleTimeLeft => new(Math.Clamp(TimeLeft.Ticks, 0, FastCgiClientOptions.ToFinite(_options.IdleTimeout).Ticks));
+    private TimeSpan TimeLeft
+        => FastCgiClientOptions.ToFinite(_options.PooledConnectionLifetime)
+            - _options.TimeProvider.GetElapsedTime(_created);
 
     public void Start()
     {
@@ -71,15 +73,9 @@ internal sealed partial class ClientConnection : IDisposable
     {
         var exchange = new Exchange(this, request, _hasCarriedRequest, _options);
         _hasCarriedRequest = true;
-        bool isClosing;
         lock (_lock)
-        {
-            isClosing = _isClosing;
-            if (!isClosing)
-                _exchange = exchange;
-        }
-
-        if (isClosing)
+            _exchange = _isClosing ? null : exchange;
+        if (_exchange is null)
         {
             exchange.OnConnectionEnded(_malformed ?? Closed(UnsentText));
             exchange.OnSent();
@@ -92,7 +88,7 @@ internal sealed partial class ClientConnection : IDisposable
         return exchange;
     }
 
-    /// <summary>Closes the connection of an aborted request: the application may ignore ABORT_REQUEST, and a new connection is cheap.</summary>
+    /// <summary>Closes the connection of an aborted request: an application may ignore ABORT_REQUEST.</summary>
     public void Abandon(Exchange exchange)
     {
         lock (_lock)
@@ -108,7 +104,7 @@ internal sealed partial class ClientConnection : IDisposable
         Dispose();
     }
 
-    /// <summary>Sends whole records, or drops them if the connection is lost: the receiving loop reports why.</summary>
+    /// <summary>Sends whole records, or drops them if the connection is lost, which the receiving loop reports.</summary>
     public async ValueTask SendAsync(ReadOnlyMemory<byte> records, Exchange? exchange)
     {
         if (_isSendingLost)
@@ -188,29 +184,26 @@ internal sealed partial class ClientConnection : IDisposable
     private FastCgiProtocolException Closed(string why, Exception? inner = null)
         => new(FastCgiProtocolError.ConnectionClosed, why, inner) { Address = Address };
 
-    /// <summary>Called when a request has been sent and when its response has ended; the second call releases the connection.</summary>
+    /// <summary>The request has been sent, or its response has ended. Releases the connection after both.</summary>
     private void Finish(Exchange exchange)
     {
         if (!exchange.FinishOne())
             return;
 
-        if (TryRelease())
+        bool isKept;
+        lock (_lock)
+        {
+            var (left, idle) = (TimeLeft, FastCgiClientOptions.ToFinite(_options.IdleTimeout));
+            isKept = Persists && !_isClosing && left > TimeSpan.Zero;
+            _isReserved = !isKept;
+            if (isKept)
+                _idleTimer.Change(left < idle ? left : idle, Timeout.InfiniteTimeSpan);
+        }
+
+        if (isKept)
             _pool.OnReleased(this);
         else
             Dispose();
-    }
-
-    private bool TryRelease()
-    {
-        lock (_lock)
-        {
-            if (_isClosing || !Persists || TimeLeft <= TimeSpan.Zero)
-                return false;
-
-            _isReserved = false;
-            _idleTimer.Change(IdleTimeLeft, Timeout.InfiniteTimeSpan);
-            return true;
-        }
     }
 
     private void OnIdleTimeout()

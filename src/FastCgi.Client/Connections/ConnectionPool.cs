@@ -5,7 +5,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 {
     private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
 
-    // A slot for each reserved connection. An idle one needs none: a request that has a slot takes it before it opens another.
+    // A slot per reserved connection. Idle connections have none: a request takes one of them before it opens another.
     private readonly SemaphoreSlim _slots = new(options.MaxConnections ?? int.MaxValue);
     private readonly CancellationTokenSource _disposal = new();
     private readonly Lock _lock = new();
@@ -16,9 +16,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     public FastCgiAddress Address => address;
 
-    /// <summary>Takes an idle connection or opens one. Waits while <see cref="FastCgiClientOptions.MaxConnections"/> are in use.</summary>
-    /// <param name="isNew">Whether to open a connection, even if one is idle.</param>
-    /// <param name="cancellationToken">Cancels the wait and the connect.</param>
+    /// <summary>Reserves an idle connection, unless it must be new, or opens one. Waits for a slot.</summary>
     public async Task<ClientConnection> AcquireAsync(bool isNew, CancellationToken cancellationToken)
     {
         using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token);
@@ -27,7 +25,10 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             await _slots.WaitAsync(end.Token).ConfigureAwait(false);
             try
             {
-                return (isNew ? null : TryTakeIdle()) ?? Add(await ConnectAsync(end.Token).ConfigureAwait(false));
+                ClientConnection? idle;
+                lock (_lock)
+                    idle = isNew ? null : _connections.FindLast(static connection => connection.TryReserve());
+                return idle ?? Add(await ConnectAsync(end.Token).ConfigureAwait(false));
             }
             catch
             {
@@ -42,7 +43,6 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    /// <summary>The connection is idle.</summary>
     public void OnReleased(ClientConnection connection)
     {
         lock (_lock)
@@ -71,12 +71,6 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             connections = [.. _connections];
         foreach (var connection in connections)
             connection.Dispose();
-    }
-
-    private ClientConnection? TryTakeIdle()
-    {
-        lock (_lock)
-            return _connections.FindLast(static connection => connection.TryReserve());
     }
 
     private ClientConnection Add(Socket socket)
@@ -114,7 +108,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            throw new SocketException((int)SocketError.TimedOut, $"{address} did not accept a connection within {(int)options.ConnectTimeout.TotalSeconds} s.");
+            var why = $"{address} did not accept a connection within {(int)options.ConnectTimeout.TotalSeconds} s.";
+            throw new SocketException((int)SocketError.TimedOut, why);
         }
         catch (SocketException exception)
         {
@@ -123,7 +118,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    /// <returns><see langword="null"/> if the queue of the listener is full. The system retries over TCP, but not for a Unix socket.</returns>
+    /// <returns><see langword="null"/> if the queue of a Unix socket is full. Over TCP, the system waits.</returns>
     private async Task<Socket?> TryConnectAsync(CancellationToken cancellationToken)
     {
         var socket = address.CreateSocket();

@@ -5,8 +5,8 @@ using FastCgi.Client.Cgi;
 namespace FastCgi.Client.Connections;
 
 /// <summary>
-/// One attempt to send a request on a connection, and its response. The receiving loop of the connection writes, the caller reads, and the pipe between
-/// them applies backpressure. Either side can end the exchange; it ends once.
+/// A request on a connection, and its response. The receiving loop of the connection writes, the caller reads, and the
+/// pipe between them applies backpressure. Either side can end the exchange; it ends once.
 /// </summary>
 internal sealed class Exchange
 {
@@ -64,17 +64,8 @@ internal sealed class Exchange
 
     public Exception? Failure => _failure;
 
-    /// <summary>Why the response is incomplete, or <see langword="null"/>. Valid once the output is completed.</summary>
+    /// <summary>Why the response is incomplete, if it is. Valid once the output is completed.</summary>
     public FastCgiProtocolException? Cut { get; private set; }
-
-    public string StandardError
-    {
-        get
-        {
-            lock (_lock)
-                return Encoding.UTF8.GetString(_standardError.WrittenSpan);
-        }
-    }
 
     public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)
     {
@@ -84,6 +75,7 @@ internal sealed class Exchange
             try
             {
                 var head = await ReadHeaderBlockAsync().ConfigureAwait(false);
+                // The length of the request body is being verified.
                 if (_isEnding)
                     await Completion.ConfigureAwait(false);
                 var hasBody = !Request.IsHead && head.StatusCode is not (204 or 304);
@@ -126,11 +118,10 @@ internal sealed class Exchange
 
     public void OnSent() => _sent.TrySetResult();
 
-    /// <summary>The request has been sent, or the response has ended.</summary>
-    /// <returns>Whether both have happened.</returns>
+    /// <summary>The request has been sent, or the response has ended. Returns whether both have happened.</summary>
     public bool FinishOne() => Interlocked.Increment(ref _finished) == 2;
 
-    /// <summary>Cancels the source of the request body. On another thread: its callbacks are the caller's code.</summary>
+    /// <summary>Cancels the source of the request body, on another thread: its callbacks are foreign code.</summary>
     public void StopSending() => _ = _sending.CancelAsync();
 
     public void OnStdout(ReadOnlySpan<byte> content, bool isEmptyRecord)
@@ -148,6 +139,12 @@ internal sealed class Exchange
         }
     }
 
+    public string GetStandardError()
+    {
+        lock (_lock)
+            return Encoding.UTF8.GetString(_standardError.WrittenSpan);
+    }
+
     public void OnStandardError(ReadOnlySpan<byte> content)
     {
         HasReceived = true;
@@ -155,7 +152,7 @@ internal sealed class Exchange
             _standardError.Write(content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
     }
 
-    /// <summary>END_REQUEST has been received. Ends the response once the length of the request body is verified.</summary>
+    /// <summary>END_REQUEST was received. Ends the response once the length of the request body is verified.</summary>
     public async Task EndAsync(int appStatus, FastCgiProtocolStatus protocolStatus)
     {
         HasReceived = true;
@@ -163,14 +160,18 @@ internal sealed class Exchange
         {
             _isEnding = true;
             if (Sender.IsLengthUnverified)
-                await Sending.WaitAsync(s_verificationTimeout, _options.TimeProvider).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            {
+                await Sending.WaitAsync(s_verificationTimeout, _options.TimeProvider)
+                    .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            }
+
             StopSending();
         }
 
         if (_failure is not null)
             return;
 
-        var completion = new FastCgiCompletion(appStatus, protocolStatus, StandardError);
+        var completion = new FastCgiCompletion(appStatus, protocolStatus, GetStandardError());
         // A program that failed before it closed its output has not written all of it.
         EndStdout(appStatus == 0 || _isOutputComplete ? null : new FastCgiProtocolException(
             FastCgiProtocolError.BodyTooShort, $"The application ended an incomplete response with appStatus {appStatus}.")
@@ -218,13 +219,12 @@ internal sealed class Exchange
 
             Output.AdvanceTo(buffer.Start, buffer.End);
             if (result.IsCompleted)
-                throw await ExplainNoAnswerAsync().ConfigureAwait(false);
+                throw ExplainNoAnswer(await Completion.ConfigureAwait(false));
         }
     }
 
-    private async Task<FastCgiProtocolException> ExplainNoAnswerAsync()
+    private FastCgiProtocolException ExplainNoAnswer(FastCgiCompletion completion)
     {
-        var completion = await Completion.ConfigureAwait(false);
         var why = completion.ProtocolStatus switch
         {
             FastCgiProtocolStatus.RequestComplete => $"The request ended without a header block, with appStatus {completion.AppStatus}.",

@@ -3,7 +3,7 @@ using FastCgi.Client.Streams;
 
 namespace FastCgi.Client.Connections;
 
-/// <summary>Sends one request. As a stream, it sends what is written to it as records of the body, and verifies the length of the body.</summary>
+/// <summary>Sends one request. As a stream, it sends what is written as the body, and verifies the length.</summary>
 internal sealed class RecordSender(ClientConnection connection, Exchange exchange) : ForwardStream(canRead: false)
 {
     /// <summary>The id of each request: a connection carries one at a time.</summary>
@@ -21,7 +21,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
     /// <summary>Whether the end of the request has been passed to the connection.</summary>
     public bool IsEndSent => _isEndSent;
 
-    /// <summary>Whether the body can still turn out to be shorter or longer than declared. That fails the request, whatever the response is.</summary>
+    /// <summary>Whether the body can still turn out to be shorter or longer than declared.</summary>
     public bool IsLengthUnverified => !_isEndSent && _declaredLength is not null;
 
     private bool IsTooLong => _length > _declaredLength;
@@ -133,10 +133,11 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
     private void VerifyLength()
     {
-        if (_declaredLength is not null && _declaredLength != _length)
-        {
-            var why = string.Create(CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH is {_declaredLength:N0}.");
-            throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, why);
-        }
+        if (_declaredLength is not { } declared || declared == _length)
+            return;
+
+        var why = string.Create(
+            CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH is {declared:N0}.");
+        throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, why);
     }
 }
