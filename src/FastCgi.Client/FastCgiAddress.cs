@@ -14,6 +14,8 @@ public sealed class FastCgiAddress
     private const string UnixPrefix = "unix:";
     private const string Forms = "127.0.0.1:9000, [::1]:9000, host:9000, unix:/run/app.sock and unix:@name, with or without the prefix fastcgi://";
 
+    private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
+
     private readonly string _text;
 
     private FastCgiAddress(EndPoint endPoint, string text)
@@ -65,7 +67,38 @@ public sealed class FastCgiAddress
         ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
         : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
 
-    internal string Explain(SocketException exception) => exception.SocketErrorCode switch
+    /// <summary>Connects. If the queue of a Unix socket is full, tries again; over TCP, the system does.</summary>
+    /// <exception cref="SocketException">The connection failed, or was not accepted within the timeout.</exception>
+    internal async Task<Socket> ConnectAsync(TimeSpan timeout, TimeProvider time, CancellationToken cancellationToken)
+    {
+        using var expiry = new CancellationTokenSource(timeout, time);
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, expiry.Token);
+        while (true)
+        {
+            var socket = CreateSocket();
+            try
+            {
+                await socket.ConnectAsync(EndPoint, end.Token).ConfigureAwait(false);
+                return socket;
+            }
+            catch (Exception exception)
+            {
+                socket.Dispose();
+                if (exception is SocketException { SocketErrorCode: not SocketError.WouldBlock } failure)
+                    throw new SocketException((int)failure.SocketErrorCode, Explain(failure));
+                if (exception is not (SocketException or OperationCanceledException))
+                    throw;
+            }
+
+            await Task.Delay(s_connectPause, time, end.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            cancellationToken.ThrowIfCancellationRequested();
+            if (expiry.IsCancellationRequested)
+                throw new SocketException(
+                    (int)SocketError.TimedOut, $"{this} did not accept a connection within {(int)timeout.TotalSeconds} s.");
+        }
+    }
+
+    private string Explain(SocketException exception) => exception.SocketErrorCode switch
     {
         SocketError.AccessDenied => $"Permission denied: the user {Environment.UserName} may not connect to {this}.",
         SocketError.ConnectionRefused => $"{this} refused the connection: no process is listening.",

@@ -65,4 +65,7 @@ public enum FastCgiRequestRole
 
     /// <summary>Allow or refuse an HTTP request, without its body.</summary>
     Authorizer = 2,
+
+    /// <summary>Filter a file. The client sends none: no web server uses this role, and servers refuse it.</summary>
+    Filter = 3,
 }

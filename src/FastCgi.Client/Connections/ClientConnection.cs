@@ -55,7 +55,6 @@ internal sealed partial class ClientConnection : IDisposable
         _ = ReceiveAsync();
     }
 
-    /// <summary>Reserves the connection for a request, if it is idle.</summary>
     public bool TryReserve()
     {
         lock (_lock)

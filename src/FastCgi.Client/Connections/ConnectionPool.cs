@@ -3,8 +3,6 @@ namespace FastCgi.Client.Connections;
 /// <summary>The connections to one address.</summary>
 internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOptions options) : IDisposable
 {
-    private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
-
     // A slot per reserved connection. Idle connections have none: a request takes one of them before it opens another.
     private readonly SemaphoreSlim _slots = new(options.MaxConnections ?? int.MaxValue);
     private readonly CancellationTokenSource _disposal = new();
@@ -94,44 +92,13 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
     {
-        using var time = new CancellationTokenSource(options.ConnectTimeout, options.TimeProvider);
-        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
         try
         {
-            while (true)
-            {
-                if (await TryConnectAsync(end.Token).ConfigureAwait(false) is { } socket)
-                    return socket;
-
-                await Task.Delay(s_connectPause, options.TimeProvider, end.Token).ConfigureAwait(false);
-            }
+            return await address.ConnectAsync(options.ConnectTimeout, options.TimeProvider, cancellationToken).ConfigureAwait(false);
         }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
-        {
-            var why = $"{address} did not accept a connection within {(int)options.ConnectTimeout.TotalSeconds} s.";
-            throw new SocketException((int)SocketError.TimedOut, why);
-        }
-        catch (SocketException exception)
+        catch (SocketException)
         {
             options.Trace?.OnEvent(0, isSent: false, "refused");
-            throw new SocketException((int)exception.SocketErrorCode, address.Explain(exception));
-        }
-    }
-
-    /// <returns><see langword="null"/> if the queue of a Unix socket is full. Over TCP, the system waits.</returns>
-    private async Task<Socket?> TryConnectAsync(CancellationToken cancellationToken)
-    {
-        var socket = address.CreateSocket();
-        try
-        {
-            await socket.ConnectAsync(address.EndPoint, cancellationToken).ConfigureAwait(false);
-            return socket;
-        }
-        catch (Exception exception)
-        {
-            socket.Dispose();
-            if (exception is SocketException { SocketErrorCode: SocketError.WouldBlock })
-                return null;
             throw;
         }
     }

@@ -26,7 +26,6 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
     private bool IsTooLong => _length > _declaredLength;
 
-    /// <summary>Sends the whole request.</summary>
     public async Task SendAsync(bool keepsConnection)
     {
         var buffer = new ArrayBufferWriter<byte>(1024);

@@ -1,6 +1,5 @@
 namespace FastCgi.Client.Streams;
 
-/// <summary>The source of a request body.</summary>
 internal abstract class ContentSource
 {
     /// <summary>Whether <see cref="WriteToAsync"/> can write the body from its beginning.</summary>

@@ -7,35 +7,12 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
 {
     public const string Silent = "no answer";
 
-    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(20);
-
     private readonly NetworkStream _stream = new(socket, ownsSocket: true);
 
     public List<string> Flaws { get; } = [];
 
     public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, Func<TimeSpan> patience)
-    {
-        var socket = address.CreateSocket();
-        try
-        {
-            using var cancellation = new CancellationTokenSource(patience());
-            await socket.ConnectAsync(address.EndPoint, cancellation.Token);
-            return new CheckPeer(socket, patience);
-        }
-        catch (Exception exception)
-        {
-            socket.Dispose();
-            // The queue of a Unix socket is full. For TCP, the system tries again.
-            if (exception is SocketException { SocketErrorCode: SocketError.WouldBlock } && patience() > s_pause)
-            {
-                await Task.Delay(s_pause);
-                return await ConnectAsync(address, patience);
-            }
-
-            var error = exception as SocketException ?? new SocketException((int)SocketError.TimedOut);
-            throw new SocketException((int)error.SocketErrorCode, address.Explain(error));
-        }
-    }
+        => new(await address.ConnectAsync(patience(), TimeProvider.System, CancellationToken.None), patience);
 
     /// <summary>Sends. A server that has closed is found when its answer is read.</summary>
     public async Task SendAsync(params byte[][] parts)

@@ -1,6 +1,9 @@
+using FastCgi.AspNetCore.Requests;
 using FastCgi.Tool.Commands.Doctor;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.FileProviders;
 using Microsoft.Extensions.Hosting;
@@ -13,6 +16,12 @@ internal sealed class ProxyCommand : ToolCommand
 {
     // Ctrl-C takes effect at once: a developer does not wait for long polls.
     private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(50);
+
+    // As in Apache: where the number of connections is limited, an idle one makes others wait.
+    private static readonly TimeSpan s_keepAliveTimeout = TimeSpan.FromSeconds(5);
+
+    // .NET keeps two for each assembly, about 160 in total.
+    private const int MinDescriptors = 220;
 
     public ProxyCommand(ToolConsole console)
         : base(console, "proxy", "Serves a FastCGI application over HTTP, without configuration.")
@@ -31,7 +40,14 @@ internal sealed class ProxyCommand : ToolCommand
         AddTimeoutAndJson("How long the application may take to begin its response; after that, the client gets a 504", 60);
     }
 
-    protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
+    protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
+        // Before ASP.NET Core is loaded.
+        => ListeningProcess.ReadDescriptors(Environment.ProcessId) is (_, < MinDescriptors and var limit)
+            ? throw new ToolException(ExitCode.CannotRun, Invariant(
+                $"The process may have only {limit} descriptors, but the proxy needs at least {MinDescriptors}: raise ulimit -n."))
+            : ServeAsync(arguments, cancellationToken);
+
+    private async Task<int> ServeAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
         var (address, root) = (arguments.GetAddress(), arguments.GetText("--root"));
         // Kestrel reads some texts differently, and then listens on all interfaces.
@@ -41,6 +57,7 @@ internal sealed class ProxyCommand : ToolCommand
         var most = arguments.GetValue<int?>("--max-connections");
         using var client = new FastCgiClient(
             address, new FastCgiClientOptions { MaxConnections = most, ConnectTimeout = arguments.GetTimeout(), Trace = recording });
+        await WarmUp.RunAsync((client, log) => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments.IsJson());
         var log = new TrafficLog(Terminal, arguments.IsJson());
         await using var app = Build(urls, root, new Forwarder(client, arguments), log);
         try
@@ -68,11 +85,14 @@ internal sealed class ProxyCommand : ToolCommand
     private static WebApplication Build(string[] urls, string? root, Forwarder forwarder, TrafficLog log)
     {
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
-        builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(static options =>
+        var (open, limit) = ListeningProcess.ReadDescriptors(Environment.ProcessId) ?? (0, int.MaxValue);
+        var usable = DescriptorHeadroom.CountForConnections(limit);
+        // A request uses the client's connection, one to the application, and perhaps a file.
+        var slots = new SemaphoreSlim((int)Math.Max((usable - open) / 3, 1));
+        builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(options =>
         {
-            // A request takes two descriptors, and the runtime ends the process if none is left for a thread.
-            if (ListeningProcess.ReadDescriptors(Environment.ProcessId) is var (_, limit))
-                options.Limits.MaxConcurrentConnections = Math.Max((limit - 200) / 3, 1);
+            options.ConfigureEndpointDefaults(endpoint => endpoint.Use(next => LimitedListenerFactory.Release(next, slots)));
+            options.Limits.KeepAliveTimeout = s_keepAliveTimeout;
             // The application limits size and time.
             options.Limits.MaxRequestBodySize = null;
             options.Limits.MinRequestBodyDataRate = null;
@@ -80,6 +100,8 @@ internal sealed class ProxyCommand : ToolCommand
             options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
             options.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
         });
+        builder.Services.AddSingleton<IConnectionListenerFactory>(services
+            => new LimitedListenerFactory(ActivatorUtilities.CreateInstance<SocketTransportFactory>(services), slots));
         builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = s_shutdownTimeout);
         builder.Logging.ClearProviders();
         var app = builder.Build();
