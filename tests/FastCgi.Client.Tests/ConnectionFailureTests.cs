@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>Connections that cannot be made, or end too early.</summary>
+/// <summary>Connections that fail, or close too early.</summary>
 public sealed class ConnectionFailureTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
@@ -37,7 +37,7 @@ public sealed class ConnectionFailureTests : IDisposable
         });
     }
 
-    /// <summary>A unix socket refuses at once then, where TCP waits.</summary>
+    /// <summary>A Unix socket refuses a connection immediately; over TCP, the system waits.</summary>
     [Fact]
     public async Task Connect_WhileTheQueueIsFull_Waits()
     {
@@ -73,7 +73,7 @@ public sealed class ConnectionFailureTests : IDisposable
         Assert.Null(await connection.ReadRecordAsync());
     }
 
-    /// <summary>The first result is the answer, also an empty one: while values are requested, it is no farewell.</summary>
+    /// <summary>After a request for values, an empty result is the answer, not a farewell.</summary>
     [Theory]
     [InlineData(UnknownType, 8)]
     [InlineData(GetValuesResult, 0)]
@@ -120,7 +120,7 @@ public sealed class ConnectionFailureTests : IDisposable
         Assert.True(_application.HasNoOther());
     }
 
-    /// <summary>A backlog of none: a machine that drops what asks for a connection.</summary>
+    /// <summary>A full backlog simulates a machine that drops connection attempts.</summary>
     [Theory]
     [InlineData("dispose", typeof(ObjectDisposedException))]
     [InlineData("cancel", typeof(OperationCanceledException))]
@@ -159,7 +159,7 @@ public sealed class ConnectionFailureTests : IDisposable
         await Assert.ThrowsAsync<ObjectDisposedException>(() => waiting.Within("the end"));
     }
 
-    /// <summary>The exception of a body's source that looks like a lost connection fails the request, and frees the only connection.</summary>
+    /// <summary>The source of a body throws what a lost connection would throw.</summary>
     [Theory]
     [InlineData(true)]
     [InlineData(false)]

@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>When connections are made, kept, given up, and tried again.</summary>
+/// <summary>Opening, keeping and closing connections, and retries.</summary>
 public sealed class ConnectionTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
@@ -50,7 +50,7 @@ public sealed class ConnectionTests : IDisposable
         var clock = new FakeClock();
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, IdleTimeout = TimeSpan.FromSeconds(10), TimeProvider = clock });
         var connection = await ServeAsync(client, "hello", null);
-        // The receiving loop releases it just after the end.
+        // A second request proves that the receiving loop has released the connection.
         await ServeAsync(client, "again", connection);
         var closed = connection.ReadRecordAsync();
         await Waiting.UntilAsync(() =>
@@ -272,7 +272,7 @@ public sealed class ConnectionTests : IDisposable
 
     public void Dispose() => _application.Dispose();
 
-    /// <summary>Serves one request, on a connection that is there or on the next one.</summary>
+    /// <summary>Serves a request on the given connection, or on the next one.</summary>
     private async Task<ScriptedConnection> ServeAsync(FastCgiClient client, string text, ScriptedConnection? connection, bool? keeps = null)
     {
         var answer = client.GetAsync();

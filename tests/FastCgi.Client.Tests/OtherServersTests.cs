@@ -2,10 +2,10 @@ using System.Net.Http.Json;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>The client against servers that are not ours.</summary>
+/// <summary>The client against other FastCGI servers.</summary>
 public sealed class OtherServersTests(OtherServers servers) : IClassFixture<OtherServers>
 {
-    /// <summary>A connection each, which is the default, and a single kept one: a process of php-fpm and of libfcgi serves one connection at a time.</summary>
+    /// <summary>A connection for each request, which is the default, and a single keep-alive connection.</summary>
     [Theory]
     [ServerData("php-fpm")]
     [ServerData("libfcgi")]

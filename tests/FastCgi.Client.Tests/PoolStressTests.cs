@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>Requests that are cancelled at any time, of an application that closes and keeps silent: no room of the pool is lost.</summary>
+/// <summary>Requests are cancelled at any time, and the application closes or stays silent: the pool loses no slot.</summary>
 public sealed class PoolStressTests
 {
     private const int MaxConnections = 2;

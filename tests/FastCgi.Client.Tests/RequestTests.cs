@@ -2,7 +2,7 @@ using System.Text;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>The bytes of requests, compared with those that the specification has.</summary>
+/// <summary>Requests as bytes, compared with the specification.</summary>
 public sealed class RequestTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
@@ -20,7 +20,7 @@ public sealed class RequestTests : IDisposable
         var pairs = Pairs(("REQUEST_METHOD", "GET"), ("", ""), ("A", "b"), ("A", "c"));
         byte[] expected = [.. Begin(keepConnection: false), .. Record(Params, 1, pairs, padding: -pairs.Length & 7), .. Record(Params, 1), .. Record(Stdin, 1)];
         var sent = await connection.ReadAsync(expected.Length);
-        // What the padding holds is of no meaning.
+        // The content of the padding is arbitrary.
         var padding = expected.AsSpan().IndexOf((byte)0xEE);
         sent.AsSpan(padding, -pairs.Length & 7).Fill(0xEE);
         Assert.Equal(expected, sent);

@@ -23,7 +23,7 @@ public sealed class ProcessTests
         Assert.Equal(3, await failing.WaitForExitAsync(Waiting.Patience));
     }
 
-    /// <summary>Where nothing can be written, only the code is left.</summary>
+    /// <summary>If nothing can be written, the exit code still reports the failure.</summary>
     [LinuxTheory]
     [InlineData("request unix:/nonexistent/app.sock / 2>&-", 3)]
     [InlineData("request unix:/nonexistent/app.sock / >&- 2>&-", 3)]
@@ -54,7 +54,7 @@ public sealed class ProcessTests
         Assert.Contains("fastcgi: Broken pipe", process.Output, StringComparison.Ordinal);
     }
 
-    /// <summary>A block has 1,024 bytes. The runtime itself needs a larger file to map its code twice.</summary>
+    /// <summary>The limit is in blocks of 1,024 bytes. .NET itself needs a larger file for W^X.</summary>
     [LinuxTheory]
     [InlineData("request {0} /endless -o file")]
     [InlineData("request {0} /endless > file")]
@@ -70,7 +70,7 @@ public sealed class ProcessTests
         Assert.Equal(1_024, new FileInfo(folder.GetPath("file")).Length);
     }
 
-    /// <summary>One that the system does not know ends a .NET process that has cultures.</summary>
+    /// <summary>An unknown locale would end a .NET process that uses cultures.</summary>
     [LinuxTheory]
     [InlineData("LANG=UTF-8")]
     [InlineData("LC_ALL=nowhere")]
@@ -80,7 +80,7 @@ public sealed class ProcessTests
         Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
     }
 
-    /// <summary>Although nobody reads its log.</summary>
+    /// <summary>The log is not read.</summary>
     [Fact]
     public async Task Proxy_Interrupted_EndsWell()
     {
@@ -93,7 +93,7 @@ public sealed class ProcessTests
             using var client = new HttpClient();
             for (var i = 0; i < 50; i++)
                 Assert.Equal("hello", await client.GetStringAsync($"{line!.Split(' ', ',')[2]}/?{new string('a', 4_000)}").Within("an answer, while the log is full"));
-            // A process that was started in the background of a shell ignores the interrupt key; systemd's signal ends it all the same.
+            // A shell's background processes ignore SIGINT.
             using var kill = Process.Start("kill", [IsInterruptIgnored(process) ? "-TERM" : "-INT", $"{process.Id}"]);
             await process.WaitForExitAsync().Within("the end");
 
@@ -106,7 +106,7 @@ public sealed class ProcessTests
         }
     }
 
-    /// <summary>The burst is the first that the proxy serves: no code may have to be loaded then.</summary>
+    /// <summary>The burst is the first that the proxy serves, so code that is not loaded yet could not be loaded then.</summary>
     [LinuxTheory]
     [InlineData(220)]
     [InlineData(256)]
@@ -141,7 +141,7 @@ public sealed class ProcessTests
             }
             catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
             {
-                // The connection was still waiting.
+                // The connection was waiting for a slot.
                 return "";
             }
         }

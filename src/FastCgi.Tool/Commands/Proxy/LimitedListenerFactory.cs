@@ -31,7 +31,7 @@ internal sealed class LimitedListenerFactory(IConnectionListenerFactory sockets,
         public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
         {
             var connection = await socket.AcceptAsync(cancellationToken);
-            // Only now, so that a listener without connections holds no slot.
+            // After the accept, so that an idle listener holds no slot.
             if (connection is not null)
                 await slots.WaitAsync(cancellationToken);
             return connection;
@@ -39,7 +39,7 @@ internal sealed class LimitedListenerFactory(IConnectionListenerFactory sockets,
 
         public ValueTask UnbindAsync(CancellationToken cancellationToken = default)
         {
-            // Kestrel waits until a connection that was accepted has its slot.
+            // Kestrel waits for AcceptAsync, which may be waiting for a slot.
             slots.Release();
             return socket.UnbindAsync(cancellationToken);
         }

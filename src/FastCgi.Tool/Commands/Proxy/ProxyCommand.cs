@@ -11,16 +11,16 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary><c>fastcgi proxy</c>: Kestrel and the FastCGI client in front of an application, for trying and for debugging.</summary>
+/// <summary><c>fastcgi proxy</c>: Kestrel in front of a FastCGI application, for development and debugging.</summary>
 internal sealed class ProxyCommand : ToolCommand
 {
-    // Ctrl-C takes effect at once: a developer does not wait for long polls.
+    // Ctrl-C takes effect immediately, even during long polls.
     private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(50);
 
-    // As in Apache: where the number of connections is limited, an idle one makes others wait.
+    // As in Apache. An idle connection may make others wait for a slot.
     private static readonly TimeSpan s_keepAliveTimeout = TimeSpan.FromSeconds(5);
 
-    // .NET keeps two for each assembly, about 160 in total.
+    // .NET uses two for each assembly, about 160 in total.
     private const int MinDescriptors = 220;
 
     public ProxyCommand(ToolConsole console)
@@ -41,7 +41,7 @@ internal sealed class ProxyCommand : ToolCommand
     }
 
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
-        // Before ASP.NET Core is loaded.
+        // In a method of its own, so that the check runs before ASP.NET Core is loaded.
         => ListeningProcess.ReadDescriptors(Environment.ProcessId) is (_, < MinDescriptors and var limit)
             ? throw new ToolException(ExitCode.CannotRun, Invariant(
                 $"The process may have only {limit} descriptors, but the proxy needs at least {MinDescriptors}: raise ulimit -n."))
@@ -50,7 +50,7 @@ internal sealed class ProxyCommand : ToolCommand
     private async Task<int> ServeAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
         var (address, root) = (arguments.GetAddress(), arguments.GetText("--root"));
-        // Kestrel reads some texts differently, and then listens on all interfaces.
+        // Kestrel parses some of these texts differently, and would listen on all interfaces.
         var urls = (arguments.GetValue<string[]>("--listen") ?? []).DefaultIfEmpty("http://localhost:8080")
             .Select(static text => new Uri(text)).Select(static uri => $"http://{uri.Host}:{uri.Port}").ToArray();
         using var recording = arguments.GetText("--record") is { } file ? new Recording(file, Terminal) : null;
@@ -93,10 +93,10 @@ internal sealed class ProxyCommand : ToolCommand
         {
             options.ConfigureEndpointDefaults(endpoint => endpoint.Use(next => LimitedListenerFactory.Release(next, slots)));
             options.Limits.KeepAliveTimeout = s_keepAliveTimeout;
-            // The application limits size and time.
+            // The application limits the size and the rate.
             options.Limits.MaxRequestBodySize = null;
             options.Limits.MinRequestBodyDataRate = null;
-            // As the client reads them: no byte is lost.
+            // Like the FastCGI client, so that no byte is lost.
             options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
             options.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
         });
@@ -108,7 +108,7 @@ internal sealed class ProxyCommand : ToolCommand
         app.Use(log.InvokeAsync);
         if (root is not null)
         {
-            // Unknown types such as .php go to the application: their source is not served.
+            // Files of unknown types, such as .php, are not served: they go to the application.
             app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(Path.GetFullPath(root)) });
         }
 
