@@ -38,15 +38,15 @@ public sealed class FastCgiClient : IDisposable
 
     /// <summary>
     /// Sends a request and waits for the response headers. Both bodies are streamed. If a keep-alive connection is
-    /// closed before any of the response has arrived, the request is sent again, provided that its body can be sent
-    /// again and repeating it is safe (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>). A body that is shorter
-    /// or longer than its CONTENT_LENGTH fails the request, even if the application has already responded: this method
+    /// closed before any of the response has arrived, the request is sent again, provided that its body can be sent again
+    /// and repeating it is safe (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>). A body that is shorter or
+    /// longer than its CONTENT_LENGTH fails the request, even if the application has already responded: this method
     /// throws, or reading the response body does.
     /// </summary>
     /// <param name="request">The request.</param>
     /// <param name="cancellationToken">Aborts the request until the headers have arrived. To abort it after that, dispose the response.</param>
     /// <returns>The response, which the caller must dispose.</returns>
-    /// <exception cref="FastCgiProtocolException">The response is missing or malformed, or the body has a wrong length.</exception>
+    /// <exception cref="FastCgiProtocolException">There is no valid response, or the body has a wrong length.</exception>
     /// <exception cref="SocketException">The connection failed.</exception>
     /// <exception cref="OperationCanceledException">The request was aborted.</exception>
     /// <exception cref="ObjectDisposedException">The client was disposed before it had a connection.</exception>

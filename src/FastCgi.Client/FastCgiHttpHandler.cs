@@ -37,9 +37,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
     public Action<HttpRequestMessage, string>? StandardErrorReceived { get; set; }
 
     /// <inheritdoc/>
-    /// <exception cref="HttpRequestException">
-    /// There is no connection or no response, or the body has a wrong length. The inner exception contains the cause.
-    /// </exception>
+    /// <exception cref="HttpRequestException">The request failed. The inner exception contains the cause.</exception>
     protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(request);

@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>A request body that is shorter or longer than its CONTENT_LENGTH fails the request, whenever the application answers.</summary>
+/// <summary>A body that is shorter or longer than its CONTENT_LENGTH fails the request, whenever the response comes.</summary>
 public sealed class ContentLengthTests : IDisposable
 {
     private const int Declared = 1_000;
@@ -54,7 +54,8 @@ public sealed class ContentLengthTests : IDisposable
         var cause = usesHandler ? Assert.IsType<HttpRequestException>(exception).InnerException : exception;
         Assert.Equal(FastCgiProtocolError.RequestBodyLength, Assert.IsType<FastCgiProtocolException>(cause).Error);
         Assert.Matches("Sent [0-9,]+ bytes of the request body, but CONTENT_LENGTH is 1,000.$", exception!.Message);
-        Assert.Equal(HttpRequestError.Unknown, (exception as HttpRequestException)?.HttpRequestError ?? HttpRequestError.Unknown);
+        if (exception is HttpRequestException http)
+            Assert.Equal(HttpRequestError.Unknown, http.HttpRequestError);
     }
 
     [Theory]
@@ -178,13 +179,11 @@ public sealed class ContentLengthTests : IDisposable
         {
             try
             {
-                for (var sent = 0; sent < length; sent += sent == 0 ? 1 : 999)
-                {
-                    await _steps[Math.Min(sent, 1)].Task.WaitAsync(cancellationToken);
-                    await destination.WriteAsync(new byte[Math.Min(sent == 0 ? 1 : 999, length - sent)], cancellationToken);
-                }
-
+                await _steps[0].Task.WaitAsync(cancellationToken);
+                await destination.WriteAsync(new byte[1], cancellationToken);
                 await _steps[1].Task.WaitAsync(cancellationToken);
+                for (var sent = 1; sent < length; sent += 999)
+                    await destination.WriteAsync(new byte[Math.Min(999, length - sent)], cancellationToken);
             }
             catch (OperationCanceledException)
             {

@@ -3,12 +3,14 @@ using System.Net.Sockets;
 using FastCgi.AspNetCore;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>An empty FCGI_GET_VALUES_RESULT that nobody has requested: at a graceful shutdown, our server announces with it that it closes the connection.</summary>
+/// <summary>
+/// An empty FCGI_GET_VALUES_RESULT that was not requested. With it, our server announces in a graceful shutdown that it
+/// closes the connection.
+/// </summary>
 public sealed class FarewellTests : IDisposable
 {
     private static readonly byte[] s_farewell = Record(GetValuesResult, 0);
@@ -16,15 +18,15 @@ public sealed class FarewellTests : IDisposable
     private readonly ScriptedApplication _application = new();
     private readonly FastCgiClient _client;
 
-    public FarewellTests()
-        => _client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
+    public FarewellTests() => _client = CreateClient();
 
     [Theory]
     [InlineData(0)]
     [InlineData(7)]
     public async Task Farewell_AfterTheEnd_SplitAnywhere_ClosesTheConnection(int padding)
     {
-        byte[] answer = [.. ScriptedConnection.Answer("A: b\n\nhello"), .. Record(GetValuesResult, 0, padding: padding)];
+        var farewell = Record(GetValuesResult, 0, padding: padding);
+        byte[] answer = [.. ScriptedConnection.Answer("A: b\n\nhello"), .. farewell];
         for (var split = 0; split < answer.Length - padding; split++)
         {
             var (connection, sending) = await BeginAsync();
@@ -42,10 +44,9 @@ public sealed class FarewellTests : IDisposable
     [InlineData("GET", false, true)]
     [InlineData("POST", false, false)]
     [InlineData("POST", true, true)]
-    public async Task Farewell_BeforeTheNextAnswer_FailsTheRequestOrSendsItAgain(string method, bool retriesUnsafe, bool isSentAgain)
+    public async Task Farewell_BeforeTheNextAnswer_FailsTheRequest(string method, bool retriesUnsafe, bool isSentAgain)
     {
-        using var client = new FastCgiClient(
-            _application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1, RetriesUnsafeRequests = retriesUnsafe });
+        using var client = CreateClient(retriesUnsafe);
         var (connection, first) = await BeginAsync(client);
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nfirst"));
         Assert.Equal("first", await ReadAsync(first));
@@ -107,8 +108,8 @@ public sealed class FarewellTests : IDisposable
     }
 
     /// <summary>
-    /// The listening socket outlives the servers, as with a systemd socket: connections wait in its queue between them. Requests wait for connections, and
-    /// responses end around the 32 KiB of a receive, so that the farewell comes after the end and before the next request.
+    /// The listening socket outlives the servers, like a systemd socket, so that connections wait in its queue. Requests wait
+    /// for connections, and responses end near the 32 KiB of a receive: a farewell may follow when the next request begins.
     /// </summary>
     [Fact]
     public async Task Server_RestartedGracefully_LosesNoGet()
@@ -121,13 +122,16 @@ public sealed class FarewellTests : IDisposable
         listener.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
         listener.Listen();
         var address = string.Create(CultureInfo.InvariantCulture, $"fastcgi://fd:{listener.Handle}");
-        using var client = new FastCgiClient(folder.GetPath("app.sock"), new FastCgiClientOptions { KeepConnections = true, MaxConnections = Loops / 2 });
+        var options = new FastCgiClientOptions { KeepConnections = true, MaxConnections = Loops / 2 };
+        using var client = new FastCgiClient(folder.GetPath("app.sock"), options);
         var server = await StartServerAsync(address, logs, 0);
         using var end = new CancellationTokenSource();
         var loops = Enumerable.Range(0, Loops).Select(_ => Task.Run(() => LoopAsync(end.Token))).ToArray();
         for (var restart = 1; restart <= Restarts; restart++)
         {
-            await Waiting.UntilAsync(() => loops.Any(static loop => loop.IsFaulted) || Volatile.Read(ref answers[restart - 1]) > 10 * Loops, "answers of the server");
+            var previous = restart - 1;
+            await Waiting.UntilAsync(
+                () => loops.Any(static loop => loop.IsFaulted) || Volatile.Read(ref answers[previous]) > 10 * Loops, "responses");
             await server.StopAsync();
             await server.DisposeAsync();
             server = await StartServerAsync(address, logs, restart);
@@ -141,7 +145,7 @@ public sealed class FarewellTests : IDisposable
         async Task LoopAsync(CancellationToken cancellationToken)
         {
             for (var i = 0; !cancellationToken.IsCancellationRequested; i++)
-                Interlocked.Increment(ref answers[(await client.GetAsync($"/?{32_500 + (i % 256)}"))[0]]);
+                Interlocked.Increment(ref answers[(await client.GetAsync($"/{32_500 + (i % 256)}"))[0]]);
         }
     }
 
@@ -154,11 +158,12 @@ public sealed class FarewellTests : IDisposable
     private static async Task<WebApplication> StartServerAsync(string address, CollectedLogs logs, int number)
     {
         var builder = WebApplication.CreateSlimBuilder();
-        builder.WebHost.UseFastCgi(static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.FromMilliseconds(50));
+        builder.WebHost.UseFastCgi(static options
+            => options.Limits.ShutdownIdleGracePeriod = TimeSpan.FromMilliseconds(50));
         builder.WebHost.UseUrls(address);
         builder.Logging.ClearProviders().AddProvider(logs);
         var application = builder.Build();
-        application.MapGet("/", (HttpContext context) => new string((char)number, int.Parse(context.Request.QueryString.Value.AsSpan(1), CultureInfo.InvariantCulture)));
+        application.MapGet("/{length}", (int length) => new string((char)number, length));
         await application.StartAsync();
         return application;
     }
@@ -171,7 +176,15 @@ public sealed class FarewellTests : IDisposable
         return text;
     }
 
-    private async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(FastCgiClient? client = null)
+    private FastCgiClient CreateClient(bool retriesUnsafe = false) => new(_application.Address, new FastCgiClientOptions
+    {
+        KeepConnections = true,
+        MaxConnections = 1,
+        RetriesUnsafeRequests = retriesUnsafe,
+    });
+
+    private async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(
+        FastCgiClient? client = null)
     {
         var answer = (client ?? _client).SendAsync(Requests.Create());
         var connection = await _application.AcceptAsync();

@@ -106,7 +106,7 @@ public sealed class ProcessTests
         }
     }
 
-    /// <summary>The burst is the first that the proxy serves, so code that is not loaded yet could not be loaded then.</summary>
+    /// <summary>The burst comes first, so code that is not loaded by then cannot be loaded.</summary>
     [LinuxTheory]
     [InlineData(220)]
     [InlineData(256)]
@@ -115,8 +115,8 @@ public sealed class ProcessTests
     {
         await using var server = await SampleServer.StartAsync();
         await using var process = StartProxy(server.Address, descriptors);
-        await Waiting.UntilAsync(() => Task.FromResult(process.Output.Contains("Listening on", StringComparison.Ordinal)),
-            () => process.HasExited ? process.Output : null, "the proxy to listen");
+        await Waiting.UntilAsync(
+            () => Task.FromResult(process.Output.Contains("Listening on", StringComparison.Ordinal)), () => process.HasExited ? process.Output : null, "the proxy to listen");
         var url = new Uri(process.Output.Split(' ', ',')[2]);
         var sockets = Enumerable.Range(0, descriptors + 200)
             .Select(static _ => new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)).ToList();
@@ -155,11 +155,12 @@ public sealed class ProcessTests
         await using var process = StartProxy("unix:/nonexistent/app.sock", descriptors);
 
         Assert.Equal(3, await process.WaitForExitAsync(Waiting.Patience));
-        Assert.Equal($"fastcgi: The process may have only {descriptors} descriptors, but the proxy needs at least 220: raise ulimit -n.\n", process.Output);
+        var limit = $"The process may have only {descriptors} descriptors";
+        Assert.Equal($"fastcgi: {limit}, but the proxy needs at least 220: raise ulimit -n.\n", process.Output);
     }
 
-    private static ServerProcess StartProxy(string address, int descriptors)
-        => ServerProcess.Start("bash", ["-c", $"ulimit -n {descriptors}; exec dotnet {s_tool} proxy {address} --listen http://127.0.0.1:0"]);
+    private static ServerProcess StartProxy(string address, int descriptors) => ServerProcess.Start(
+        "bash", ["-c", $"ulimit -n {descriptors}; exec dotnet {s_tool} proxy {address} --listen http://127.0.0.1:0"]);
 
     private static bool IsInterruptIgnored(Process process)
     {

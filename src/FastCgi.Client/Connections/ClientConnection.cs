@@ -103,7 +103,7 @@ internal sealed partial class ClientConnection : IDisposable
         Dispose();
     }
 
-    /// <summary>Sends whole records, or drops them if the connection is lost, which the receiving loop reports.</summary>
+    /// <summary>Sends whole records, unless the connection is lost, which the receiving loop reports.</summary>
     public async ValueTask SendAsync(ReadOnlyMemory<byte> records, Exchange? exchange)
     {
         if (_isSendingLost)

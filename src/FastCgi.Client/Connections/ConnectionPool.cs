@@ -94,7 +94,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     {
         try
         {
-            return await address.ConnectAsync(options.ConnectTimeout, options.TimeProvider, cancellationToken).ConfigureAwait(false);
+            return await address.ConnectAsync(options.ConnectTimeout, options.TimeProvider, cancellationToken)
+                .ConfigureAwait(false);
         }
         catch (SocketException)
         {

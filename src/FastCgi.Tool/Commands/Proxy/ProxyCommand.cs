@@ -57,7 +57,8 @@ internal sealed class ProxyCommand : ToolCommand
         var most = arguments.GetValue<int?>("--max-connections");
         using var client = new FastCgiClient(
             address, new FastCgiClientOptions { MaxConnections = most, ConnectTimeout = arguments.GetTimeout(), Trace = recording });
-        await WarmUp.RunAsync((client, log) => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments.IsJson());
+        await WarmUp.RunAsync(
+            (client, log) => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments.IsJson());
         var log = new TrafficLog(Terminal, arguments.IsJson());
         await using var app = Build(urls, root, new Forwarder(client, arguments), log);
         try

@@ -21,7 +21,8 @@ internal static class WarmUp
             application.Bind(new IPEndPoint(IPAddress.Loopback, 0));
             application.Listen();
             // A name, to load the resolver too.
-            using var client = new FastCgiClient(Invariant($"localhost:{((IPEndPoint)application.LocalEndPoint!).Port}"));
+            var port = ((IPEndPoint)application.LocalEndPoint!).Port;
+            using var client = new FastCgiClient(Invariant($"localhost:{port}"));
             var log = new TrafficLog(new ToolConsole(TextWriter.Null, TextWriter.Null, Stream.Null), isJson);
             await using var proxy = build(client, log);
             await proxy.StartAsync(timeout.Token);
@@ -46,8 +47,9 @@ internal static class WarmUp
     private static async Task AnswerAsync(Socket connection, CancellationToken cancellationToken)
     {
         await connection.ReceiveAsync(new byte[ProtocolConstants.HeaderLength], cancellationToken);
+        var output = CheckRecords.Record(RecordType.Stdout, 1, "A: b\n\nhello"u8);
         var end = CheckRecords.Record(RecordType.EndRequest, 1, new byte[ProtocolConstants.FixedBodyLength]);
-        await connection.SendAsync((byte[])[.. CheckRecords.Record(RecordType.Stdout, 1, "A: b\n\nhello"u8), .. end], cancellationToken);
+        await connection.SendAsync((byte[])[.. output, .. end], cancellationToken);
     }
 
     private static async Task AskAsync(WebApplication proxy, CancellationToken cancellationToken)
