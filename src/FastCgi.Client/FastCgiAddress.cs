@@ -14,6 +14,8 @@ public sealed class FastCgiAddress
     private const string UnixPrefix = "unix:";
     private const string Forms = "127.0.0.1:9000, [::1]:9000, host:9000, unix:/run/app.sock and unix:@name, with or without the prefix fastcgi://";
 
+    private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
+
     private readonly string _text;
 
     private FastCgiAddress(EndPoint endPoint, string text)
@@ -26,8 +28,6 @@ public sealed class FastCgiAddress
     public EndPoint EndPoint { get; }
 
     internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
-
-    private bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
 
     /// <summary>Parses an address.</summary>
     /// <param name="address">The address, in one of the forms of <see cref="FastCgiAddress"/>.</param>
@@ -67,12 +67,43 @@ public sealed class FastCgiAddress
         ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
         : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
 
-    internal string Explain(SocketException exception) => exception.SocketErrorCode switch
+    /// <summary>Connects. If the queue of a Unix socket is full, tries again; over TCP, the system does.</summary>
+    /// <exception cref="SocketException">The connection failed, or was not accepted within the timeout.</exception>
+    internal async Task<Socket> ConnectAsync(TimeSpan timeout, TimeProvider time, CancellationToken cancellationToken)
+    {
+        using var expiry = new CancellationTokenSource(timeout, time);
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, expiry.Token);
+        while (true)
+        {
+            var socket = CreateSocket();
+            try
+            {
+                await socket.ConnectAsync(EndPoint, end.Token).ConfigureAwait(false);
+                return socket;
+            }
+            catch (Exception exception)
+            {
+                socket.Dispose();
+                if (exception is SocketException { SocketErrorCode: not SocketError.WouldBlock } failure)
+                    throw new SocketException((int)failure.SocketErrorCode, Explain(failure));
+                if (exception is not (SocketException or OperationCanceledException))
+                    throw;
+            }
+
+            await Task.Delay(s_connectPause, time, end.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            cancellationToken.ThrowIfCancellationRequested();
+            if (expiry.IsCancellationRequested)
+                throw new SocketException(
+                    (int)SocketError.TimedOut, $"{this} did not accept a connection within {(int)timeout.TotalSeconds} s.");
+        }
+    }
+
+    private string Explain(SocketException exception) => exception.SocketErrorCode switch
     {
         SocketError.AccessDenied => $"Permission denied: the user {Environment.UserName} may not connect to {this}.",
         SocketError.ConnectionRefused => $"{this} refused the connection: no process is listening.",
         SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {this} cannot be resolved: {exception.Message}.",
-        _ when IsMissing => $"{this}: no such socket.",
+        _ when EndPoint.ToString() is ['/', ..] path && !File.Exists(path) => $"{this}: no such socket.",
         _ => $"Failed to connect to {this}: {exception.Message}.",
     };
 

@@ -4,12 +4,12 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Sends FastCGI 1.0 requests to an application at one address, through a connection pool. Instances are thread-safe; reuse one for the lifetime of
-/// the program.
+/// Sends FastCGI 1.0 requests to an application at one address, through a connection pool. Instances are thread-safe;
+/// reuse one for the lifetime of the program.
 /// </summary>
 public sealed class FastCgiClient : IDisposable
 {
-    // A kept connection that the application has just closed is found so now and then; several in a row are no accident.
+    // One stale pooled connection is normal; several in a row indicate a fault.
     private const int MaxAttempts = 4;
 
     private readonly FastCgiClientOptions _options;
@@ -37,14 +37,16 @@ public sealed class FastCgiClient : IDisposable
     public FastCgiAddress Address { get; }
 
     /// <summary>
-    /// Sends a request and waits for the response headers. Both bodies are streamed. If a keep-alive connection is closed before any of the response has
-    /// arrived, the request is sent again, provided that its body can be sent again and repeating it is safe
-    /// (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>).
+    /// Sends a request and waits for the response headers. Both bodies are streamed. If a keep-alive connection is
+    /// closed before any of the response has arrived, the request is sent again, provided that its body can be sent again
+    /// and repeating it is safe (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>). A body that is shorter or
+    /// longer than its CONTENT_LENGTH fails the request, even if the application has already responded: this method
+    /// throws, or reading the response body does.
     /// </summary>
     /// <param name="request">The request.</param>
     /// <param name="cancellationToken">Aborts the request until the headers have arrived. To abort it after that, dispose the response.</param>
     /// <returns>The response, which the caller must dispose.</returns>
-    /// <exception cref="FastCgiProtocolException">There is no response, or it is malformed.</exception>
+    /// <exception cref="FastCgiProtocolException">There is no valid response, or the body has a wrong length.</exception>
     /// <exception cref="SocketException">The connection failed.</exception>
     /// <exception cref="OperationCanceledException">The request was aborted.</exception>
     /// <exception cref="ObjectDisposedException">The client was disposed before it had a connection.</exception>
@@ -58,25 +60,25 @@ public sealed class FastCgiClient : IDisposable
             for (var attempt = 1; ; attempt++)
             {
                 cancellationToken.ThrowIfCancellationRequested();
-                var (connection, isShared) = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
-                var exchange = connection.Begin(sent, isShared);
+                var connection = await _pool.AcquireAsync(isNew: false, cancellationToken).ConfigureAwait(false);
+                var exchange = connection.Begin(sent);
                 sending = exchange.Sending;
                 try
                 {
                     return await exchange.ReadHeadAsync(cancellationToken).ConfigureAwait(false);
                 }
-                catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && MayRetry(exchange, exception, isShared))
+                catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && MayRetry(exchange, exception))
                 {
-                    // Two connections must not read the body at the same time. Meanwhile, more of it may have been sent.
+                    // Two attempts must not read the body at once. Until this one stops, it may send more.
                     await sending.WaitAsync(cancellationToken).ConfigureAwait(false);
-                    if (!MayRetry(exchange, exception, isShared))
+                    if (!MayRetry(exchange, exception))
                         throw;
                 }
             }
         }
         finally
         {
-            // The answer may come before the whole body has been sent.
+            // The response may arrive before the whole body has been sent.
             if (buffer is not null)
                 _ = sending.ContinueWith(_ => buffer.Dispose(), TaskScheduler.Default);
         }
@@ -92,7 +94,7 @@ public sealed class FastCgiClient : IDisposable
     public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(names);
-        using var connection = await _pool.OpenAloneAsync(cancellationToken).ConfigureAwait(false);
+        using var connection = await _pool.AcquireAsync(isNew: true, cancellationToken).ConfigureAwait(false);
         return await connection.GetValuesAsync(names, cancellationToken).ConfigureAwait(false);
     }
 
@@ -105,7 +107,7 @@ public sealed class FastCgiClient : IDisposable
         if (request.BodySource is not { } body || !string.IsNullOrEmpty(request.Parameters["CONTENT_LENGTH"])
             || (_options.StreamsBodiesOfUnknownLength && body.Length is null))
             return (request, null);
-        // The files of /proc have the length 0, and content.
+        // Files in /proc report a length of 0 but have content.
         if (body.Length is > 0 and var length)
             return (request.WithBody(body, length), null);
 
@@ -113,16 +115,9 @@ public sealed class FastCgiClient : IDisposable
         return (request.WithBody(new StreamSource(buffer.Content), buffer.Content.Length), buffer);
     }
 
-    private bool MayRetry(Exchange exchange, FastCgiProtocolException exception, bool isShared)
+    private bool MayRetry(Exchange exchange, FastCgiProtocolException exception)
     {
         var request = exchange.Request;
-        if (isShared && exception.Completion is { ProtocolStatus: FastCgiProtocolStatus.CantMultiplexConnection })
-        {
-            // It said otherwise, or the options did. The request was not begun.
-            _pool.StopSharing();
-            return request.CanSendAgain;
-        }
-
         if (exception.Error != FastCgiProtocolError.ConnectionClosed || exchange.HasReceived || !request.CanSendAgain)
             return false;
         return exchange.IsUnsent || (exchange.IsReused && (request.IsIdempotent || _options.RetriesUnsafeRequests));

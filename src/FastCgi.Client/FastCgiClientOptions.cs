@@ -5,31 +5,17 @@ namespace FastCgi.Client;
 /// <summary>Configures the connections and limits of a <see cref="FastCgiClient"/>.</summary>
 public sealed class FastCgiClientOptions
 {
-    // The longest time that a timer accepts.
     private static readonly TimeSpan s_longest = TimeSpan.FromDays(49);
 
     /// <summary>Gets or sets the maximum number of connections; further requests wait. Defaults to <see langword="null"/>: no limit.</summary>
     public int? MaxConnections { get; set => field = AtLeast(value, 1); }
 
     /// <summary>
-    /// Gets or sets the maximum number of concurrent requests on one connection. Defaults to 1. Higher values apply only to an application that supports
-    /// multiplexing (<see cref="Multiplexing"/>). FastCGI has no flow control: an unread response blocks the others on its connection.
+    /// Gets or sets whether connections are kept open for further requests (FCGI_KEEP_CONN). Defaults to
+    /// <see langword="false"/>, like nginx's <c>fastcgi_keep_conn</c>: an idle connection to php-fpm, for example,
+    /// blocks a process. Use <see langword="true"/> if the server handles many connections, as FastCgi.AspNetCore does.
     /// </summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not between 1 and 65,535, the number of request ids.</exception>
-    public int MaxRequestsPerConnection
-    {
-        get;
-        set => field = value <= ushort.MaxValue ? AtLeast(value, 1)!.Value : throw new ArgumentOutOfRangeException(nameof(value), value, "At most 65,535.");
-    } = 1;
-
-    /// <summary>Gets or sets when requests share a connection. Defaults to <see cref="FastCgiMultiplexing.Ask"/>.</summary>
-    public FastCgiMultiplexing Multiplexing { get; set; }
-
-    /// <summary>
-    /// Gets or sets whether connections are kept open (FCGI_KEEP_CONN). Defaults to <see langword="null"/>: only if the application returns
-    /// FCGI_MPXS_CONNS=1 for FCGI_GET_VALUES. A php-fpm process, for example, serves one connection at a time, so an idle connection blocks it.
-    /// </summary>
-    public bool? KeepConnections { get; set; }
+    public bool KeepConnections { get; set; }
 
     /// <summary>Gets or sets how long an idle connection is kept open. Defaults to one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days, nor infinite.</exception>
@@ -64,12 +50,12 @@ public sealed class FastCgiClientOptions
     /// </summary>
     public bool RetriesUnsafeRequests { get; set; }
 
-    /// <summary>Sees each record, in and out.</summary>
+    /// <summary>Observes the records of all connections.</summary>
     internal RecordTrace? Trace { get; set; }
 
     internal TimeProvider TimeProvider { get; set; } = TimeProvider.System;
 
-    /// <summary>Replaces an infinite time by one that a timer accepts.</summary>
+    /// <summary>Replaces an infinite time by the longest one that a timer accepts.</summary>
     internal static TimeSpan ToFinite(TimeSpan time) => time == Timeout.InfiniteTimeSpan ? s_longest : time;
 
     internal FastCgiClientOptions Clone() => (FastCgiClientOptions)MemberwiseClone();
@@ -80,14 +66,4 @@ public sealed class FastCgiClientOptions
     private static TimeSpan PositiveOrInfinite(TimeSpan value)
         => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan
             ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
-}
-
-/// <summary>Specifies when requests share a connection.</summary>
-public enum FastCgiMultiplexing
-{
-    /// <summary>If the application returns FCGI_MPXS_CONNS=1 for FCGI_GET_VALUES, sent after the first response with a timeout of one second.</summary>
-    Ask,
-
-    /// <summary>Always, without asking the application.</summary>
-    Always,
 }

@@ -5,9 +5,10 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies are streamed; a request body of unknown
-/// length is buffered first. The host of the URL only sets parameters; the connection goes to the address of the handler. The handler does not follow
-/// redirects, store cookies or decompress responses.
+/// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies
+/// are streamed; a request body of unknown length is buffered first. The host of the URL only sets parameters; the
+/// connection goes to the address of the handler. The handler does not follow redirects, store cookies or decompress
+/// responses.
 /// </summary>
 public sealed class FastCgiHttpHandler : HttpMessageHandler
 {
@@ -36,7 +37,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
     public Action<HttpRequestMessage, string>? StandardErrorReceived { get; set; }
 
     /// <inheritdoc/>
-    /// <exception cref="HttpRequestException">There is no connection or no response. The inner exception contains the cause.</exception>
+    /// <exception cref="HttpRequestException">The request failed. The inner exception contains the cause.</exception>
     protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(request);
@@ -57,15 +58,16 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         catch (FastCgiProtocolException exception)
         {
             Report(request, exception.Completion);
-            throw new HttpRequestException(ToHttpError(exception.Error), exception.Message, exception);
+            throw ToHttpException(exception);
         }
 
-        _ = ReportAsync(request, response);
+        _ = response.Completion.ContinueWith(
+            ended => Report(request, ended.IsCompletedSuccessfully ? ended.Result : null), TaskScheduler.Default);
         return ToMessage(request, response);
     }
 
     /// <inheritdoc/>
-    // Begun on this thread: a thread pool whose threads all wait here would have none to begin with.
+    // Starts on this thread, because all threads of the pool may be waiting here.
     protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
         => SendAsync(request, cancellationToken).GetAwaiter().GetResult();
 
@@ -77,12 +79,17 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         base.Dispose(disposing);
     }
 
-    private static HttpRequestError ToHttpError(FastCgiProtocolError error) => error switch
+    private static HttpRequestException ToHttpException(FastCgiProtocolException exception)
     {
-        FastCgiProtocolError.ConnectionClosed => HttpRequestError.ResponseEnded,
-        FastCgiProtocolError.HeadersTooLarge => HttpRequestError.ConfigurationLimitExceeded,
-        _ => HttpRequestError.InvalidResponse,
-    };
+        var error = exception.Error switch
+        {
+            FastCgiProtocolError.ConnectionClosed => HttpRequestError.ResponseEnded,
+            FastCgiProtocolError.HeadersTooLarge => HttpRequestError.ConfigurationLimitExceeded,
+            FastCgiProtocolError.RequestBodyLength => HttpRequestError.Unknown,
+            _ => HttpRequestError.InvalidResponse,
+        };
+        return new HttpRequestException(error, exception.Message, exception);
+    }
 
     private static HttpResponseMessage ToMessage(HttpRequestMessage request, FastCgiResponseMessage response)
     {
@@ -90,7 +97,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         {
             ReasonPhrase = response.ReasonPhrase,
             RequestMessage = request,
-            Content = new StreamContent(response.Body),
+            Content = new ResponseContent(response.Body),
         };
         foreach (var (name, value) in response.Headers)
         {
@@ -101,21 +108,26 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         return message;
     }
 
-    private async Task ReportAsync(HttpRequestMessage request, FastCgiResponseMessage response)
-    {
-        try
-        {
-            Report(request, await response.Completion.ConfigureAwait(false));
-        }
-        catch (Exception exception) when (exception is IOException or ObjectDisposedException or OperationCanceledException)
-        {
-            // Whoever reads the body is told.
-        }
-    }
-
     private void Report(HttpRequestMessage request, FastCgiCompletion? completion)
     {
         if (completion is { StandardError.Length: > 0 })
             StandardErrorReceived?.Invoke(request, completion.StandardError);
+    }
+
+    /// <summary>Gives the cause of a failure to <see cref="HttpClient"/>; its own message is a general one.</summary>
+    private sealed class ResponseContent(Stream body) : StreamContent(body)
+    {
+        protected override async Task SerializeToStreamAsync(
+            Stream stream, TransportContext? context, CancellationToken cancellationToken)
+        {
+            try
+            {
+                await base.SerializeToStreamAsync(stream, context, cancellationToken).ConfigureAwait(false);
+            }
+            catch (FastCgiProtocolException exception)
+            {
+                throw ToHttpException(exception);
+            }
+        }
     }
 }

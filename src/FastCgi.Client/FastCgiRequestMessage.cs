@@ -33,36 +33,23 @@ public sealed class FastCgiRequestMessage
         }
     }
 
-    /// <summary>Gets or sets the file for a <see cref="FastCgiRequestRole.Filter"/> (FCGI_DATA). Set FCGI_DATA_LENGTH as a parameter.</summary>
-    public Stream? Data
-    {
-        get;
-        set
-        {
-            field = value;
-            DataSource = value is null ? null : new StreamSource(value);
-        }
-    }
-
     internal ContentSource? BodySource { get; set; }
-
-    internal ContentSource? DataSource { get; private set; }
 
     internal bool IsHead => Parameters["REQUEST_METHOD"] == "HEAD";
 
     internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer
         || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
 
-    /// <summary>What CONTENT_LENGTH promises. An authorizer is given that of the client's request, and no body.</summary>
+    /// <summary>The length of the body by CONTENT_LENGTH. An authorizer gets the length, but no body.</summary>
     internal long? DeclaredLength => Role != FastCgiRequestRole.Authorizer
         && long.TryParse(Parameters["CONTENT_LENGTH"], NumberStyles.None, CultureInfo.InvariantCulture, out var length) ? length : null;
 
-    internal bool CanSendAgain => BodySource is not { CanWriteAgain: false } && DataSource is not { CanWriteAgain: false };
+    internal bool CanSendAgain => BodySource is not { CanWriteAgain: false };
 
-    /// <summary>The same request with another source of its body, whose length is declared.</summary>
+    /// <summary>Copies the request, with a body whose length is declared.</summary>
     internal FastCgiRequestMessage WithBody(ContentSource body, long length)
     {
-        var copy = new FastCgiRequestMessage { Role = Role, BodySource = body, DataSource = DataSource };
+        var copy = new FastCgiRequestMessage { Role = Role, BodySource = body };
         foreach (var parameter in Parameters)
             copy.Parameters.Add(parameter.NameBytes, parameter.ValueBytes);
         copy.Parameters["CONTENT_LENGTH"] = length.ToString(CultureInfo.InvariantCulture);
@@ -79,6 +66,6 @@ public enum FastCgiRequestRole
     /// <summary>Allow or refuse an HTTP request, without its body.</summary>
     Authorizer = 2,
 
-    /// <summary>Filter a file, <see cref="FastCgiRequestMessage.Data"/>.</summary>
+    /// <summary>Filter a file. The client sends none: no web server uses this role, and servers refuse it.</summary>
     Filter = 3,
 }

@@ -38,7 +38,7 @@ public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
     public Task<FastCgiCompletion> Completion => _exchange.Completion;
 
     /// <summary>Gets what the application has written to standard error so far, as UTF-8.</summary>
-    public string StandardError => _exchange.StandardError;
+    public string StandardError => _exchange.GetStandardError();
 
     /// <summary>Gets the first header field with a name.</summary>
     /// <param name="name">The name, which is not case-sensitive.</param>
@@ -50,7 +50,7 @@ public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
         return value is not null;
     }
 
-    /// <summary>Aborts an active request: with ABORT_REQUEST if others share its connection, otherwise by closing the connection.</summary>
+    /// <summary>Aborts an active request by closing its connection.</summary>
     public void Dispose() => Body.Dispose();
 
     /// <inheritdoc cref="Dispose"/>

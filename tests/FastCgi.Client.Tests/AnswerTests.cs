@@ -4,7 +4,7 @@ using FastCgi.Client.Connections;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>Answers as bytes, whole and broken.</summary>
+/// <summary>Responses as bytes, complete and malformed.</summary>
 public sealed class AnswerTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
@@ -18,7 +18,7 @@ public sealed class AnswerTests : IDisposable
             .. Record(Stdout, 1, "\r\nhel"u8), .. Record(Stderr, 1, "ing"u8), .. Record(Stderr, 1), .. Record(Stdout, 1, "lo"u8, padding: 255),
             .. Record(Stdout, 1, padding: 8), .. ScriptedConnection.EndOfRequest(appStatus: 258),
         ];
-        // The loop gives the slot back right behind the end: with room for no other connection, the next request waits for it.
+        // With a single slot, each request waits until the receiving loop has released the connection.
         using var client = CreateClient(new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
         ScriptedConnection? connection = null;
         for (var split = 0; split <= answer.Length; split++)
@@ -150,7 +150,9 @@ public sealed class AnswerTests : IDisposable
         { "type 1", Record(BeginRequest, 1, new byte[8]) },
         { "type 5", Record(Stdin, 1, "A: b\n\n"u8) },
         { "type 200", Record(200, 1, "A: b\n\n"u8) },
-        { "an unrequested management record", Record(GetValuesResult, 0) },
+        { "an unrequested management record of type 10", Record(GetValuesResult, 0, Pairs(("FCGI_MPXS_CONNS", "1"))) },
+        { "an unrequested management record of type 11", Record(UnknownType, 0, [9, 0, 0, 0, 0, 0, 0, 0]) },
+        { "an unrequested management record of type 9", Record(GetValues, 0) },
         { "7 bytes of content where 8", Record(EndRequest, 1, new byte[7]) },
         { "9 bytes of content where 8", Record(EndRequest, 1, new byte[9]) },
     };
@@ -169,7 +171,7 @@ public sealed class AnswerTests : IDisposable
         Assert.Null(await connection.ReadRecordAsync());
     }
 
-    /// <summary>Wherever the connection ends, the caller is told, and never given a whole answer.</summary>
+    /// <summary>Wherever the connection ends, the caller gets an exception, never a complete response.</summary>
     [Fact]
     public async Task Connection_EndedAnywhere_Fails()
     {
@@ -230,7 +232,7 @@ public sealed class AnswerTests : IDisposable
         Assert.Equal("1234567890", (await response.Completion).StandardError);
     }
 
-    /// <summary>However slow the reader is, the client takes no more from the connection than its buffers hold.</summary>
+    /// <summary>The client receives only as much as its buffers hold.</summary>
     [Fact]
     public async Task Body_ThatIsReadSlowly_MakesTheApplicationWait()
     {
@@ -249,7 +251,7 @@ public sealed class AnswerTests : IDisposable
         while (await response.Body.ReadAsync(buffer).AsTask().Within("the body") is > 0 and var length)
         {
             read += length;
-            // A record counts as a whole when it begins, and what one receive brings is taken before the client waits.
+            // A record counts completely when it begins, and the client waits only between receives.
             Assert.True(received.Bytes - read <= 64 * 1024 + (2 * RecordSize) + (32 * 1024), $"{received.Bytes} received, {read} read");
             await Task.Yield();
         }

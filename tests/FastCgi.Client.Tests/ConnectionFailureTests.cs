@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>Connections that cannot be made, or end too early.</summary>
+/// <summary>Connections that fail, or close too early.</summary>
 public sealed class ConnectionFailureTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
@@ -37,7 +37,7 @@ public sealed class ConnectionFailureTests : IDisposable
         });
     }
 
-    /// <summary>A unix socket refuses at once then, where TCP waits.</summary>
+    /// <summary>A Unix socket refuses a connection immediately; over TCP, the system waits.</summary>
     [Fact]
     public async Task Connect_WhileTheQueueIsFull_Waits()
     {
@@ -73,14 +73,17 @@ public sealed class ConnectionFailureTests : IDisposable
         Assert.Null(await connection.ReadRecordAsync());
     }
 
-    [Fact]
-    public async Task GetValues_NotUnderstood_AreNone()
+    /// <summary>After a request for values, an empty result is the answer, not a farewell.</summary>
+    [Theory]
+    [InlineData(UnknownType, 8)]
+    [InlineData(GetValuesResult, 0)]
+    public async Task GetValues_NotUnderstood_AreNone(byte type, int length)
     {
         using var client = new FastCgiClient(_application.Address);
         var values = client.GetValuesAsync(["FCGI_MAX_CONNS"]);
         var connection = await _application.AcceptAsync();
         await connection.ReadRecordAsync();
-        await connection.SendAsync(Record(UnknownType, 0, [9, 0, 0, 0, 0, 0, 0, 0]));
+        await connection.SendAsync(Record(type, 0, new byte[length]));
 
         Assert.Empty(await values.Within("the values"));
     }
@@ -117,7 +120,7 @@ public sealed class ConnectionFailureTests : IDisposable
         Assert.True(_application.HasNoOther());
     }
 
-    /// <summary>A backlog of none: a machine that drops what asks for a connection.</summary>
+    /// <summary>A full backlog simulates a machine that drops connection attempts.</summary>
     [Theory]
     [InlineData("dispose", typeof(ObjectDisposedException))]
     [InlineData("cancel", typeof(OperationCanceledException))]
@@ -156,5 +159,30 @@ public sealed class ConnectionFailureTests : IDisposable
         await Assert.ThrowsAsync<ObjectDisposedException>(() => waiting.Within("the end"));
     }
 
+    /// <summary>The source of a body throws what a lost connection would throw.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task BodySource_FailsLikeASocket_FailsTheRequestOnly(bool isSocketException)
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        Exception failure = isSocketException ? new SocketException(32) : new ObjectDisposedException("the body");
+
+        var sending = client.SendAsync(Requests.Create("POST", body: new FailingStream(failure)));
+
+        Assert.Same(failure, await Xunit.Record.ExceptionAsync(() => sending.Within("the failure")));
+        Assert.NotNull(await (await _application.AcceptAsync()).ReadRecordAsync());
+        var next = client.GetAsync();
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nnext"));
+        Assert.Equal("next", await next);
+    }
+
     public void Dispose() => _application.Dispose();
+
+    private sealed class FailingStream(Exception failure) : MemoryStream
+    {
+        public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken) => Task.FromException(failure);
+    }
 }

@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>When connections are made, kept, given up, and tried again.</summary>
+/// <summary>Opening, keeping and closing connections, and retries.</summary>
 public sealed class ConnectionTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
@@ -18,56 +18,11 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task KeepConnections_Off_ClosesAfterTheAnswer()
+    public async Task Connection_ByDefault_IsClosedAfterTheAnswer()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = false });
-        var answer = client.GetAsync();
-        var connection = await _application.AcceptAsync();
-        Assert.Equal(0, (await connection.ReadRequestAsync())[0].Content[2]);
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        using var client = new FastCgiClient(_application.Address);
 
-        Assert.Equal("hello", await answer);
-        Assert.Null(await connection.ReadRecordAsync());
-    }
-
-    [Theory]
-    [InlineData("1", true)]
-    [InlineData("0", false)]
-    [InlineData(null, false)]
-    public async Task Connection_IsKeptOnlyIfTheApplicationServesSeveral(string? value, bool isKept)
-    {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
-        var first = await ServeAsync(client, "first", null);
-        Assert.Equal((GetValues, GetValues), ((await first.ReadRecordAsync())!.Type, (await first.ReadRecordAsync())!.Type));
-        // Go ends its answer with an empty record, and libfcgi answers both records of the question.
-        await first.SendAsync([.. Record(GetValuesResult, 0, value is null ? [] : Pairs(("FCGI_MPXS_CONNS", value))), .. Record(GetValuesResult, 0)]);
-
-        if (!isKept)
-            Assert.Null(await first.ReadRecordAsync());
-        var second = await ServeAsync(client, "second", isKept ? first : null, keeps: isKept);
-        if (!isKept)
-            Assert.Null(await second.ReadRecordAsync());
-    }
-
-    /// <summary>Meanwhile, and from then on, each request has a connection that nobody keeps.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Question_WithoutAnAnswer_ClosesTheConnection(bool isClosed)
-    {
-        var clock = new FakeClock();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { TimeProvider = clock });
-        var first = await ServeAsync(client, "first", null, keeps: true);
-        Assert.Equal((GetValues, GetValues), ((await first.ReadRecordAsync())!.Type, (await first.ReadRecordAsync())!.Type));
-        Assert.Null(await (await ServeAsync(client, "second", null, keeps: false)).ReadRecordAsync());
-        if (isClosed)
-            first.Dispose();
-        else
-            clock.Advance(TimeSpan.FromSeconds(1));
-
-        if (!isClosed)
-            Assert.Null(await first.ReadRecordAsync());
-        Assert.Null(await (await ServeAsync(client, "third", null, keeps: false)).ReadRecordAsync());
+        Assert.Null(await (await ServeAsync(client, "hello", null, keeps: false)).ReadRecordAsync());
     }
 
     [Fact]
@@ -95,7 +50,7 @@ public sealed class ConnectionTests : IDisposable
         var clock = new FakeClock();
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, IdleTimeout = TimeSpan.FromSeconds(10), TimeProvider = clock });
         var connection = await ServeAsync(client, "hello", null);
-        // Its slot is given back by the loop, right behind the end.
+        // A second request proves that the receiving loop has released the connection.
         await ServeAsync(client, "again", connection);
         var closed = connection.ReadRecordAsync();
         await Waiting.UntilAsync(() =>
@@ -317,7 +272,7 @@ public sealed class ConnectionTests : IDisposable
 
     public void Dispose() => _application.Dispose();
 
-    /// <summary>Serves one request, on a connection that is there or on the next one.</summary>
+    /// <summary>Serves a request on the given connection, or on the next one.</summary>
     private async Task<ScriptedConnection> ServeAsync(FastCgiClient client, string text, ScriptedConnection? connection, bool? keeps = null)
     {
         var answer = client.GetAsync();

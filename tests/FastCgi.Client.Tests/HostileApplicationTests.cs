@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>Applications that close, repeat themselves and do not read, while others use the same client.</summary>
+/// <summary>Applications that violate the protocol.</summary>
 public sealed class HostileApplicationTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
@@ -17,7 +17,7 @@ public sealed class HostileApplicationTests : IDisposable
         Assert.Contains("'SSH-2.0-OpenSSH_9.2??'", (await answer.FailAsync()).Message, StringComparison.Ordinal);
     }
 
-    /// <summary>Also if that is received before the request is begun.</summary>
+    /// <summary>The bytes arrive before the request begins.</summary>
     [Fact]
     public async Task Peer_ThatSpeaksBeforeTheRequest_IsQuoted()
     {
@@ -42,31 +42,6 @@ public sealed class HostileApplicationTests : IDisposable
         await other.ReadRequestAsync();
         await other.SendAsync(ScriptedConnection.Answer("A: b\n\nof the second"));
         Assert.Equal("of the second", await second);
-    }
-
-    [Fact]
-    public async Task Cancellation_BeforeTheRequestWasSent_SendsNothingOfIt_AndKeepsTheConnection()
-    {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxRequestsPerConnection = 10, Multiplexing = FastCgiMultiplexing.Always });
-        var first = client.SendAsync(Requests.Create("POST", body: new MemoryStream(new byte[4_000_000])));
-        var connection = await _application.AcceptAsync();
-        using var cancellation = new CancellationTokenSource();
-        // The second request waits until the body of the first is sent.
-        await connection.WaitUntilFullAsync();
-        var second = client.SendAsync(Requests.Create(), cancellation.Token);
-        await cancellation.CancelAsync();
-        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => second);
-
-        Assert.All(await connection.ReadRequestAsync(), static record => Assert.Equal(1, record.Id));
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none", 1));
-        using (var response = await first.Within("the first"))
-            Assert.Equal("one", await response.ReadTextAsync());
-
-        var third = client.GetAsync();
-        var records = await connection.ReadRequestAsync();
-        Assert.Equal(BeginRequest, records[0].Type);
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nthree", records[0].Id));
-        Assert.Equal("three", await third);
     }
 
     [Fact]
@@ -133,7 +108,7 @@ public sealed class HostileApplicationTests : IDisposable
         private async Task SpeakAsync() => await (await application.AcceptAsync()).SendAsync("SSH-2.0-OpenSSH_9.2\r\n"u8.ToArray());
     }
 
-    /// <summary>Holds the receiving loop at the second answer, so that the next request could begin before it.</summary>
+    /// <summary>Blocks the receiving loop at the second response, so that the next request could begin before it.</summary>
     private sealed class SecondAnswer : Connections.RecordTrace, IDisposable
     {
         private readonly ManualResetEventSlim _begun = new();
@@ -159,7 +134,7 @@ public sealed class HostileApplicationTests : IDisposable
         }
     }
 
-    /// <summary>A stream with a place, whose first read takes its time and hears no cancellation.</summary>
+    /// <summary>A seekable stream whose first read waits for a signal and ignores cancellation.</summary>
     private sealed class SlowStream(byte[] content) : MemoryStream(content)
     {
         private readonly TaskCompletionSource _reading = new(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -1,4 +1,7 @@
 using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
 
 namespace FastCgi.Tool.Tests;
 
@@ -20,7 +23,7 @@ public sealed class ProcessTests
         Assert.Equal(3, await failing.WaitForExitAsync(Waiting.Patience));
     }
 
-    /// <summary>Where nothing can be written, only the code is left.</summary>
+    /// <summary>If nothing can be written, the exit code still reports the failure.</summary>
     [LinuxTheory]
     [InlineData("request unix:/nonexistent/app.sock / 2>&-", 3)]
     [InlineData("request unix:/nonexistent/app.sock / >&- 2>&-", 3)]
@@ -51,7 +54,7 @@ public sealed class ProcessTests
         Assert.Contains("fastcgi: Broken pipe", process.Output, StringComparison.Ordinal);
     }
 
-    /// <summary>A block has 1,024 bytes. The runtime itself needs a larger file to map its code twice.</summary>
+    /// <summary>The limit is in blocks of 1,024 bytes. .NET itself needs a larger file for W^X.</summary>
     [LinuxTheory]
     [InlineData("request {0} /endless -o file")]
     [InlineData("request {0} /endless > file")]
@@ -67,7 +70,7 @@ public sealed class ProcessTests
         Assert.Equal(1_024, new FileInfo(folder.GetPath("file")).Length);
     }
 
-    /// <summary>One that the system does not know ends a .NET process that has cultures.</summary>
+    /// <summary>An unknown locale would end a .NET process that uses cultures.</summary>
     [LinuxTheory]
     [InlineData("LANG=UTF-8")]
     [InlineData("LC_ALL=nowhere")]
@@ -77,7 +80,7 @@ public sealed class ProcessTests
         Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
     }
 
-    /// <summary>Although nobody reads its log.</summary>
+    /// <summary>The log is not read.</summary>
     [Fact]
     public async Task Proxy_Interrupted_EndsWell()
     {
@@ -90,7 +93,7 @@ public sealed class ProcessTests
             using var client = new HttpClient();
             for (var i = 0; i < 50; i++)
                 Assert.Equal("hello", await client.GetStringAsync($"{line!.Split(' ', ',')[2]}/?{new string('a', 4_000)}").Within("an answer, while the log is full"));
-            // A process that was started in the background of a shell ignores the interrupt key; systemd's signal ends it all the same.
+            // A shell's background processes ignore SIGINT.
             using var kill = Process.Start("kill", [IsInterruptIgnored(process) ? "-TERM" : "-INT", $"{process.Id}"]);
             await process.WaitForExitAsync().Within("the end");
 
@@ -102,6 +105,62 @@ public sealed class ProcessTests
                 process.Kill();
         }
     }
+
+    /// <summary>The burst comes first, so code that is not loaded by then cannot be loaded.</summary>
+    [LinuxTheory]
+    [InlineData(220)]
+    [InlineData(256)]
+    [InlineData(1_024)]
+    public async Task Proxy_AfterMoreConnectionsThanDescriptors_Serves(int descriptors)
+    {
+        await using var server = await SampleServer.StartAsync();
+        await using var process = StartProxy(server.Address, descriptors);
+        await Waiting.UntilAsync(
+            () => Task.FromResult(process.Output.Contains("Listening on", StringComparison.Ordinal)), () => process.HasExited ? process.Output : null, "the proxy to listen");
+        var url = new Uri(process.Output.Split(' ', ',')[2]);
+        var sockets = Enumerable.Range(0, descriptors + 200)
+            .Select(static _ => new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)).ToList();
+        var answers = sockets.Select(AskAsync).ToList();
+        Assert.Equal("HTTP/1.1 200 OK", await await Task.WhenAny(answers).Within("an answer"));
+        sockets.ForEach(static socket => socket.Dispose());
+        await Task.WhenAll(answers).Within("the end of the burst");
+        Assert.DoesNotContain(answers, static answer => answer.Result is not ("" or "HTTP/1.1 200 OK"));
+        using var client = new HttpClient();
+        for (var i = 0; i < 3; i++)
+            Assert.Equal("hello", await client.GetStringAsync(url).Within("an answer after the burst"));
+        Assert.False(process.HasExited, process.Output);
+
+        async Task<string> AskAsync(Socket socket)
+        {
+            try
+            {
+                await socket.ConnectAsync(IPEndPoint.Parse(url.Authority));
+                await socket.SendAsync("GET / HTTP/1.1\r\nHost: a\r\n\r\n"u8.ToArray());
+                var received = new byte[100];
+                return Encoding.ASCII.GetString(received, 0, await socket.ReceiveAsync(received)).Split('\r')[0];
+            }
+            catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+            {
+                // The connection was waiting for a slot.
+                return "";
+            }
+        }
+    }
+
+    [LinuxTheory]
+    [InlineData(64)]
+    [InlineData(219)]
+    public async Task Proxy_WithTooFewDescriptors_SaysSo(int descriptors)
+    {
+        await using var process = StartProxy("unix:/nonexistent/app.sock", descriptors);
+
+        Assert.Equal(3, await process.WaitForExitAsync(Waiting.Patience));
+        var limit = $"The process may have only {descriptors} descriptors";
+        Assert.Equal($"fastcgi: {limit}, but the proxy needs at least 220: raise ulimit -n.\n", process.Output);
+    }
+
+    private static ServerProcess StartProxy(string address, int descriptors) => ServerProcess.Start(
+        "bash", ["-c", $"ulimit -n {descriptors}; exec dotnet {s_tool} proxy {address} --listen http://127.0.0.1:0"]);
 
     private static bool IsInterruptIgnored(Process process)
     {

@@ -2,7 +2,7 @@ using System.Buffers;
 
 namespace FastCgi.Client.Cgi;
 
-/// <summary>The header block of an answer (RFC 3875, section 6): lines that end with CRLF or LF, up to an empty one.</summary>
+/// <summary>The header block of a response (RFC 3875, section 6): lines ended by CRLF or LF, the last one empty.</summary>
 internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnlyList<KeyValuePair<string, string>> Headers, long? ContentLength)
 {
     private const string TokenCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

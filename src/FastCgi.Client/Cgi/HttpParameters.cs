@@ -3,21 +3,21 @@ using System.Net.Http.Headers;
 
 namespace FastCgi.Client.Cgi;
 
-/// <summary>Makes CGI parameters of an HTTP request, as nginx does with its <c>fastcgi_params</c>.</summary>
+/// <summary>Converts an HTTP request to CGI parameters, as nginx does with its <c>fastcgi_params</c>.</summary>
 internal static class HttpParameters
 {
-    /// <summary>Hop-by-hop headers (RFC 9110, section 7.6.1), and <c>Proxy</c>, whose parameter some programs use as their proxy (httpoxy).</summary>
+    // Hop-by-hop headers (RFC 9110, section 7.6.1), and Proxy: some programs use its parameter (httpoxy).
     private static readonly HashSet<string> s_dropped = new(StringComparer.OrdinalIgnoreCase)
     {
         "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TE", "Trailer", "Upgrade", "Expect", "Proxy", "Content-Length", "Content-Type",
     };
 
-    /// <summary>Whether a header is passed on, and not by a parameter of its own.</summary>
+    /// <summary>Whether a header becomes an HTTP_ parameter.</summary>
     public static bool IsPassed(string name) => !s_dropped.Contains(name) && !name.Contains('_', StringComparison.Ordinal);
 
     public static string ToParameterName(string header) => "HTTP_" + header.Replace('-', '_').ToUpperInvariant();
 
-    /// <summary>The parameters that say where a request goes. Target and content headers are as in the request, empty if missing.</summary>
+    /// <summary>Adds the target and the content headers, as in the request; missing ones are empty.</summary>
     public static void AddTarget(FastCgiParameters parameters, string method, string target, byte[] contentType, string contentLength)
     {
         var question = target.IndexOf('?', StringComparison.Ordinal);
@@ -65,7 +65,7 @@ internal static class HttpParameters
         return parameters;
     }
 
-    /// <summary>The host as it stands in a URL: of IPv6 with its brackets, of a name in ASCII.</summary>
+    /// <summary>Gets the host as it is written in a URL: an IPv6 address in brackets, a name in ASCII.</summary>
     public static string GetHost(Uri uri) => uri.HostNameType == UriHostNameType.IPv6 ? uri.Host : uri.IdnHost;
 
     private static void AddHeaders(FastCgiParameters parameters, HttpHeadersNonValidated headers)

@@ -4,16 +4,18 @@ using FastCgi.Client.Cgi;
 
 namespace FastCgi.Client.Connections;
 
-/// <content>What comes in.</content>
+/// <content>Receives and dispatches records.</content>
 internal sealed partial class ClientConnection
 {
     private const int ReceiveBufferSize = 32 * 1024;
 
-    private readonly List<Exchange> _written = [];
-    private readonly List<Exchange> _ended = [];
-    private readonly byte[] _fixedBody = new byte[ProtocolConstants.FixedBodyLength];
+    // The content of a record that is read as a whole.
+    private readonly ArrayBufferWriter<byte> _content = new();
     private RecordReader _reader;
-    private int _fixedBodyLength;
+
+    // Set while received bytes are dispatched: the exchange that got output, and the exchange that has ended.
+    private Exchange? _written;
+    private Exchange? _ended;
 
     private async Task ReceiveAsync()
     {
@@ -21,7 +23,7 @@ internal sealed partial class ClientConnection
         {
             while (true)
             {
-                // Nothing is held while nothing comes: connections wait long.
+                // An idle connection holds no buffer.
                 await _socket.ReceiveAsync(Memory<byte>.Empty, SocketFlags.None).ConfigureAwait(false);
                 var buffer = ArrayPool<byte>.Shared.Rent(ReceiveBufferSize);
                 try
@@ -35,15 +37,20 @@ internal sealed partial class ClientConnection
                     }
 
                     _options.Trace?.OnBytes(_number, isSent: false, buffer.AsSpan(0, received));
-                    Take(buffer.AsSpan(0, received));
-                    FinishEnded();
+                    Dispatch(buffer.AsSpan(0, received));
                 }
                 finally
                 {
                     ArrayPool<byte>.Shared.Return(buffer);
                 }
 
-                await FlushAsync().ConfigureAwait(false);
+                // Only now, so that stray bytes after a response cannot be taken for the next one.
+                if (_ended is not null)
+                    Finish(_ended);
+                // Applies backpressure: while the buffer of a response is full, nothing is received.
+                if (_written is not null)
+                    await _written.FlushAsync().ConfigureAwait(false);
+                (_ended, _written) = (null, null);
             }
         }
         catch (FastCgiProtocolException exception)
@@ -58,23 +65,7 @@ internal sealed partial class ClientConnection
         }
     }
 
-    /// <summary>Only now do others get the slots: what came behind the end of an answer is of nobody, and must not reach the next.</summary>
-    private void FinishEnded()
-    {
-        foreach (var exchange in _ended)
-            Finish(exchange);
-        _ended.Clear();
-    }
-
-    /// <summary>While one answer has more than its buffer, nothing more is received: FastCGI has no other way to make an application wait.</summary>
-    private async ValueTask FlushAsync()
-    {
-        foreach (var exchange in _written)
-            await exchange.FlushAsync().ConfigureAwait(false);
-        _written.Clear();
-    }
-
-    private void Take(ReadOnlySpan<byte> bytes)
+    private void Dispatch(ReadOnlySpan<byte> bytes)
     {
         while (_reader.Read(ref bytes, out var piece) is var result and not RecordReadResult.NeedMore)
         {
@@ -83,81 +74,65 @@ internal sealed partial class ClientConnection
             if (piece.IsStart)
                 _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
             if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
-                TakeManagement(piece);
+                OnManagement(piece);
             else
-                Take(piece);
+                OnRequestRecord(piece);
         }
     }
 
-    private void Take(RecordPiece piece)
+    private void OnRequestRecord(RecordPiece piece)
     {
-        var exchange = Find(piece.Header.RequestId);
+        Exchange? exchange;
+        lock (_lock)
+            exchange = piece.Header.RequestId == RecordSender.RequestId ? _exchange : null;
+        if (exchange is null)
+            throw Malformed($"the application sent a record for the request {piece.Header.RequestId}, which is not active");
+
         switch (piece.Header.Type)
         {
             case RecordType.Stdout:
                 exchange.OnStdout(piece.Content, piece.IsEmptyRecord);
-                if (!_written.Contains(exchange))
-                    _written.Add(exchange);
+                _written = exchange;
                 break;
             case RecordType.Stderr:
                 exchange.OnStandardError(piece.Content);
                 break;
             case RecordType.EndRequest:
-                TakeEndRequest(exchange, piece);
+                OnEndRequest(exchange, piece);
                 break;
             default:
                 throw Malformed($"the application sent a record of type {(int)piece.Header.Type}");
         }
     }
 
-    private Exchange Find(ushort id)
+    private void OnEndRequest(Exchange exchange, RecordPiece piece)
     {
-        lock (_lock)
-        {
-            if (_exchanges.TryGetValue(id, out var exchange) || _abandoned.TryGetValue(id, out exchange))
-                return exchange;
-        }
-
-        throw Malformed($"the application sent a record for the request {id}, which is not active");
-    }
-
-    private void TakeEndRequest(Exchange exchange, RecordPiece piece)
-    {
-        if (!TakeFixedBody(piece))
+        if (piece.Header.ContentLength != ProtocolConstants.FixedBodyLength)
+            throw Malformed($"END_REQUEST has {piece.Header.ContentLength} bytes of content where 8 are expected");
+        if (!TryCollect(piece))
             return;
 
-        bool isKept;
+        // Not every application skips the rest of a body, so the connection is then not reused.
+        var isKept = Persists && exchange.Sender.IsEndSent;
         lock (_lock)
         {
-            var isWanted = _exchanges.Remove(exchange.Id);
-            _abandoned.Remove(exchange.Id);
-            var isAlone = _reserved <= 1;
-            // Alone on its connection, a request whose input is not all sent leaves it behind: not every application skips what is left.
-            isKept = !isAlone || (_persists && exchange.Sender.IsEndSent);
-            // Those that are left are given up.
-            if (isWanted && _exchanges.Count == 0 && _abandoned.Count > 0)
-                isKept = false;
+            _exchange = null;
             _isClosing |= !isKept;
         }
 
-        exchange.OnEnd(BinaryPrimitives.ReadInt32BigEndian(_fixedBody), (FastCgiProtocolStatus)_fixedBody[4]);
-        if (!exchange.Sender.IsEndSent)
-            exchange.StopSending();
-        _ended.Add(exchange);
+        var body = _content.WrittenSpan;
+        _ = exchange.EndAsync(BinaryPrimitives.ReadInt32BigEndian(body), (FastCgiProtocolStatus)body[4]);
+        _ended = exchange;
         if (!isKept)
             Dispose();
     }
 
-    /// <summary>Collects eight bytes, which may come in pieces, and returns whether they are complete.</summary>
-    private bool TakeFixedBody(RecordPiece piece)
+    /// <summary>Collects the content of a record, and returns whether it is complete.</summary>
+    private bool TryCollect(RecordPiece piece)
     {
-        if (piece.Header.ContentLength != ProtocolConstants.FixedBodyLength)
-            throw Malformed($"a record of type {(int)piece.Header.Type} has {piece.Header.ContentLength} bytes of content where 8 are expected");
-
         if (piece.IsStart)
-            _fixedBodyLength = 0;
-        piece.Content.CopyTo(_fixedBody.AsSpan(_fixedBodyLength));
-        _fixedBodyLength += piece.Content.Length;
+            _content.ResetWrittenCount();
+        _content.Write(piece.Content);
         return piece.IsEnd;
     }
 

@@ -1,37 +1,30 @@
 using System.Buffers;
+using Values = System.Collections.Generic.IReadOnlyDictionary<string, string>;
 
 namespace FastCgi.Client.Connections;
 
-/// <content>Management records: FCGI_GET_VALUES and its answer.</content>
+/// <content>Management records: FCGI_GET_VALUES, its result, and the farewell of a server that shuts down.</content>
 internal sealed partial class ClientConnection
 {
-    private readonly ArrayBufferWriter<byte> _management = new();
-    private volatile TaskCompletionSource<IReadOnlyDictionary<string, string>>? _values;
+    private volatile TaskCompletionSource<Values>? _values;
 
-    public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken)
+    public async Task<Values> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken)
     {
-        var values = new TaskCompletionSource<IReadOnlyDictionary<string, string>>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var values = new TaskCompletionSource<Values>(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_lock)
         {
-            // The application may have closed it in the instant in which it was opened.
+            // The application may have closed the connection already.
             if (_isClosed)
-                throw Closed(UnsentText);
+                throw _malformed ?? Closed(UnsentText);
             _values = values;
         }
 
-        try
-        {
-            await SendAsync(CreateQuestion(names), cancellationToken).ConfigureAwait(false);
-        }
-        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
-        {
-            throw Closed(UnsentText, exception);
-        }
-
+        await SendAsync(CreateGetValues(names), exchange: null).AsTask().WaitAsync(cancellationToken)
+            .ConfigureAwait(false);
         return await values.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
-    private static ReadOnlyMemory<byte> CreateQuestion(IEnumerable<string> names)
+    private static ReadOnlyMemory<byte> CreateGetValues(IEnumerable<string> names)
     {
         var pairs = new ArrayBufferWriter<byte>();
         foreach (var name in names)
@@ -41,34 +34,53 @@ internal sealed partial class ClientConnection
 
         var records = new ArrayBufferWriter<byte>();
         RecordSender.WriteRecord(records, RecordType.GetValues, ProtocolConstants.NullRequestId, pairs.WrittenSpan);
-        // libfcgi answers a question only when it has read the header of the next record, so an empty question follows.
+        // libfcgi responds only after it has read the header of the next record, so an empty record follows.
         RecordSender.WriteRecord(records, RecordType.GetValues, ProtocolConstants.NullRequestId, []);
         return records.WrittenMemory;
     }
 
-    private void TakeManagement(RecordPiece piece)
+    private void OnManagement(RecordPiece piece)
     {
-        // More records than one may come: Go ends its answer with an empty one. The first counts.
+        if (_values is null && piece is { Header.Type: RecordType.GetValuesResult, IsEmptyRecord: true })
+        {
+            OnFarewell();
+            return;
+        }
+
+        // Only the first record counts: Go and libfcgi send an empty result after it.
         if (_values is not { } values || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
             throw Malformed($"the application sent an unrequested management record of type {(int)piece.Header.Type}");
-
-        if (piece.IsStart)
-            _management.ResetWrittenCount();
-        _management.Write(piece.Content);
-        if (!piece.IsEnd)
+        if (!TryCollect(piece))
             return;
 
-        // An application that does not know the question knows no values.
-        var answers = new Dictionary<string, string>(StringComparer.Ordinal);
+        // UNKNOWN_TYPE means that no values are supported.
+        var results = new Dictionary<string, string>(StringComparer.Ordinal);
         if (piece.Header.Type == RecordType.GetValuesResult)
         {
-            var pairs = new NameValuePairReader(_management.WrittenSpan);
+            var pairs = new NameValuePairReader(_content.WrittenSpan);
             while (pairs.TryRead(out var name, out var value))
-                answers[Encoding.UTF8.GetString(name)] = Encoding.UTF8.GetString(value);
+                results[Encoding.UTF8.GetString(name)] = Encoding.UTF8.GetString(value);
             if (pairs.IsMalformed)
                 throw Malformed("the result of FCGI_GET_VALUES ends inside a name-value pair");
         }
 
-        values.TrySetResult(answers);
+        values.TrySetResult(results);
+    }
+
+    /// <summary>
+    /// The application closes the connection and executes no further request on it. FastCgi.AspNetCore sends this
+    /// in a graceful shutdown (docs/decisions/drain.md, rule 2). A response that has begun will be complete.
+    /// </summary>
+    private void OnFarewell()
+    {
+        Exchange? exchange;
+        lock (_lock)
+        {
+            _isClosing = true;
+            exchange = _exchange;
+        }
+
+        if (exchange is not { HasReceived: true })
+            Close(Closed("The application is closing the connection."));
     }
 }

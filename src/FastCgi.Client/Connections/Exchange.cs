@@ -5,52 +5,55 @@ using FastCgi.Client.Cgi;
 namespace FastCgi.Client.Connections;
 
 /// <summary>
-/// One request on one connection. The connection's receiving loop puts in what comes, the caller takes it out; whichever of the two ends the request,
-/// it ends once. The pipe between them makes the loop wait when nobody reads.
+/// A request on a connection, and its response. The receiving loop of the connection writes, the caller reads, and the
+/// pipe between them applies backpressure. Either side can end the exchange; it ends once.
 /// </summary>
 internal sealed class Exchange
 {
+    // How long the rest of a request body is read after the end of the response, to verify its length.
+    private static readonly TimeSpan s_verificationTimeout = TimeSpan.FromSeconds(1);
+
     private readonly ClientConnection _connection;
     private readonly FastCgiClientOptions _options;
     private readonly Pipe _stdout;
     private readonly ArrayBufferWriter<byte> _standardError = new();
     private readonly TaskCompletionSource<FastCgiCompletion> _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly CancellationTokenSource _sending = new();
+    private readonly TaskCompletionSource _sent = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lock = new();
     private volatile Exception? _failure;
+    private volatile bool _isEnding;
+    private bool _isOutputComplete;
     private bool _isStdoutEnded;
     private int _finished;
 
-    public Exchange(ClientConnection connection, FastCgiRequestMessage request, ushort id, bool isReused, FastCgiClientOptions options)
+    public Exchange(ClientConnection connection, FastCgiRequestMessage request, bool isReused, FastCgiClientOptions options)
     {
         _connection = connection;
         _options = options;
         Request = request;
-        Id = id;
         IsReused = isReused;
         Sender = new RecordSender(connection, this);
         var pause = Math.Max(options.MaxResponseBufferSize, 2);
         _stdout = new Pipe(new PipeOptions(pauseWriterThreshold: pause, resumeWriterThreshold: pause / 2, useSynchronizationContext: false));
-        // A caller may ignore the completion: its exception is observed here.
+        // Observes the exception: the caller may ignore the completion.
         _ = _completion.Task.ContinueWith(static task => task.Exception, TaskScheduler.Default);
     }
 
     public FastCgiRequestMessage Request { get; }
 
-    public ushort Id { get; }
-
+    /// <summary>Whether the connection has carried another request before.</summary>
     public bool IsReused { get; }
 
+    /// <summary>Whether the application cannot have received any of the request.</summary>
     public bool IsUnsent { get; set; } = true;
 
     public RecordSender Sender { get; }
 
-    /// <summary>Ends, without an exception, when nothing more is read of the request's bodies.</summary>
-    public Task Sending { get; set; } = Task.CompletedTask;
+    /// <summary>Completes, always successfully, when the request body is no longer read.</summary>
+    public Task Sending => _sent.Task;
 
-    /// <summary>Whether BEGIN_REQUEST has been given to the socket. Guarded by the connection's turn to send.</summary>
-    public bool IsBegun { get; set; }
-
+    /// <summary>Whether any of the response has been received.</summary>
     public bool HasReceived { get; private set; }
 
     public CancellationToken SendingToken => _sending.Token;
@@ -61,17 +64,8 @@ internal sealed class Exchange
 
     public Exception? Failure => _failure;
 
-    /// <summary>Why what has come is not all of the answer; known when the output is completed.</summary>
+    /// <summary>Why the response is incomplete, if it is. Valid once the output is completed.</summary>
     public FastCgiProtocolException? Cut { get; private set; }
-
-    public string StandardError
-    {
-        get
-        {
-            lock (_lock)
-                return Encoding.UTF8.GetString(_standardError.WrittenSpan);
-        }
-    }
 
     public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)
     {
@@ -81,6 +75,9 @@ internal sealed class Exchange
             try
             {
                 var head = await ReadHeaderBlockAsync().ConfigureAwait(false);
+                // The length of the request body is being verified.
+                if (_isEnding)
+                    await Completion.ConfigureAwait(false);
                 var hasBody = !Request.IsHead && head.StatusCode is not (204 or 304);
                 return new FastCgiResponseMessage(this, head, hasBody);
             }
@@ -92,7 +89,7 @@ internal sealed class Exchange
         }
     }
 
-    /// <summary>Ends it from the caller's side. Nothing happens if it has ended.</summary>
+    /// <summary>Ends the exchange on behalf of the caller. The first reason counts.</summary>
     public void Abort(Exception reason)
     {
         lock (_lock)
@@ -111,7 +108,7 @@ internal sealed class Exchange
         _connection.Abandon(this);
     }
 
-    /// <summary>The connection has ended, or what it carries is not FastCGI. Called by its loop. What has come can still be read.</summary>
+    /// <summary>The connection has ended. The caller can still read what was received.</summary>
     public void OnConnectionEnded(FastCgiProtocolException exception)
     {
         EndStdout(exception);
@@ -119,36 +116,33 @@ internal sealed class Exchange
         StopSending();
     }
 
-    public void CompleteReading() => _stdout.Reader.Complete();
+    public void OnSent() => _sent.TrySetResult();
 
-    /// <summary>Its input has been sent, or its end has come.</summary>
-    /// <returns>Whether both are so.</returns>
+    /// <summary>The request has been sent, or the response has ended. Returns whether both have happened.</summary>
     public bool FinishOne() => Interlocked.Increment(ref _finished) == 2;
 
-    public void StopSending()
-    {
-        try
-        {
-            _sending.Cancel();
-        }
-        catch (AggregateException)
-        {
-            // What the source of the body has registered for its end fails. The end of the exchange goes on.
-        }
-    }
+    /// <summary>Cancels the source of the request body, on another thread: its callbacks are foreign code.</summary>
+    public void StopSending() => _ = _sending.CancelAsync();
 
     public void OnStdout(ReadOnlySpan<byte> content, bool isEmptyRecord)
     {
         HasReceived = true;
-        if (isEmptyRecord && _failure is null)
+        _isOutputComplete |= isEmptyRecord;
+        if (isEmptyRecord && _failure is null && !Sender.IsLengthUnverified)
             EndStdout(cut: null);
 
-        // Not while another thread closes the connection: what the pipe has rented would be given back, and written to all the same.
+        // Under the lock, because another thread may complete the writer, which returns its memory.
         lock (_lock)
         {
             if (_failure is null && !_isStdoutEnded)
                 _stdout.Writer.Write(content);
         }
+    }
+
+    public string GetStandardError()
+    {
+        lock (_lock)
+            return Encoding.UTF8.GetString(_standardError.WrittenSpan);
     }
 
     public void OnStandardError(ReadOnlySpan<byte> content)
@@ -158,21 +152,34 @@ internal sealed class Exchange
             _standardError.Write(content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
     }
 
-    public void OnEnd(int appStatus, FastCgiProtocolStatus protocolStatus)
+    /// <summary>END_REQUEST was received. Ends the response once the length of the request body is verified.</summary>
+    public async Task EndAsync(int appStatus, FastCgiProtocolStatus protocolStatus)
     {
         HasReceived = true;
+        if (!Sender.IsEndSent)
+        {
+            _isEnding = true;
+            if (Sender.IsLengthUnverified)
+            {
+                await Sending.WaitAsync(s_verificationTimeout, _options.TimeProvider)
+                    .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            }
+
+            StopSending();
+        }
+
         if (_failure is not null)
             return;
 
-        var completion = new FastCgiCompletion(appStatus, protocolStatus, StandardError);
-        // A failed program that has not closed its output has not written all of it.
-        EndStdout(appStatus == 0 ? null : new FastCgiProtocolException(
+        var completion = new FastCgiCompletion(appStatus, protocolStatus, GetStandardError());
+        // A program that failed before it closed its output has not written all of it.
+        EndStdout(appStatus == 0 || _isOutputComplete ? null : new FastCgiProtocolException(
             FastCgiProtocolError.BodyTooShort, $"The application ended an incomplete response with appStatus {appStatus}.")
         { Completion = completion, Address = _connection.Address });
         _completion.TrySetResult(completion);
     }
 
-    /// <summary>Waits while more is buffered than may be.</summary>
+    /// <summary>Waits while the buffer of the response is full.</summary>
     public ValueTask<FlushResult> FlushAsync() => _isStdoutEnded || _failure is not null ? default : _stdout.Writer.FlushAsync();
 
     private void EndStdout(FastCgiProtocolException? cut)
@@ -212,13 +219,12 @@ internal sealed class Exchange
 
             Output.AdvanceTo(buffer.Start, buffer.End);
             if (result.IsCompleted)
-                throw await ExplainNoAnswerAsync().ConfigureAwait(false);
+                throw ExplainNoAnswer(await Completion.ConfigureAwait(false));
         }
     }
 
-    private async Task<FastCgiProtocolException> ExplainNoAnswerAsync()
+    private FastCgiProtocolException ExplainNoAnswer(FastCgiCompletion completion)
     {
-        var completion = await Completion.ConfigureAwait(false);
         var why = completion.ProtocolStatus switch
         {
             FastCgiProtocolStatus.RequestComplete => $"The request ended without a header block, with appStatus {completion.AppStatus}.",

@@ -3,66 +3,75 @@ using FastCgi.Client.Streams;
 
 namespace FastCgi.Client.Connections;
 
-/// <summary>Makes the records of one request and sends them.</summary>
-internal sealed class RecordSender(ClientConnection connection, Exchange exchange)
+/// <summary>Sends one request. As a stream, it sends what is written as the body, and verifies the length.</summary>
+internal sealed class RecordSender(ClientConnection connection, Exchange exchange) : ForwardStream(canRead: false)
 {
-    /// <summary>The most content of a record of a body: few enough that requests which share a connection take fair turns.</summary>
-    public const int PieceSize = 32 * 1024;
+    /// <summary>The id of each request: a connection carries one at a time.</summary>
+    public const ushort RequestId = 1;
+
+    private const int MaxBodyContentLength = 32 * 1024;
 
     // Records begin at multiples of eight bytes, as the specification recommends (section 3.3) and nginx and Caddy do.
     private const int Alignment = 8;
 
-    private int _isEndSent;
+    private readonly long? _declaredLength = exchange.Request.DeclaredLength;
+    private long _length;
+    private volatile bool _isEndSent;
 
-    /// <summary>Whether the record that ends the request's input has been given to the connection.</summary>
-    public bool IsEndSent => Volatile.Read(ref _isEndSent) != 0;
+    /// <summary>Whether the end of the request has been passed to the connection.</summary>
+    public bool IsEndSent => _isEndSent;
 
-    /// <summary>Sends the whole request. It ends early, and without an exception, when the answer has ended.</summary>
+    /// <summary>Whether the body can still turn out to be shorter or longer than declared.</summary>
+    public bool IsLengthUnverified => !_isEndSent && _declaredLength is not null;
+
+    private bool IsTooLong => _length > _declaredLength;
+
     public async Task SendAsync(bool keepsConnection)
     {
-        var token = exchange.SendingToken;
-        var request = exchange.Request;
         var buffer = new ArrayBufferWriter<byte>(1024);
         WriteHead(buffer, keepsConnection);
-        var stdin = new RecordStream(this, RecordType.Stdin, request.DeclaredLength);
-        if (request.BodySource is null)
-            stdin.CheckEnd();
-        if (request.BodySource is null && request.DataSource is null)
+        if (exchange.Request.BodySource is { } body)
         {
-            EndInput(buffer);
-            await connection.SendAsync(buffer.WrittenMemory, token, begun: exchange).ConfigureAwait(false);
-            return;
+            await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
+            buffer.ResetWrittenCount();
+            try
+            {
+                await body.WriteToAsync(this, exchange.SendingToken).ConfigureAwait(false);
+            }
+            catch (Exception) when (IsTooLong)
+            {
+                // HttpContent wraps the exception of the stream.
+            }
         }
 
-        await connection.SendAsync(buffer.WrittenMemory, token, begun: exchange).ConfigureAwait(false);
-        if (request.BodySource is { } body)
-        {
-            await body.WriteToAsync(stdin, token).ConfigureAwait(false);
-            stdin.CheckEnd();
-        }
-
-        if (request.DataSource is { } data)
-        {
-            await SendAsync(RecordType.Stdin, default, token).ConfigureAwait(false);
-            await data.WriteToAsync(new RecordStream(this, RecordType.Data, promised: null), token).ConfigureAwait(false);
-        }
-
-        buffer.ResetWrittenCount();
-        EndInput(buffer);
-        await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
+        VerifyLength();
+        // Web servers send an empty STDIN to authorizers too.
+        WriteRecord(buffer, RecordType.Stdin, RequestId, []);
+        _isEndSent = true;
+        await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
     }
 
-    public async ValueTask SendAsync(RecordType type, ReadOnlyMemory<byte> content, CancellationToken cancellationToken)
+    public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        var record = ArrayPool<byte>.Shared.Rent(ProtocolConstants.HeaderLength + content.Length + Alignment);
-        try
+        _length += buffer.Length;
+        if (IsTooLong)
+            VerifyLength();
+        while (!buffer.IsEmpty)
         {
-            var length = WriteRecord(record, type, exchange.Id, content.Span);
-            await connection.SendAsync(record.AsMemory(0, length), cancellationToken).ConfigureAwait(false);
-        }
-        finally
-        {
-            ArrayPool<byte>.Shared.Return(record);
+            exchange.SendingToken.ThrowIfCancellationRequested();
+            var content = buffer[..Math.Min(buffer.Length, MaxBodyContentLength)];
+            var record = ArrayPool<byte>.Shared.Rent(ProtocolConstants.HeaderLength + content.Length + Alignment);
+            try
+            {
+                var length = WriteRecord(record, RecordType.Stdin, RequestId, content.Span);
+                await connection.SendAsync(record.AsMemory(0, length), exchange).ConfigureAwait(false);
+            }
+            finally
+            {
+                ArrayPool<byte>.Shared.Return(record);
+            }
+
+            buffer = buffer[content.Length..];
         }
     }
 
@@ -90,7 +99,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
     {
         var role = (int)exchange.Request.Role;
         var flags = keepsConnection ? ProtocolConstants.KeepConnectionFlag : (byte)0;
-        WriteRecord(buffer, RecordType.BeginRequest, [(byte)(role >> 8), (byte)role, flags, 0, 0, 0, 0, 0]);
+        WriteRecord(buffer, RecordType.BeginRequest, RequestId, [(byte)(role >> 8), (byte)role, flags, 0, 0, 0, 0, 0]);
 
         var pairs = new ArrayBufferWriter<byte>(1024);
         foreach (var parameter in exchange.Request.Parameters)
@@ -98,7 +107,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
             var name = parameter.NameBytes.Span;
             var value = parameter.ValueBytes.Span;
             var length = NameValuePairWriter.GetLength(name.Length, value.Length);
-            // A pair stands in one record if it can: not every application finds one that is cut.
+            // Keeps a pair in one record where possible: some applications cannot read a split pair.
             if (pairs.WrittenCount > 0 && pairs.WrittenCount + length > ProtocolConstants.MaxAlignedContentLength)
                 WriteParams(buffer, pairs);
 
@@ -106,29 +115,28 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         }
 
         WriteParams(buffer, pairs);
-        WriteRecord(buffer, RecordType.Params, []);
+        WriteRecord(buffer, RecordType.Params, RequestId, []);
     }
 
-    private void WriteParams(ArrayBufferWriter<byte> buffer, ArrayBufferWriter<byte> pairs)
+    private static void WriteParams(ArrayBufferWriter<byte> buffer, ArrayBufferWriter<byte> pairs)
     {
         for (var rest = pairs.WrittenSpan; !rest.IsEmpty;)
         {
             var length = Math.Min(rest.Length, ProtocolConstants.MaxAlignedContentLength);
-            WriteRecord(buffer, RecordType.Params, rest[..length]);
+            WriteRecord(buffer, RecordType.Params, RequestId, rest[..length]);
             rest = rest[length..];
         }
 
         pairs.ResetWrittenCount();
     }
 
-    /// <summary>The last record: of DATA for a filter, otherwise of STDIN. Web servers send an empty STDIN to authorizers too.</summary>
-    private void EndInput(ArrayBufferWriter<byte> buffer)
+    private void VerifyLength()
     {
-        if (exchange.Request.Role == FastCgiRequestRole.Filter && exchange.Request.DataSource is null)
-            WriteRecord(buffer, RecordType.Stdin, []);
-        WriteRecord(buffer, exchange.Request.Role == FastCgiRequestRole.Filter ? RecordType.Data : RecordType.Stdin, []);
-        Volatile.Write(ref _isEndSent, 1);
-    }
+        if (_declaredLength is not { } declared || declared == _length)
+            return;
 
-    private void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ReadOnlySpan<byte> content) => WriteRecord(buffer, type, exchange.Id, content);
+        var why = string.Create(
+            CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH is {declared:N0}.");
+        throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, why);
+    }
 }

@@ -1,9 +1,9 @@
 namespace FastCgi.Client.Connections;
 
-/// <summary>Sees what is sent and received. Connections are numbered from 1.</summary>
+/// <summary>Observes the bytes and records of connections, which are numbered from 1.</summary>
 internal abstract class RecordTrace
 {
-    /// <summary>A record is sent, or its first bytes have come: then the content may be only the beginning.</summary>
+    /// <summary>A record is about to be sent, or begins to arrive; then the content may be incomplete.</summary>
     public virtual void OnRecord(int connection, bool isSent, RecordHeader header, ReadOnlySpan<byte> content)
     {
     }
@@ -12,9 +12,7 @@ internal abstract class RecordTrace
     {
     }
 
-    /// <param name="connection">The connection; 0 if there is none.</param>
-    /// <param name="isSent">Whether the client did it.</param>
-    /// <param name="what"><c>open</c>, <c>refused</c>, <c>end</c> or <c>reset</c>.</param>
+    /// <summary>A connection changed: <c>open</c>, <c>refused</c> (connection 0), <c>end</c> or <c>reset</c>.</summary>
     public virtual void OnEvent(int connection, bool isSent, string what)
     {
     }

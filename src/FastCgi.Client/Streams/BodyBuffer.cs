@@ -1,14 +1,9 @@
 namespace FastCgi.Client.Streams;
 
 /// <summary>Buffers a body of unknown length: up to 64 KiB in memory, more in a temporary file.</summary>
-internal sealed class BodyBuffer : ForwardStream
+internal sealed class BodyBuffer() : ForwardStream(canRead: false)
 {
     private const int MaxInMemory = 64 * 1024;
-
-    private BodyBuffer()
-        : base(canRead: false)
-    {
-    }
 
     public Stream Content { get; private set; } = new MemoryStream();
 
@@ -47,15 +42,13 @@ internal sealed class BodyBuffer : ForwardStream
 
     private static FileStream CreateFile()
     {
-        var path = Path.Combine(Path.GetTempPath(), "fastcgi-body-" + Path.GetRandomFileName());
         var options = new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.ReadWrite, Options = FileOptions.DeleteOnClose };
-        if (OperatingSystem.IsWindows())
-            return new FileStream(path, options);
-
-        options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
-        var file = new FileStream(path, options);
-        // Nothing is left even if the process is killed.
-        File.Delete(path);
+        if (!OperatingSystem.IsWindows())
+            options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
+        var file = new FileStream(Path.Combine(Path.GetTempPath(), "fastcgi-body-" + Path.GetRandomFileName()), options);
+        // Leaves no file, even if the process is killed.
+        if (!OperatingSystem.IsWindows())
+            File.Delete(file.Name);
         return file;
     }
 }

@@ -1,9 +1,8 @@
 namespace FastCgi.Client.Streams;
 
-/// <summary>What is sent as the content of a stream of records.</summary>
 internal abstract class ContentSource
 {
-    /// <summary>Whether <see cref="WriteToAsync"/> gives the same once more.</summary>
+    /// <summary>Whether <see cref="WriteToAsync"/> can write the body from its beginning.</summary>
     public abstract bool CanWriteAgain { get; }
 
     public virtual long? Length => null;
@@ -11,12 +10,9 @@ internal abstract class ContentSource
     public abstract Task WriteToAsync(Stream destination, CancellationToken cancellationToken);
 }
 
-/// <summary>A stream, from where it stands.</summary>
+/// <summary>A stream, from its current position.</summary>
 internal sealed class StreamSource(Stream stream) : ContentSource
 {
-    // Few enough bytes that requests which share a connection take fair turns.
-    private const int PieceSize = 32 * 1024;
-
     private readonly long _start = stream.CanSeek ? stream.Position : -1;
 
     private bool _isBegun;
@@ -30,7 +26,7 @@ internal sealed class StreamSource(Stream stream) : ContentSource
         if (_isBegun && stream.CanSeek)
             stream.Position = _start;
         _isBegun = true;
-        return stream.CopyToAsync(destination, PieceSize, cancellationToken);
+        return stream.CopyToAsync(destination, cancellationToken);
     }
 }
 
@@ -38,7 +34,7 @@ internal sealed class HttpContentSource(HttpContent content) : ContentSource
 {
     private bool _isBegun;
 
-    // Of these, and what is derived from them (strings, forms), it is known that they can be written twice.
+    // These contents, and those derived from them (strings, forms), can be written repeatedly.
     public override bool CanWriteAgain => !_isBegun || content is ByteArrayContent or ReadOnlyMemoryContent;
 
     public override Task WriteToAsync(Stream destination, CancellationToken cancellationToken)

@@ -1,6 +1,6 @@
 namespace FastCgi.Client.Streams;
 
-/// <summary>A stream that is only read or only written, from the beginning to the end.</summary>
+/// <summary>A stream without seeking, which can only be read or only be written.</summary>
 internal abstract class ForwardStream(bool canRead) : Stream
 {
     public sealed override bool CanRead => canRead;

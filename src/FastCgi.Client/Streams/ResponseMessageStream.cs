@@ -3,7 +3,7 @@ using FastCgi.Client.Connections;
 
 namespace FastCgi.Client.Streams;
 
-/// <summary>The body of an answer, as it comes.</summary>
+/// <summary>The body of a response.</summary>
 internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, long? contentLength) : ForwardStream(canRead: true)
 {
     private long _received;
@@ -56,7 +56,7 @@ internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, lon
         {
             _isDisposed = true;
             exchange.Abort(new ObjectDisposedException(nameof(FastCgiResponseMessage)));
-            exchange.CompleteReading();
+            exchange.Output.Complete();
         }
 
         base.Dispose(disposing);

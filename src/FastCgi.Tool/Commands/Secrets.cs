@@ -1,9 +1,9 @@
 namespace FastCgi.Tool.Commands;
 
-/// <summary>Parameters and headers whose values are not shown unless that is asked for: output is pasted into reports.</summary>
+/// <summary>Masks the values of sensitive parameters and headers: users paste the output into reports.</summary>
 internal static class Secrets
 {
-    // Parts of names, of which applications and front-ends make many.
+    // Parts of names, because applications and web servers use many variants.
     private static readonly string[] s_parts = ["COOKIE", "SESSION", "AUTHORIZATION", "CREDENTIAL", "PASSW", "PASSPHRASE", "AUTH_PW", "AUTH_DIGEST",
         "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "CLIENT_CERT", "CLIENTCERT", "SSL_CERT", "PRIVATE"];
 

@@ -19,7 +19,7 @@ internal abstract class ToolCommand : Command
     /// <summary>The examples and exit codes that follow the usual help.</summary>
     public string Details => ReadResource("help.txt").Split("# ").First(text => text.StartsWith(Name + "\n", StringComparison.Ordinal))[Name.Length..].Trim();
 
-    /// <summary>Whether it ends itself after Ctrl-C, because it has something to close. Other commands are abandoned.</summary>
+    /// <summary>Whether the command ends itself after Ctrl-C. Other commands are abandoned.</summary>
     public bool HandlesInterruption { get; protected init; }
     protected ToolConsole Terminal { get; }
 
@@ -31,7 +31,7 @@ internal abstract class ToolCommand : Command
         return reader.ReadToEnd();
     }
 
-    /// <summary>Reads a table that is part of the tool: its rows without headings, by their first cells.</summary>
+    /// <summary>Reads an embedded table: its rows by their first cells, without the heading.</summary>
     public static Dictionary<string, string[]> ReadTable(string name) => ReadResource(name).Split('\n', StringSplitOptions.RemoveEmptyEntries).Skip(1)
         .Select(static row => row.Replace("\\n", "\n", StringComparison.Ordinal).Split('\t')).ToDictionary(static cells => cells[0]);
 
@@ -142,7 +142,7 @@ internal sealed class DetailedHelp(HelpAction usual) : SynchronousCommandLineAct
 {
     public override int Invoke(ParseResult parseResult)
     {
-        // Narrower, it does not end.
+        // Below this width, wrapping would not terminate.
         usual.MaxWidth = Math.Max(usual.MaxWidth, 40);
         var code = usual.Invoke(parseResult);
         if (parseResult.CommandResult.Command is ToolCommand command)

@@ -2,22 +2,22 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>Handles Ctrl-C and SIGTERM from the beginning to the end of a command: the first one cancels it, the second one ends the process.</summary>
+/// <summary>Handles Ctrl-C and SIGTERM: the first one cancels the command, the second one ends the process.</summary>
 internal static class Interruption
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(2);
 
-    // Kept until the process has ended: the signal of the last write arrives later than its error.
+    // Never disposed: the signal of the last write may arrive after its error.
     private static PosixSignalRegistration? s_fileSize;
 
-    /// <returns>Its exit code, or that of a killed process if it does not end in time.</returns>
+    /// <returns>The exit code, or that of a killed process if the command does not end in time.</returns>
     public static async Task<int> RunAsync(Func<CancellationToken, Task<int>> command, TimeSpan? patience = null)
     {
         using var interrupted = new CancellationTokenSource();
         var overdue = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
         using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, context => OnSignal(context, exitCode: 130));
         using var terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, context => OnSignal(context, exitCode: 143));
-        // SIGXFSZ: a file at its size limit is an exception, and not the end of the process.
+        // SIGXFSZ: a file at its size limit causes an exception instead of ending the process.
         s_fileSize ??= OperatingSystem.IsWindows() ? null : PosixSignalRegistration.Create((PosixSignal)25, static context => context.Cancel = true);
         // On another thread: a command may block on its input.
         return await await Task.WhenAny(Task.Run(() => command(interrupted.Token)), overdue.Task);

@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>Draws pictures in the same place: on the alternate screen of a terminal.</summary>
+/// <summary>Draws on the alternate screen of a terminal.</summary>
 internal sealed class LiveScreen(ToolConsole console) : IDisposable
 {
     private const string Enter = "\e[?1049h\e[?25l";
@@ -12,10 +12,10 @@ internal sealed class LiveScreen(ToolConsole console) : IDisposable
     {
         var text = new StringBuilder(_isEntered ? "" : Enter).Append("\e[H");
         _isEntered = true;
-        // Erase before writing: after a line that ends at the margin, the last character would be erased.
+        // Erases before writing: after a line that ends at the margin, its last character would be erased.
         foreach (var line in lines)
             text.Append("\e[2K").Append(line).Append('\n');
-        // In one write, so that nobody sees half a picture.
+        // In one write, to avoid flicker.
         console.Out.Write(text.Append("\e[J").ToString());
     }
 

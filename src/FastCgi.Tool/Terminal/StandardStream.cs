@@ -4,14 +4,15 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Tool.Terminal;
 
 /// <summary>
-/// Standard output or error, written with write(2). .NET's console ignores that the reader of a pipe has gone, and one stalled stream holds the other.
+/// Standard output or error, written with write(2). .NET's console ignores a broken pipe, and lets one stalled stream
+/// block the other.
 /// </summary>
 internal sealed partial class StandardStream(int descriptor) : ForwardStream(canRead: false)
 {
     private const int GetDescriptorFlags = 1;
     private const int Interrupted = 4;
 
-    // A descriptor that was closed at the start may be the runtime's by now. Its own ones are closed on exec, and inherited ones never are.
+    // A descriptor that was closed at the start may now belong to .NET, whose own descriptors are close-on-exec.
     private readonly int _descriptor = Control(descriptor, GetDescriptorFlags) == 0 ? descriptor : -1;
 
     public static Stream Open(int descriptor)
@@ -31,7 +32,7 @@ internal sealed partial class StandardStream(int descriptor) : ForwardStream(can
             if (written >= 0)
                 buffer = buffer[(int)written..];
             else if (Marshal.GetLastPInvokeError() is 11 or 35)
-                // EAGAIN of Linux and of macOS: another program has made the pipe non-blocking, and it is full.
+                // EAGAIN on Linux and macOS: another program has made the pipe non-blocking, and it is full.
                 Thread.Sleep(1);
             else if (Marshal.GetLastPInvokeError() != Interrupted)
                 throw new IOException(Marshal.GetLastPInvokeErrorMessage());

@@ -6,7 +6,7 @@ namespace FastCgi.Tool.Terminal;
 
 internal sealed class ToolConsole
 {
-    // What standard error is to show. A task of its own writes it: a reader that stalls holds no command.
+    // Lines for standard error. A separate task writes them, so that a stalled reader does not block a command.
     private readonly Channel<string> _lines = Channel.CreateBounded<string>(10_000);
     private readonly Task _writing;
 
@@ -19,13 +19,13 @@ internal sealed class ToolConsole
     public TextWriter Out { get; }
     public TextWriter Error { get; }
 
-    /// <summary>The same as <see cref="Out"/>, for bytes.</summary>
+    /// <summary>Standard output, like <see cref="Out"/>, for bytes.</summary>
     public Stream Body { get; }
 
-    /// <summary>Whether somebody looks at what is written, and no file or program reads it.</summary>
+    /// <summary>Whether the output is a terminal.</summary>
     public bool IsTerminal { get; private init; }
 
-    /// <summary>How many characters a line has; set by tests.</summary>
+    /// <summary>The number of characters in a line. Tests set it.</summary>
     public int Width { get => field > 0 ? field : IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue; init; }
 
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
@@ -50,14 +50,14 @@ internal sealed class ToolConsole
 
     public void WriteJson<T>(T value, JsonTypeInfo<T> type) => Out.WriteLine(JsonSerializer.Serialize(value, type));
 
-    /// <summary>Writes to standard error, if that is possible: it may be full or closed.</summary>
+    /// <summary>Writes to standard error, unless it is full or closed.</summary>
     public void Say(string line)
     {
         while (!_lines.Writer.TryWrite(line) && _lines.Writer.WaitToWriteAsync().AsTask().GetAwaiter().GetResult())
             continue;
     }
 
-    /// <summary>Waits until all is written, but after an interruption only for a moment.</summary>
+    /// <summary>Waits until everything is written, or briefly after an interruption.</summary>
     public async Task EndAsync(CancellationToken cancellationToken)
     {
         _lines.Writer.TryComplete();
@@ -75,13 +75,13 @@ internal sealed class ToolConsole
             }
             catch (Exception)
             {
-                // Nobody can be told.
+                // There is no way left to report this.
             }
         }
     }
 
-    /// <summary>Writes one line on standard error, or with <c>--json</c> an object.</summary>
-    /// <returns>The code, for the command to end with.</returns>
+    /// <summary>Writes a line to standard error, or an object to standard output with <c>--json</c>.</summary>
+    /// <returns>The exit code.</returns>
     public int Fail(int code, string message, bool isJson)
     {
         try
@@ -106,17 +106,17 @@ internal sealed class ToolConsole
         => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR")) ? $"\e[{code}m{text}\e[0m" : text;
 }
 
-/// <summary>Texts of an application, a client or a file: on a terminal, they must not move the cursor, colour, or name the window.</summary>
+/// <summary>Text from an application, a client or a file. It must not control the terminal.</summary>
 internal static class PlainText
 {
-    /// <summary>Several lines: control codes but line ends and tabs become question marks.</summary>
+    /// <summary>Replaces control characters other than line ends and tabs by question marks.</summary>
     public static string Lines(string text)
         => Regex.Replace(text.ReplaceLineEndings("\n"), @"[\p{Cc}-[\n\t]]", "?");
 
-    /// <summary>One line: all control codes become spaces.</summary>
+    /// <summary>Replaces all control characters by spaces.</summary>
     public static string Line(string text) => Regex.Replace(text, @"\p{Cc}", " ");
 
-    /// <summary>Breaks one line between words.</summary>
+    /// <summary>Breaks a line between words.</summary>
     public static IEnumerable<string> Wrap(string text, int width)
     {
         while (text.Length > width)

@@ -3,7 +3,7 @@ using System.Net.Sockets;
 
 namespace FastCgi.Client.Tests.Harness;
 
-/// <summary>The application's end of a connection.</summary>
+/// <summary>The application's side of a connection.</summary>
 internal sealed class ScriptedConnection(Socket socket) : IDisposable
 {
     private readonly NetworkStream _stream = new(socket, ownsSocket: true);
@@ -11,23 +11,13 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
     public static byte[] EndOfRequest(int id = 1, int appStatus = 0, int protocolStatus = 0)
         => Record(EndRequest, id, [(byte)(appStatus >> 24), (byte)(appStatus >> 16), (byte)(appStatus >> 8), (byte)appStatus, (byte)protocolStatus, 0, 0, 0]);
 
-    /// <summary>A whole answer.</summary>
+    /// <summary>A complete response.</summary>
     public static byte[] Answer(string text, int id = 1, int appStatus = 0)
         => [.. Record(Stdout, id, System.Text.Encoding.Latin1.GetBytes(text)), .. Record(Stdout, id), .. EndOfRequest(id, appStatus)];
 
     public Task SendAsync(byte[] bytes) => _stream.WriteAsync(bytes).AsTask().Within("the client to receive");
 
-    /// <summary>Waits until the client cannot send more, because nothing is read.</summary>
-    public async Task WaitUntilFullAsync()
-    {
-        for (var before = 0; before < 64 * 1024 || socket.Available != before;)
-        {
-            before = socket.Available;
-            await Task.Delay(200);
-        }
-    }
-
-    /// <returns><see langword="null"/> if the client has closed the connection, in whatever way.</returns>
+    /// <returns><see langword="null"/> if the client has closed or reset the connection.</returns>
     public async Task<ReceivedRecord?> ReadRecordAsync()
     {
         if (await ReadAsync(8) is not { } header)
@@ -39,8 +29,7 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
         return new ReceivedRecord(header[1], BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2)), content![..length]);
     }
 
-    /// <summary>Reads to the end of a request's STDIN.</summary>
-    /// <returns>Its records.</returns>
+    /// <summary>Reads the records of a request, up to the end of STDIN.</summary>
     public async Task<List<ReceivedRecord>> ReadRequestAsync()
     {
         var records = new List<ReceivedRecord>();

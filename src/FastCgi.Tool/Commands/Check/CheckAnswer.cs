@@ -2,7 +2,7 @@ using System.Buffers;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>What came for one request.</summary>
+/// <summary>The records received for a request.</summary>
 internal sealed class CheckAnswer
 {
     private readonly ArrayBufferWriter<byte> _output = new();
@@ -15,7 +15,7 @@ internal sealed class CheckAnswer
 
     public bool IsOutputEnded { get; private set; }
 
-    /// <summary>Whether there was STDERR, and whether it was ended: without, it need not be.</summary>
+    /// <summary>Whether there was STDERR. Only then must it be ended.</summary>
     public bool HasError { get; private set; }
     public bool IsErrorEnded { get; private set; }
     public string[] Flaws { get; set; } = [];
@@ -25,7 +25,7 @@ internal sealed class CheckAnswer
 
     public byte[] Body => Head is null ? [] : _body;
 
-    /// <summary>Whether it is a whole answer of CGI, whatever its status.</summary>
+    /// <summary>Whether it is a complete CGI response, whatever its status.</summary>
     public bool IsWhole => End is { ProtocolStatus: 0 } && Head is not null;
 
     public bool IsRefused(FastCgiProtocolStatus status) => End is { } end && end.ProtocolStatus == (int)status;

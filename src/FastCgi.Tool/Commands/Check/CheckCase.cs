@@ -1,8 +1,8 @@
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>One thing that a server does or does not. The statement and the section of the specification are in <c>checks.tsv</c>.</summary>
+/// <summary>A check. Its statement and the section of the specification are in <c>checks.tsv</c>.</summary>
 /// <param name="Id">A short name, for <c>--only</c>.</param>
-/// <param name="RunAsync">Finds out, and returns details of a pass. Any other verdict is a <see cref="CheckException"/>.</param>
+/// <param name="RunAsync">Returns details of a pass. Any other verdict is a <see cref="CheckException"/>.</param>
 internal sealed record CheckCase(string Id, Func<CheckContext, Task<string>> RunAsync)
 {
     private static readonly Dictionary<string, string[]> s_texts = ToolCommand.ReadTable("checks.tsv");
@@ -16,14 +16,14 @@ internal enum CheckVerdict
     Pass,
     Fail,
 
-    /// <summary>The specification leaves it to the server; the detail says what this one does.</summary>
+    /// <summary>The specification allows several behaviors; the detail describes that of this server.</summary>
     Choice,
 
-    /// <summary>It could not be found out here.</summary>
+    /// <summary>The check could not run.</summary>
     Skipped,
 }
 
-/// <summary>Ends a check with another verdict than a pass.</summary>
+/// <summary>Ends a check with a verdict other than a pass.</summary>
 internal sealed class CheckException(CheckVerdict verdict, string detail) : Exception(detail)
 {
     public CheckVerdict Verdict { get; } = verdict;

@@ -3,7 +3,7 @@ namespace FastCgi.Tool.Commands.Check;
 /// <summary><c>fastcgi check</c>: the specification, statement by statement.</summary>
 internal sealed class CheckCommand : ToolCommand
 {
-    // So that a server that others use does not feel it.
+    // Limits the load on a server that others use.
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(20);
 
     public CheckCommand(ToolConsole console)

@@ -3,23 +3,23 @@ using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>The server that is checked, and what is known of it so far.</summary>
+/// <summary>The server under test, and what is known about it so far.</summary>
 internal sealed class CheckContext(FastCgiAddress address, string path, (string Name, string Value)[] more, TimeSpan timeout)
 {
     private long _start = Stopwatch.GetTimestamp();
 
     public string Path => path;
 
-    /// <summary>How long to wait for what should not come.</summary>
+    /// <summary>How long to wait for a record that must not arrive.</summary>
     public TimeSpan Quiet { get; } = timeout < TimeSpan.FromSeconds(1) ? timeout : TimeSpan.FromSeconds(1);
     public int Status { get; set; }
 
-    /// <summary>Whether the server was found to serve one connection at a time: others wait for those that are open.</summary>
+    /// <summary>Whether the server serves one connection at a time, so that others wait.</summary>
     public bool IsSerial { get; set; }
 
     public void StartClock() => _start = Stopwatch.GetTimestamp();
 
-    /// <summary>A check takes no longer than three times what a reaction may take.</summary>
+    /// <summary>Connects. A check takes at most three times the timeout of a response.</summary>
     public async Task<CheckPeer> ConnectAsync()
         => await CheckPeer.ConnectAsync(address, () => Min(timeout, (3 * timeout) - Stopwatch.GetElapsedTime(_start)));
 
@@ -61,7 +61,7 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
 
     public string Require(CheckAnswer answer) => FindFault(answer) is { } fault ? throw CheckException.Fail(fault) : "";
 
-    /// <returns>What is wrong with an answer; <see langword="null"/> for nothing.</returns>
+    /// <returns>What is wrong with the response, or <see langword="null"/>.</returns>
     public string? FindFault(CheckAnswer answer)
     {
         if (answer.Flaws.Length > 0)

@@ -2,42 +2,19 @@ using System.Buffers.Binary;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>A connection on which anything can be sent, and on which each record is looked at.</summary>
+/// <summary>A connection that sends arbitrary bytes and verifies each received record.</summary>
 internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDisposable
 {
     public const string Silent = "no answer";
-
-    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(20);
 
     private readonly NetworkStream _stream = new(socket, ownsSocket: true);
 
     public List<string> Flaws { get; } = [];
 
     public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, Func<TimeSpan> patience)
-    {
-        var socket = address.CreateSocket();
-        try
-        {
-            using var cancellation = new CancellationTokenSource(patience());
-            await socket.ConnectAsync(address.EndPoint, cancellation.Token);
-            return new CheckPeer(socket, patience);
-        }
-        catch (Exception exception)
-        {
-            socket.Dispose();
-            // The queue of a Unix socket is full. For TCP, the system tries again.
-            if (exception is SocketException { SocketErrorCode: SocketError.WouldBlock } && patience() > s_pause)
-            {
-                await Task.Delay(s_pause);
-                return await ConnectAsync(address, patience);
-            }
+        => new(await address.ConnectAsync(patience(), TimeProvider.System, CancellationToken.None), patience);
 
-            var error = exception as SocketException ?? new SocketException((int)SocketError.TimedOut);
-            throw new SocketException((int)error.SocketErrorCode, address.Explain(error));
-        }
-    }
-
-    /// <summary>Sends. A server that has closed is found when its answer is read.</summary>
+    /// <summary>Sends. A closed connection is detected when the response is read.</summary>
     public async Task SendAsync(params byte[][] parts)
     {
         using var cancellation = new CancellationTokenSource(patience());
@@ -48,7 +25,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         }
         catch (Exception exception) when (exception is IOException or OperationCanceledException)
         {
-            // Not all of it was taken.
+            // The server did not receive everything.
         }
     }
 
@@ -60,7 +37,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         Dispose();
     }
 
-    /// <returns>A record, or why there is none: nothing comes, or it is no record. Neither if the server has closed.</returns>
+    /// <returns>A record, or the reason why there is none; neither if the server has closed the connection.</returns>
     public async Task<(CheckRecord? Record, string? Problem)> ReadRecordAsync(TimeSpan? most = null)
     {
         using var cancellation = new CancellationTokenSource(most < patience() ? most.Value : patience());
@@ -90,7 +67,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         return record ?? throw CheckException.Fail(problem ?? "the connection is closed");
     }
 
-    /// <summary>Reads to the end of a request. Records of others are a flaw.</summary>
+    /// <summary>Reads until a request ends. Records of other requests are a flaw.</summary>
     public async Task<CheckAnswer> ReadAnswerAsync(int id = 1)
     {
         var answer = new CheckAnswer();
@@ -98,7 +75,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         return answer;
     }
 
-    /// <summary>Reads the records of several requests, which are active, until one has ended. Records of others are a flaw.</summary>
+    /// <summary>Reads the records of active requests until one ends. Records of other requests are a flaw.</summary>
     public async Task ReadAnswersAsync(IReadOnlyDictionary<int, CheckAnswer> answers, int id)
     {
         var answer = answers[id];
@@ -122,7 +99,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         answer.Flaws = [.. Flaws];
     }
 
-    /// <summary>Whether the server closes the connection, and says nothing more.</summary>
+    /// <summary>Whether the server closes the connection without sending anything.</summary>
     /// <returns><see langword="null"/> if it does neither.</returns>
     public async Task<bool?> IsClosedAsync(TimeSpan? most = null)
         => await ReadRecordAsync(most) switch { (null, null) => true, (null, Silent) => null, _ => false };
@@ -145,7 +122,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
 
 internal sealed record CheckRecord(RecordType Type, int Id, byte[] Content)
 {
-    /// <summary>The name-value pairs of its content; <see langword="null"/> if it has none.</summary>
+    /// <returns>The name-value pairs of the content, or <see langword="null"/> if they are malformed.</returns>
     public Dictionary<string, string>? ReadPairs()
     {
         var values = new Dictionary<string, string>(StringComparer.Ordinal);

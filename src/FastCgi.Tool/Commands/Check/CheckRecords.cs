@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>Bytes to send, well-formed and otherwise.</summary>
+/// <summary>Creates records, well-formed and malformed.</summary>
 internal static class CheckRecords
 {
     public static byte[] Record(RecordType type, int id, ReadOnlySpan<byte> content = default, int padding = 0,
@@ -10,7 +10,7 @@ internal static class CheckRecords
         new RecordHeader(version, type, (ushort)id, content.Length, padding).Write(record);
         record[7] = reserved;
         content.CopyTo(record.AsSpan(ProtocolConstants.HeaderLength));
-        // Padding is skipped and never interpreted, so that anything may stand there.
+        // Padding is never interpreted, so it may contain anything.
         record.AsSpan(ProtocolConstants.HeaderLength + content.Length).Fill(0xA5);
         return record;
     }

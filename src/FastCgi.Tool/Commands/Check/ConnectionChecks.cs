@@ -62,7 +62,7 @@ internal static class ConnectionChecks
         if (context.FindFault(await context.AskAsync(context.CreateGet())) is not { } fault)
             return "";
 
-        // A server that says so itself may take one at a time.
+        // That is allowed if the server announces it.
         first.Dispose();
         context.IsSerial = true;
         var (values, _) = await ManagementChecks.AskAsync(context, ManagementChecks.MaxConnections);

@@ -39,7 +39,7 @@ internal static class HostileChecks
     {
         var noise = new byte[length];
         new Random(length).NextBytes(noise);
-        // Not a version by chance.
+        // A first byte that cannot be mistaken for version 1.
         noise[0] = 0x80;
         return noise;
     }
@@ -56,7 +56,7 @@ internal static class HostileChecks
             ({ Type: RecordType.Stdout } output, _) => $"answered: {Encoding.Latin1.GetString(output.Content).Split('\r', '\n')[0]}",
             var (record, _) => RecordNames.Get(record.Type),
         };
-        // While the rude connection is still there, unless the server takes one at a time.
+        // While the hostile connection is open, unless the server serves one at a time.
         if (!context.IsSerial && await context.IsAliveAsync())
             return what;
         peer.Dispose();

@@ -20,7 +20,7 @@ internal static class ManagementChecks
         new("after-management", AfterAsync),
     ];
 
-    /// <returns><see langword="null"/>, and why there is none.</returns>
+    /// <returns>The values, or <see langword="null"/> and the reason.</returns>
     public static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(CheckContext context, params string[] names)
     {
         using var peer = await context.ConnectAsync();
@@ -38,7 +38,7 @@ internal static class ManagementChecks
         };
     }
 
-    /// <summary>Asks, and expects that nothing is wrong with the values.</summary>
+    /// <summary>Requests values, and fails if there is a fault.</summary>
     private static async Task<string> ExpectAsync(CheckContext context, CheckVerdict without, string[] names,
         Func<Dictionary<string, string>, string?> findFault)
     {

@@ -123,7 +123,7 @@ internal static class RecordChecks
             : await context.ChooseAsync(answer.Describe());
     }
 
-    /// <summary>A stray record, and then a request.</summary>
+    /// <summary>Sends a stray record, then a request.</summary>
     private static async Task<string> ChoiceOfAsync(CheckContext context, byte[] stray)
     {
         using var peer = await context.ConnectAsync();
@@ -137,7 +137,7 @@ internal static class RecordChecks
             ({ Type: RecordType.Stdout or RecordType.Stderr, Id: 1 }, _) => "ignores it and serves the next request",
             var (first, _) => $"answers {RecordNames.Get(first.Type)}",
         };
-        // A server of one connection at a time cannot serve another one before.
+        // A server that serves one connection at a time serves others only after this.
         peer.Dispose();
         throw await context.ChooseAsync(what);
     }

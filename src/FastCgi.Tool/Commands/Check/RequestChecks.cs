@@ -88,7 +88,7 @@ internal static class RequestChecks
     private static async Task<string> LargeBodyAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
-        // Sent while the answer is read: the server may answer early, and need not read all.
+        // Sends while it reads: the server may respond early, and need not read everything.
         var sending = peer.SendAsync(context.CreatePost(LargeBody));
         var answer = await peer.ReadAnswerAsync();
         await sending;

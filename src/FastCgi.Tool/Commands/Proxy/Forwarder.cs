@@ -8,10 +8,10 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary>Sends an HTTP request on as FastCGI, and its answer back.</summary>
+/// <summary>Forwards HTTP requests over FastCGI, and returns the responses.</summary>
 internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
 {
-    // Headers of one connection (RFC 9110, section 7.6.1).
+    // Hop-by-hop headers (RFC 9110, section 7.6.1).
     private static readonly string[] s_hopByHop = ["Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Trailer", "Proxy-Connection"];
 
     private readonly (string Name, string Value)[] _parameters = arguments.GetParameters();
@@ -44,7 +44,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         catch (Exception exception) when (exception is OperationCanceledException or ConnectionResetException
             || context.RequestAborted.IsCancellationRequested)
         {
-            // nginx's number for it.
+            // The status that nginx logs for it.
             forwarded.Status = 499;
             forwarded.Note = "the client disconnected";
         }
@@ -70,7 +70,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         }
         catch (BadHttpRequestException exception)
         {
-            // The client's body ended too early.
+            // The client's body is incomplete.
             throw new RefusedException(exception.StatusCode, exception.Message);
         }
         catch (Exception exception) when (exception is (IOException and not ConnectionResetException) or UnauthorizedAccessException
@@ -92,13 +92,13 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         }
         catch (InvalidOperationException exception) when (!context.Response.HasStarted)
         {
-            // A header or a status that HTTP does not allow.
+            // HTTP does not allow a header or the status.
             context.Response.Clear();
             throw new RefusedException(StatusCodes.Status502BadGateway, exception.Message);
         }
         catch (Exception exception) when (exception is IOException or InvalidOperationException)
         {
-            // Part of the response is sent. The client must see that it is incomplete.
+            // The response has begun. The client must see that it is incomplete.
             forwarded.Note = exception.Message;
             forwarded.StandardError = response.StandardError;
             context.Abort();
@@ -112,14 +112,14 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
             context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = response.ReasonPhrase;
         var dropped = GetHopByHop(response.Headers.Where(static header => header.Key.Equals("Connection", StringComparison.OrdinalIgnoreCase))
             .Select(static header => header.Value));
-        // Kestrel refuses the length of an answer that cannot have one (RFC 9110, section 8.6).
+        // Kestrel rejects a length where HTTP allows none (RFC 9110, section 8.6).
         if (response.StatusCode is 204 or 205)
             dropped.Add("Content-Length");
         foreach (var header in response.Headers.Where(header => !dropped.Contains(header.Key)))
             context.Response.Headers[header.Key] = StringValues.Concat(context.Response.Headers[header.Key], header.Value);
     }
 
-    /// <summary>The headers that are not passed on: those of the connection, and those that <c>Connection</c> names.</summary>
+    /// <summary>The headers that are not forwarded: hop-by-hop ones and those named in <c>Connection</c>.</summary>
     private static HashSet<string> GetHopByHop(IEnumerable<string?> connection)
         => new(s_hopByHop.Concat(connection.SelectMany(static value => (value ?? "").Split(',', StringSplitOptions.TrimEntries))),
             StringComparer.OrdinalIgnoreCase);
@@ -129,10 +129,10 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         var http = context.Request;
         var request = new FastCgiRequestMessage { Body = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody ? upload : null };
         var raw = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
-        // Without the scheme and host that a client of a proxy sends, as nginx.
+        // Like nginx, without the scheme and host of an absolute URL.
         var target = RequestTarget.TryParse(raw)?.PathAndQuery ?? raw;
         HttpParameters.AddTarget(request.Parameters, http.Method, target, Encoding.Latin1.GetBytes(http.ContentType ?? ""), Invariant($"{http.ContentLength}"));
-        // Without dot segments, as nginx: an application opens the file that SCRIPT_FILENAME names.
+        // Like nginx, without dot segments: an application opens the file that SCRIPT_FILENAME names.
         request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = http.Path.HasValue ? http.Path.Value : "/";
         var connection = context.Connection;
         var (remote, local) = (ToEndPoint(connection.RemoteIpAddress, connection.RemotePort), ToEndPoint(connection.LocalIpAddress, connection.LocalPort));
@@ -159,7 +159,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
     private static IPEndPoint ToEndPoint(IPAddress? address, int port)
         => new(address is null ? IPAddress.Loopback : address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address, port);
 
-    /// <summary>While the proxy waits for the client, the application's time does not run.</summary>
+    /// <summary>The client's body. The timeout of the application is suspended while the client is sending.</summary>
     private sealed class UploadStream(HttpRequest request, CancellationTokenSource timeout, TimeSpan time) : ForwardStream(canRead: true)
     {
         private Task _reading = Task.CompletedTask;
@@ -171,7 +171,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
             return new ValueTask<int>(reading);
         }
 
-        /// <summary>Only after the last read, Kestrel can drain what the application did not want.</summary>
+        /// <summary>Waits for the last read, after which Kestrel can drain the rest of the body.</summary>
         public override async ValueTask DisposeAsync()
         {
             await _reading.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -181,7 +181,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         private async Task<int> ReadInTimeAsync(Memory<byte> buffer, CancellationToken cancellationToken)
         {
             timeout.CancelAfter(Timeout.InfiniteTimeSpan);
-            // If its token or stream cancelled the read, Kestrel would take it for pending, and close the connection.
+            // If a token cancelled the read, Kestrel would consider it pending, and close the connection.
             await using var registration = cancellationToken.UnsafeRegister(static state => ((HttpRequest)state!).BodyReader.CancelPendingRead(), request);
             var result = await request.BodyReader.ReadAsync(CancellationToken.None);
             var length = (int)Math.Min(result.Buffer.Length, buffer.Length);
@@ -194,7 +194,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         }
     }
 
-    /// <summary>The proxy answers instead of the application.</summary>
+    /// <summary>Makes the proxy respond instead of the application.</summary>
     private sealed class RefusedException(int status, string message) : Exception(message)
     {
         public int Status { get; } = status;

@@ -1,6 +1,9 @@
+using FastCgi.AspNetCore.Requests;
 using FastCgi.Tool.Commands.Doctor;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.FileProviders;
 using Microsoft.Extensions.Hosting;
@@ -8,11 +11,17 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary><c>fastcgi proxy</c>: Kestrel and the FastCGI client in front of an application, for trying and for debugging.</summary>
+/// <summary><c>fastcgi proxy</c>: Kestrel in front of a FastCGI application, for development and debugging.</summary>
 internal sealed class ProxyCommand : ToolCommand
 {
-    // Ctrl-C takes effect at once: a developer does not wait for long polls.
+    // Ctrl-C takes effect immediately, even during long polls.
     private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(50);
+
+    // As in Apache. An idle connection may make others wait for a slot.
+    private static readonly TimeSpan s_keepAliveTimeout = TimeSpan.FromSeconds(5);
+
+    // .NET uses two for each assembly, about 160 in total.
+    private const int MinDescriptors = 220;
 
     public ProxyCommand(ToolConsole console)
         : base(console, "proxy", "Serves a FastCGI application over HTTP, without configuration.")
@@ -31,16 +40,25 @@ internal sealed class ProxyCommand : ToolCommand
         AddTimeoutAndJson("How long the application may take to begin its response; after that, the client gets a 504", 60);
     }
 
-    protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
+    protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
+        // In a method of its own, so that the check runs before ASP.NET Core is loaded.
+        => ListeningProcess.ReadDescriptors(Environment.ProcessId) is (_, < MinDescriptors and var limit)
+            ? throw new ToolException(ExitCode.CannotRun, Invariant(
+                $"The process may have only {limit} descriptors, but the proxy needs at least {MinDescriptors}: raise ulimit -n."))
+            : ServeAsync(arguments, cancellationToken);
+
+    private async Task<int> ServeAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
         var (address, root) = (arguments.GetAddress(), arguments.GetText("--root"));
-        // Kestrel reads some texts differently, and then listens on all interfaces.
+        // Kestrel parses some of these texts differently, and would listen on all interfaces.
         var urls = (arguments.GetValue<string[]>("--listen") ?? []).DefaultIfEmpty("http://localhost:8080")
             .Select(static text => new Uri(text)).Select(static uri => $"http://{uri.Host}:{uri.Port}").ToArray();
         using var recording = arguments.GetText("--record") is { } file ? new Recording(file, Terminal) : null;
         var most = arguments.GetValue<int?>("--max-connections");
         using var client = new FastCgiClient(
             address, new FastCgiClientOptions { MaxConnections = most, ConnectTimeout = arguments.GetTimeout(), Trace = recording });
+        await WarmUp.RunAsync(
+            (client, log) => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments.IsJson());
         var log = new TrafficLog(Terminal, arguments.IsJson());
         await using var app = Build(urls, root, new Forwarder(client, arguments), log);
         try
@@ -68,25 +86,30 @@ internal sealed class ProxyCommand : ToolCommand
     private static WebApplication Build(string[] urls, string? root, Forwarder forwarder, TrafficLog log)
     {
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
-        builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(static options =>
+        var (open, limit) = ListeningProcess.ReadDescriptors(Environment.ProcessId) ?? (0, int.MaxValue);
+        var usable = DescriptorHeadroom.CountForConnections(limit);
+        // A request uses the client's connection, one to the application, and perhaps a file.
+        var slots = new SemaphoreSlim((int)Math.Max((usable - open) / 3, 1));
+        builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(options =>
         {
-            // A request takes two descriptors, and the runtime ends the process if none is left for a thread.
-            if (ListeningProcess.ReadDescriptors(Environment.ProcessId) is var (_, limit))
-                options.Limits.MaxConcurrentConnections = Math.Max((limit - 200) / 3, 1);
-            // The application limits size and time.
+            options.ConfigureEndpointDefaults(endpoint => endpoint.Use(next => LimitedListenerFactory.Release(next, slots)));
+            options.Limits.KeepAliveTimeout = s_keepAliveTimeout;
+            // The application limits the size and the rate.
             options.Limits.MaxRequestBodySize = null;
             options.Limits.MinRequestBodyDataRate = null;
-            // As the client reads them: no byte is lost.
+            // Like the FastCGI client, so that no byte is lost.
             options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
             options.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
         });
+        builder.Services.AddSingleton<IConnectionListenerFactory>(services
+            => new LimitedListenerFactory(ActivatorUtilities.CreateInstance<SocketTransportFactory>(services), slots));
         builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = s_shutdownTimeout);
         builder.Logging.ClearProviders();
         var app = builder.Build();
         app.Use(log.InvokeAsync);
         if (root is not null)
         {
-            // Unknown types such as .php go to the application: their source is not served.
+            // Files of unknown types, such as .php, are not served: they go to the application.
             app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(Path.GetFullPath(root)) });
         }
 

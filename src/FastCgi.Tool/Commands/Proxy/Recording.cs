@@ -3,7 +3,7 @@ using FastCgi.Tool.Commands.Doctor;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary>Records the bytes between the proxy and the application in JSON lines. They may contain secrets, so only the file's owner can read it.</summary>
+/// <summary>Records the traffic with the application as JSON lines, which may contain secrets.</summary>
 internal sealed class Recording : RecordTrace, IDisposable
 {
     private readonly StreamWriter _writer;
@@ -49,7 +49,7 @@ internal sealed class Recording : RecordTrace, IDisposable
 
     private double Time => Math.Round(_watch.Elapsed.TotalSeconds, 6);
 
-    /// <summary>Whatever fails, the site keeps working.</summary>
+    /// <summary>A failure ends the recording, not the proxy.</summary>
     private void Write(RecordingLine line)
     {
         lock (_lock)
@@ -70,6 +70,6 @@ internal sealed class Recording : RecordTrace, IDisposable
     }
 }
 
-/// <summary>A line of a recording: the format and the start, or bytes or an event of a connection, in seconds since the start.</summary>
+/// <summary>A line of a recording: its format and start time, or bytes or an event of a connection.</summary>
 internal sealed record RecordingLine(
     string? Format = null, DateTimeOffset? Started = null, double? T = null, int? C = null, string? From = null, byte[]? Bytes = null, string? Event = null);

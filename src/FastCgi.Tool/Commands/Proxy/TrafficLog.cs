@@ -5,7 +5,7 @@ using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary>Writes a line for each request when it has ended.</summary>
+/// <summary>Writes a line for each completed request.</summary>
 internal sealed class TrafficLog(ToolConsole console, bool isJson)
 {
     // If the reader of standard output stalls, further requests are only counted.
@@ -36,7 +36,7 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         }
     }
 
-    /// <summary>Writes the lines apart from the site, which does not wait for them.</summary>
+    /// <summary>Writes the lines. Requests do not wait for this.</summary>
     public async Task RunAsync()
     {
         await foreach (var request in _requests.Reader.ReadAllAsync())
@@ -48,7 +48,7 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             }
             catch (Exception)
             {
-                // The site works without its log: the disk or the file may be full, or standard output closed.
+                // The proxy works without its log: the disk may be full, or standard output closed.
                 Interlocked.Increment(ref _dropped);
             }
         }
@@ -94,7 +94,7 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
 
 internal sealed class ForwardedRequest
 {
-    /// <summary>The status, if it is not that of the answer.</summary>
+    /// <summary>The status, if it differs from that of the response.</summary>
     public int? Status { get; set; }
     public string? Note { get; set; }
     public string? StandardError { get; set; }

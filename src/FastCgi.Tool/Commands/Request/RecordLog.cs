@@ -3,7 +3,7 @@ using FastCgi.Client.Connections;
 
 namespace FastCgi.Tool.Commands.Request;
 
-/// <summary>A line for each record. What it holds is not shown: it may be a secret.</summary>
+/// <summary>Writes a line for each record, without its content, which may be secret.</summary>
 internal sealed class RecordLog(Action<string>? write) : RecordTrace
 {
     private readonly Stopwatch _watch = Stopwatch.StartNew();

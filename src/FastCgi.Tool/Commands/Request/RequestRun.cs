@@ -107,7 +107,7 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
             await console.Out.WriteLineAsync();
         }
 
-        // Without a buffer: a stream is seen at once. Only for writing: the reader of a pipe may go.
+        // No buffer, so that streamed output appears immediately. Write access only, so that a broken pipe is an error.
         var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write, BufferSize = 0 };
         await using (var file = arguments.GetText("--output") is { } path ? new FileStream(path, options) : null)
             await response.Body.CopyToAsync(file ?? console.Body, cancellationToken);

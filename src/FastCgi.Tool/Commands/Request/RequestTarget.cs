@@ -1,9 +1,9 @@
 namespace FastCgi.Tool.Commands.Request;
 
-/// <summary>A URL as it was written: nothing of its path is decoded, merged or resolved, for that is what one wants to try.</summary>
+/// <summary>A URL as written: its path is neither decoded nor normalized, so that any path can be tested.</summary>
 internal sealed record RequestTarget(string Scheme, string Host, int Port, string PathAndQuery)
 {
-    /// <summary>The header Host: with the port if it is not that of the scheme.</summary>
+    /// <summary>The Host header, with the port unless it is the default.</summary>
     public string HostAndPort => Port == (Scheme == "https" ? 443 : 80) ? Host : $"{Host}:{Port}";
 
     public static RequestTarget? TryParse(string text)

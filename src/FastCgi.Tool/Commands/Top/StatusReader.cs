@@ -49,7 +49,7 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
 
     public void Dispose() => _client.Dispose();
 
-    /// <returns><see langword="null"/> if something is missing or null.</returns>
+    /// <returns><see langword="null"/> if anything is missing.</returns>
     private static StatusSnapshot? Parse(string text)
     {
         try

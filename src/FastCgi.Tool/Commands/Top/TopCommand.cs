@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.Tool.Commands.Top;
 
-/// <summary><c>fastcgi top</c>: what a server does, live.</summary>
+/// <summary><c>fastcgi top</c>: a live view of a server.</summary>
 internal sealed class TopCommand : ToolCommand
 {
     private const string Target = "ADDRESS|URL";
@@ -13,7 +13,7 @@ internal sealed class TopCommand : ToolCommand
     public TopCommand(ToolConsole console)
         : base(console, "top", "Shows live rates, latencies, active requests and recommendations of a server.")
     {
-        // It leaves its screen. If it writes to a pipe, the reader may have stalled.
+        // To restore the screen. If the output is a pipe, its reader may have stalled.
         HandlesInterruption = console.IsTerminal;
         Add(new Argument<string>(Target)
         {
@@ -85,7 +85,7 @@ internal enum TopOrder
 
 internal sealed record TopRates(double Requests, double Connections, double BytesReceived, double BytesSent)
 {
-    /// <summary>The rates between two samples, or those of the last minute if there is one sample or the server was restarted.</summary>
+    /// <summary>The rates between two samples; after the first one or a restart, those of the last minute.</summary>
     public static TopRates Create(StatusSnapshot? before, StatusSnapshot now)
     {
         var recent = now.Recent;

@@ -5,11 +5,11 @@ namespace FastCgi.Tool.Commands.Top;
 /// <summary>Formats a status as lines that fit the terminal.</summary>
 internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder order, ToolConsole console, int width)
 {
-    // The rest of a message is on the status page. All messages together take at most half of the terminal.
+    // The status page has the whole messages. Together, they take at most half of the terminal.
     private const int MaxFindingLines = 6;
     private const int MinFindingLines = 2;
 
-    // A narrower terminal has no columns for bytes, so that the path fits.
+    // In a narrower terminal, the columns for bytes are omitted, so that the path fits.
     private const int WidthOfAllColumns = 100;
     private const int WidthOfLongClients = 120;
     private const int MaxState = 20;
@@ -22,7 +22,7 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
         WriteTotals();
         WriteFindings(height);
         WriteRequests();
-        // The cursor is in the last line.
+        // The last line is for the cursor.
         var room = Math.Max(height - 1, 1);
         return _lines.Count <= room ? _lines : [.. _lines.Take(room - 1), Cut($"… {_lines.Count - room + 1} more lines", width)];
     }
