@@ -49,7 +49,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         [
             request.Method, request.GetEncodedUrl(), request.PathBase, request.Path, request.Protocol, request.ContentLength, request.ContentType,
             connection.RemoteIpAddress, connection.RemotePort > 1, connection.LocalIpAddress, connection.LocalPort,
-            connection.ClientCertificate is null, context.Features.Get<ITlsHandshakeFeature>()?.Protocol, context.User.Identity?.IsAuthenticated,
+            connection.ClientCertificate is null, context.GetServerVariable("SSL_PROTOCOL"), context.User.Identity?.IsAuthenticated,
             context.GetServerVariable("HTTPS"), context.GetServerVariable("REMOTE_ADDR"), context.GetServerVariable("REMOTE_USER"),
             context.GetServerVariable("AUTH_TYPE"), context.GetServerVariable("SSL_CLIENT_VERIFY"), request.Headers.ContainsKey("Proxy"),
         ];

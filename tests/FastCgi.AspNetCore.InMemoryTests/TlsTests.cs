@@ -24,28 +24,6 @@ public sealed class TlsTests : IDisposable
         _certificates.Dispose();
     }
 
-    [Fact]
-    public async Task PARAMS_OverTls_CertificateAndHandshakeAreThere()
-    {
-        var seen = await SeeAsync(
-            context =>
-            {
-                var handshake = context.Features.GetRequiredFeature<ITlsHandshakeFeature>();
-                return (context.Connection.ClientCertificate, handshake.Protocol, handshake.NegotiatedCipherSuite, handshake.HostName);
-            },
-            ("HTTPS", "on"),
-            ("SSL_PROTOCOL", "TLSv1.2"),
-            ("SSL_CIPHER", "ECDHE-RSA-AES256-GCM-SHA384"),
-            ("SSL_TLS_SNI", "www.example.test"),
-            ("SSL_CLIENT_VERIFY", "SUCCESS"),
-            ("SSL_CLIENT_CERT", _pem));
-
-        Assert.Equal(_client.RawData, seen.ClientCertificate!.RawData);
-        Assert.Equal(SslProtocols.Tls12, seen.Protocol);
-        Assert.Equal(TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, seen.NegotiatedCipherSuite);
-        Assert.Equal("www.example.test", seen.HostName);
-    }
-
     [Theory]
     [InlineData("SSL_CLIENT_CERT", "SUCCESS")]
     [InlineData("SSL_CLIENT_ESCAPED_CERT", "SUCCESS")]
@@ -95,13 +73,12 @@ public sealed class TlsTests : IDisposable
         var seen = await SeeAsync(
             static context => (
                 context.Features.Get<ITlsConnectionFeature>(),
-                context.Features[typeof(ITlsHandshakeFeature)],
                 context.Features.Any(static feature => feature.Key.Name.StartsWith("ITls", StringComparison.Ordinal)),
                 context.Connection.ClientCertificate),
             ("SSL_CLIENT_VERIFY", "SUCCESS"),
             ("SSL_CLIENT_CERT", _pem));
 
-        Assert.Equal((null, null, false, null), seen);
+        Assert.Equal((null, false, null), seen);
     }
 
     [Theory, Values("HTTP_SSL_CLIENT_CERT", "HTTP_X_SSL_CERT", "HTTP_X_ARR_CLIENTCERT", "HTTP_X_CLIENT_CERT")]

@@ -105,7 +105,6 @@ internal abstract partial class FastCgiRequest :
         ? _lazy?.TlsConnection ?? Keep(ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
         : null;
 
-    private TlsHandshake? TlsHandshake => _head.IsHttps ? _lazy?.TlsHandshake ?? Keep(ref Lazy.TlsHandshake, new TlsHandshake(Parameters)) : null;
     private RequestAddresses Addresses => _lazy?.Addresses ?? Keep(ref Lazy.Addresses, new RequestAddresses(Parameters));
     private LazyRequestState Lazy => _lazy ?? Keep(ref _lazy, new LazyRequestState());
 

@@ -10,7 +10,6 @@ internal sealed class LazyRequestState
     public string? RawTarget;
     public RequestAddresses? Addresses;
     public TlsConnection? TlsConnection;
-    public TlsHandshake? TlsHandshake;
     public List<KeyValuePair<string, string>>? ParameterList;
     public ReceivedStream? Data;
 
