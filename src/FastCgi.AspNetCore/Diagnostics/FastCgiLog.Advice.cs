@@ -39,13 +39,6 @@ internal static partial class FastCgiLog
             + "if it is not verified. Add {Line}, but only if the web server authenticates users. See docs/identity.md#the-user.")]
     public static partial void UserNotTaken(this ILogger log, string userParameter, string typeParameter, string webServer, string line);
 
-    [LoggerMessage(111, LogLevel.Warning,
-        "The Data Protection keys are kept only in memory because the process has no home folder, so each restart signs users out and "
-            + "invalidates open forms. Add StateDirectory=hello to the systemd unit, and "
-            + "AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\")) to the application. "
-            + "See docs/troubleshooting.md#ephemeral-key-repository.")]
-    public static partial void KeysInMemory(this ILogger log);
-
     [LoggerMessage(RequestsGivenUpId, LogLevel.Warning,
         "The last {Count} requests that were aborted without a response were all {Seconds:F0} s old. A timeout, most likely in {WebServer}, ends "
             + "such requests, and clients get a 504. If responses need more time, add {Line}. Otherwise, find out what they are waiting for. See "

@@ -162,7 +162,6 @@ internal sealed class FastCgiServer : IServer
             listener.Start();
         PublishAddresses();
         LogStatusEndpoints(statusEndpoints);
-        KeyRing.Report(_services, KeyRing.FindUsualFolder, _log);
         if (Advisor is not null)
         {
             WebRoot.Report(_services.GetService<IWebHostEnvironment>(), AppContext.BaseDirectory, _log);
