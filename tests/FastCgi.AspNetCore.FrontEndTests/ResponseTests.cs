@@ -1,3 +1,4 @@
+using System.IO.Compression;
 using EntityTagHeaderValue = Microsoft.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
@@ -123,6 +124,27 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
         Assert.Equal(large, Assert.Single(response.Headers.GetValues("X-Large-1")));
         Assert.Equal(large, Assert.Single(response.Headers.GetValues("X-Large-2")));
         Assert.False(response.Headers.Contains("Status"));
+    }
+
+    /// <summary>Apache compresses what is not encoded, and adds its coding to <c>identity</c>, which event streams have.</summary>
+    [Theory]
+    [InlineData("deflate", "DEFLATE", "gzip")]
+    [InlineData("brotli", "BROTLI_COMPRESS", "br")]
+    public async Task ServerSentEvents_CompressedByApache_HaveOneCoding(string module, string filter, string coding)
+    {
+        var site = await StartAsync(
+            new FrontEndSetup { Kind = FrontEndKind.Apache },
+            app => app.MapGet("/", static () => TypedResults.ServerSentEvents(Enumerable.Repeat("tick", 3).ToAsyncEnumerable())),
+            more: $"LoadModule {module}_module /usr/lib/apache2/modules/mod_{module}.so\nSetOutputFilter {filter}");
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
+        request.Headers.Add("Accept-Encoding", coding);
+
+        using var response = await site.Client.SendAsync(request);
+
+        Assert.Equal(coding, string.Join(", ", response.Content.Headers.ContentEncoding));
+        await using var body = await response.Content.ReadAsStreamAsync();
+        await using Stream decoded = coding == "gzip" ? new GZipStream(body, CompressionMode.Decompress) : new BrotliStream(body, CompressionMode.Decompress);
+        Assert.Equal("data: tick\n\ndata: tick\n\ndata: tick\n\n", await new StreamReader(decoded).ReadToEndAsync());
     }
 
     [Theory, EveryFrontEnd]

@@ -176,13 +176,10 @@ internal sealed partial class FastCgiResponse
         // nginx would buffer an event stream.
         if (_isBufferingDisabled || headers.AreOfEventStream)
             headers.TryAppend(scope, "X-Accel-Buffering", "no");
-        if (headers.HaveIdentityCoding && !headers.AreOfEventStream && IsCompressedByApache)
+        // mod_deflate and mod_brotli would compress the response, and send their coding in addition.
+        if (headers.HaveIdentityCoding && WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
     }
-
-    /// <summary>Whether Apache's mod_deflate may compress the response. It would send its coding in addition to <c>identity</c>.</summary>
-    private bool IsCompressedByApache => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.Apache
-        && _request.Parameters.GetHeader(Known.AcceptEncoding).ToString().Contains("gzip", StringComparison.OrdinalIgnoreCase);
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
     private void DropZeroLengthWithoutBody(ResponseHeaders headers)
