@@ -177,9 +177,14 @@ internal sealed partial class FastCgiResponse
         if (_isBufferingDisabled || headers.AreOfEventStream)
             headers.TryAppend(scope, "X-Accel-Buffering", "no");
         // mod_deflate and mod_brotli would compress the response, and send their coding in addition.
-        if (headers.HaveIdentityCoding && WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.Apache)
+        if (headers.HaveIdentityCoding && WebServer == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
+        // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, section 15.4.5).
+        if (_statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null && WebServer == WebServerKind.HaProxy)
+            headers.ContentLength = null;
     }
+
+    private WebServerKind WebServer => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE"));
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
     private void DropZeroLengthWithoutBody(ResponseHeaders headers)
