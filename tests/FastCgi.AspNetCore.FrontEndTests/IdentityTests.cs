@@ -1,7 +1,5 @@
-using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Authentication;
-using Microsoft.AspNetCore.Connections.Features;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 

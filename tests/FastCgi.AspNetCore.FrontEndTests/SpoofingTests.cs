@@ -1,5 +1,5 @@
-using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Extensions;
+using Microsoft.AspNetCore.HttpOverrides;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
@@ -29,6 +29,25 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
 
         foreach (var (name, value) in s_headers)
             Assert.Equal((name, plain), (name, await GetAsync(site, name, value)));
+    }
+
+    /// <summary>Middleware that is left over from a reverse proxy undoes it, which is reported. Caddy sends the headers itself, with what is true.</summary>
+    [Theory]
+    [InlineData(FrontEndKind.Nginx, "203.0.113.9", 1)]
+    [InlineData(FrontEndKind.Caddy, "127.0.0.1", 0)]
+    public async Task Get_ForwardedHeadersOfAnybodyAreBelieved_IsReported(FrontEndKind kind, string address, int reports)
+    {
+        var options = new ForwardedHeadersOptions { ForwardedHeaders = ForwardedHeaders.All };
+        options.KnownProxies.Clear();
+        options.KnownIPNetworks.Clear();
+        var site = await StartAsync(new FrontEndSetup { Kind = kind }, app => app.UseForwardedHeaders(options).Run(static context
+            => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress}")));
+        site.Client.DefaultRequestHeaders.Add("X-Forwarded-For", "203.0.113.9");
+        site.Client.DefaultRequestHeaders.Add("X-Forwarded-Proto", "https");
+
+        Assert.Equal(address, await site.Client.GetStringAsync("/"));
+        await Waiting.UntilAsync(
+            () => site.Log.All.Count(static log => log is { EventName: "ForwardedHeaderTaken", Level: LogLevel.Warning }) == reports, "the report");
     }
 
     private static async Task<string> GetAsync(Site site, string? name, string value)

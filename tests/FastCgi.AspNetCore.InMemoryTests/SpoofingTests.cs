@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Connections.Features;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>

@@ -1,7 +1,4 @@
-using System.Net.Security;
-using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
-using Microsoft.AspNetCore.Connections.Features;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

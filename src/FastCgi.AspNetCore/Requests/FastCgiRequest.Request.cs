@@ -20,7 +20,7 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpRequestFeature.Scheme
     {
-        get => _lazy?.Scheme ?? (_head.IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp);
+        get => _lazy?.Scheme ?? _head.Scheme;
         set => Lazy.Scheme = value;
     }
 
@@ -75,7 +75,11 @@ internal abstract partial class FastCgiRequest :
     System.Net.IPAddress? IHttpConnectionFeature.RemoteIpAddress
     {
         get => Addresses.RemoteAddress;
-        set => Addresses.RemoteAddress = value;
+        set
+        {
+            Addresses.RemoteAddress = value;
+            Lazy.HasNewAddress = true;
+        }
     }
 
     System.Net.IPAddress? IHttpConnectionFeature.LocalIpAddress
@@ -99,6 +103,12 @@ internal abstract partial class FastCgiRequest :
     Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
     public string TraceIdentifier => _traceIdentifier ?? Keep(ref _traceIdentifier, GetFrontEndIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
+
+    /// <summary>Whether the application has set the client's address.</summary>
+    public bool HasNewAddress => _lazy is { HasNewAddress: true };
+
+    /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
+    public bool MayHaveNewOrigin => _headers is { IsLoaded: true } || _lazy is { HasNewAddress: true } or { Scheme: not null };
 
     /// <summary>Null unless the client uses TLS to the front-end.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps

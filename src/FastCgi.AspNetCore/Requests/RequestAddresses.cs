@@ -22,7 +22,7 @@ internal sealed class RequestAddresses
     }
 
     /// <returns>Null for a client of a Unix socket, for which nginx sends <c>unix:</c>, and for what programs read differently, such as 010.0.0.1.</returns>
-    private static IPEndPoint? Parse(string? text)
+    public static IPEndPoint? Parse(string? text)
     {
         // A list of one, from a header.
         var trimmed = text.AsSpan().Trim(", ");
