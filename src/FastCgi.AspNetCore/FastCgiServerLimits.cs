@@ -24,8 +24,9 @@ public sealed class FastCgiServerLimits
     /// a queue of <see cref="RequestQueueLimit"/>; if the queue is full, they get a 503 with <c>Retry-After</c>.
     /// </summary>
     /// <remarks>
-    /// Defaults to <see langword="null"/> (no limit). Must be at least 1. The next request may start while <c>OnCompleted</c> callbacks of a request run
-    /// and its scoped services are disposed of, so a limit of 1 does not replace a lock.
+    /// Defaults to <see langword="null"/> (no limit). Must be at least 1. The next request may start while the
+    /// <c>OnCompleted</c> callbacks of a request run and its scoped services are disposed of, so a limit of 1 does not
+    /// replace a lock.
     /// </remarks>
     public long? MaxConcurrentRequests
     {

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>
-/// Finds what the application took from a header although the web server passes it, as middleware for reverse proxies does. Compares values, because
-/// the code and the header may have any name.
+/// Finds what the application took from a header although the web server passes it, as middleware for reverse proxies
+/// does. Compares values, because the code and the header may have any name.
 /// </summary>
 internal static class ForwardedHeaders
 {
@@ -32,7 +32,8 @@ internal static class ForwardedHeaders
 
         void Add(string what, Func<string, bool> isTaken)
         {
-            var header = request.Parameters.GetHeaders().Find(header => header.Key != Known.Host && GetElements(header.Value).Any(isTaken)).Key;
+            var header = request.Parameters.GetHeaders()
+                .Find(header => header.Key != Known.Host && GetElements(header.Value).Any(isTaken)).Key;
             if (header is not null)
                 taken.Add($"{what} ({LogText.Clean(header, MaxHeaderName)})");
         }
@@ -40,7 +41,9 @@ internal static class ForwardedHeaders
 
     /// <summary>Gets the elements of a list, or the values of Forwarded (RFC 7239).</summary>
     private static IEnumerable<string> GetElements(string value)
-        => value.Split(s_separators).Select(static element => element[(element.IndexOf('=', StringComparison.Ordinal) + 1)..].Trim(' ', '"'));
+        => value.Split(s_separators)
+            .Select(static element => element[(element.IndexOf('=', StringComparison.Ordinal) + 1)..].Trim(' ', '"'));
 
-    private static IPAddress? Normalize(IPAddress? address) => address is { IsIPv4MappedToIPv6: true } ? address.MapToIPv4() : address;
+    private static IPAddress? Normalize(IPAddress? address)
+        => address is { IsIPv4MappedToIPv6: true } ? address.MapToIPv4() : address;
 }

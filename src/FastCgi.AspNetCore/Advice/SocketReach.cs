@@ -17,7 +17,8 @@ internal static class SocketReach
     /// <param name="candidates">The users that web servers may run as; those that do not exist are skipped.</param>
     /// <param name="mounts">The mounts of the process.</param>
     public static void Report(
-        string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log, string mounts = PrivateFolder.OwnMounts)
+        string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log,
+        string mounts = PrivateFolder.OwnMounts)
     {
         if (SocketFile.GetPermissions(path) is not { } file)
             return;
@@ -77,12 +78,13 @@ internal static class SocketReach
         => $"mode {file.ModeText}, owner {SystemAccounts.GetUserName(file.User)}, group {SystemAccounts.GetGroupName(file.Group)}";
 
     private static (string What, string Advice)? FindObstacle(
-        LocalAccount account, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders, string? hidden, PeerPolicy peers)
+        LocalAccount account, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders,
+        string? hidden, PeerPolicy peers)
     {
         if (hidden is not null)
         {
-            return ($"systemd has given this service a {hidden} of its own (PrivateTmp=)", "Use a socket such as /run/app/app.sock, and add "
-                + "RuntimeDirectory=app to the systemd unit.");
+            return ($"systemd has given this service a {hidden} of its own (PrivateTmp=)",
+                "Use a socket such as /run/app/app.sock, and add RuntimeDirectory=app to the systemd unit.");
         }
 
         var (name, user, group, groups) = account;

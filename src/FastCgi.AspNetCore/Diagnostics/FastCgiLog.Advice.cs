@@ -52,9 +52,10 @@ internal static partial class FastCgiLog
     public static partial void PathBaseMissing(this ILogger log, string pathBase);
 
     [LoggerMessage(116, LogLevel.Warning,
-        "The application takes {Taken} from request headers ({Count} since the last such message), so any client can forge them. Remove "
-            + "UseForwardedHeaders, or the code that does this: the web server passes verified values. Behind a load balancer, let the web server trust "
-            + "only the load balancer's headers, as shown under \"Behind a load balancer\" on its page in docs/front-ends.")]
+        "The application takes {Taken} from request headers ({Count} since the last such message), so any client can "
+            + "forge them. Remove UseForwardedHeaders, or the code that does this: the web server passes verified values. "
+            + "Behind a load balancer, let the web server trust only the load balancer's headers, as shown under "
+            + "\"Behind a load balancer\" on its page in docs/front-ends.")]
     public static partial void ForwardedHeaderTaken(this ILogger log, string taken, long count);
 
     [LoggerMessage(113, LogLevel.Information, "The status at {Path} is visible to {Audience}.")]

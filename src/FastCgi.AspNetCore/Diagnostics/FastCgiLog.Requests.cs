@@ -4,12 +4,17 @@ namespace FastCgi.AspNetCore.Diagnostics;
 internal static partial class FastCgiLog
 {
     [LoggerMessage(EventId = 40,
-        Message = @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.")]
-    private static partial void ApplicationError(this ILogger log, LogLevel level, string connectionId, string traceIdentifier, Exception exception);
+        Message = @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by "
+            + "the application.")]
+    private static partial void ApplicationError(
+        this ILogger log, LogLevel level, string connectionId, string traceIdentifier, Exception exception);
 
-    /// <summary>What the client sent wrong, such as a body that is too large, is not an error of the application.</summary>
-    public static void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception) => log.ApplicationError(
-        exception is BadHttpRequestException { StatusCode: < 500 } ? LogLevel.Debug : LogLevel.Error, connectionId, traceIdentifier, exception);
+    /// <summary>A client's mistake, such as a body that is too large, is not an error of the application.</summary>
+    public static void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception)
+    {
+        var level = exception is BadHttpRequestException { StatusCode: < 500 } ? LogLevel.Debug : LogLevel.Error;
+        log.ApplicationError(level, connectionId, traceIdentifier, exception);
+    }
 
     [LoggerMessage(41, LogLevel.Debug,
         @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request was aborted by the client.")]

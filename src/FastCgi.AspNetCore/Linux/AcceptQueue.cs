@@ -16,7 +16,10 @@ internal static class AcceptQueue
     /// Refuses new connections; those in the queue can still be accepted. For Unix sockets, this is one call. TCP has none: the socket is bound to an
     /// interface that does not exist, so the kernel finds no listener for a SYN and refuses it at once. Before Linux 5.7, that requires a privilege.
     /// </summary>
-    /// <returns>Whether the system supports it. A sandbox or an old kernel may forbid it; then a connection that arrives during the close is reset.</returns>
+    /// <returns>
+    /// Whether the system supports it. A sandbox or an old kernel may forbid it; then a connection that arrives during the
+    /// close is reset.
+    /// </returns>
     public static async ValueTask<bool> TryCloseAsync(Socket socket)
     {
         if (!OperatingSystem.IsLinux())

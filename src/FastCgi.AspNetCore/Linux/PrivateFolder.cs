@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>A folder that systemd has replaced for this service only (PrivateTmp=), so that no other process sees the files in it.</summary>
+/// <summary>Finds folders that systemd has replaced for this service only (PrivateTmp=), whose files no web server sees.</summary>
 internal static class PrivateFolder
 {
     public const string OwnMounts = "/proc/self/mountinfo";
@@ -14,7 +14,8 @@ internal static class PrivateFolder
         try
         {
             return File.ReadLines(mounts).Select(static line => line.Split(' '))
-                .Where(static mount => mount.Length > MountPointColumn && mount[RootColumn].Contains("/systemd-private-", StringComparison.Ordinal))
+                .Where(static mount => mount.Length > MountPointColumn
+                    && mount[RootColumn].Contains("/systemd-private-", StringComparison.Ordinal))
                 .Select(static mount => mount[MountPointColumn])
                 .FirstOrDefault(folder => path.StartsWith(folder + "/", StringComparison.Ordinal));
         }

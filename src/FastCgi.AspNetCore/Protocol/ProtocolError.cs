@@ -34,8 +34,8 @@ internal enum ProtocolError : byte
 /// <summary>Recognizes other protocols on the FastCGI port, the most common setup mistake, by their first bytes.</summary>
 internal static class OtherProtocols
 {
-    // A length and a colon: the netstring that begins an SCGI request.
-    private const int MaxScgiStart = 7;
+    // Of the colon after up to six digits: the netstring that begins an SCGI request.
+    private const int MaxScgiColon = 6;
 
     public static ProtocolError Recognize(ReadOnlySpan<byte> bytes) => bytes switch
     {
@@ -43,7 +43,8 @@ internal static class OtherProtocols
         [>= (byte)'A' and <= (byte)'Z', ..] => ProtocolError.HttpOnFastCgiPort,
         // Modifier 0, the size, modifier 0, and the length of the first key.
         [0, _, _, 0, not 0, 0, ..] => ProtocolError.UwsgiOnFastCgiPort,
-        [>= (byte)'1' and <= (byte)'9', ..] when bytes[..Math.Min(bytes.Length, MaxScgiStart)].Contains((byte)':') => ProtocolError.ScgiOnFastCgiPort,
+        [>= (byte)'1' and <= (byte)'9', ..] when bytes.IndexOf((byte)':') is > 0 and <= MaxScgiColon
+            => ProtocolError.ScgiOnFastCgiPort,
         _ => ProtocolError.UnsupportedVersion,
     };
 

@@ -108,7 +108,7 @@ internal abstract partial class FastCgiRequest :
     public bool HasNewAddress => _lazy is { HasNewAddress: true };
 
     /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
-    public bool MayHaveNewOrigin => _headers is { IsLoaded: true } || _lazy is { HasNewAddress: true } or { Scheme: not null };
+    public bool MayHaveNewOrigin => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null };
 
     /// <summary>Null unless the client uses TLS to the front-end.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps

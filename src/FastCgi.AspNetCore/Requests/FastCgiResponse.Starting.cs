@@ -179,8 +179,9 @@ internal sealed partial class FastCgiResponse
         // mod_deflate and mod_brotli would compress the response, and send their coding in addition.
         if (headers.HaveIdentityCoding && WebServer == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
-        // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, section 15.4.5).
-        if (_statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null && WebServer == WebServerKind.HaProxy)
+        // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, section 8.6).
+        if (_statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null
+            && WebServer == WebServerKind.HaProxy)
             headers.ContentLength = null;
     }
 

@@ -14,14 +14,20 @@ internal sealed class RequestAddresses
     public IPAddress? LocalAddress { get; set; }
     public int LocalPort { get; set; }
 
-    /// <summary>Some load balancers write the client's port beside its address; then the other parameter may have the load balancer's.</summary>
-    private static (IPAddress? Address, int Port) Read(RequestParameters parameters, string addressName, string portName)
+    /// <summary>
+    /// A port beside the address belongs to it: a load balancer has written it. The other parameter may then have the load
+    /// balancer's own.
+    /// </summary>
+    private static (IPAddress? Address, int Port) Read(RequestParameters parameters, string address, string port)
     {
-        var endPoint = Parse(parameters.GetVariable(addressName));
-        return (endPoint?.Address, endPoint is { Port: not 0 and var port } ? port : ParsePort(parameters.GetVariable(portName)));
+        var endPoint = Parse(parameters.GetVariable(address));
+        return (endPoint?.Address, endPoint is { Port: > 0 } ? endPoint.Port : ParsePort(parameters.GetVariable(port)));
     }
 
-    /// <returns>Null for a client of a Unix socket, for which nginx sends <c>unix:</c>, and for what programs read differently, such as 010.0.0.1.</returns>
+    /// <returns>
+    /// Null for a client of a Unix socket, for which nginx sends <c>unix:</c>, and for what programs read differently, such
+    /// as 010.0.0.1.
+    /// </returns>
     public static IPEndPoint? Parse(string? text)
     {
         // A list of one, from a header.

@@ -12,7 +12,10 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
         => Find(Known.ContentType) is >= 0 and var position
             && Entries[position].Value.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>A coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so that no middleware compresses them.</summary>
+    /// <summary>
+    /// A coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so that no middleware
+    /// compresses them.
+    /// </summary>
     public bool HaveIdentityCoding
         => Find(Known.ContentEncoding) is >= 0 and var position
             && Entries[position].Value.ToString().Split(',', StringSplitOptions.TrimEntries)
