@@ -238,6 +238,7 @@ public class MisconfigurationTests
     [InlineData("scheme", "HTTP_REFERER", "https://www.example.test/", null)]
     [InlineData("host", "HTTP_ORIGIN", "https://evil.example", null)]
     [InlineData("host", "HTTP_HOST", "EVIL.example:80", null)]
+    [InlineData("no host", "HTTP_X_EMPTY", "a,, for=", null)]
     // As the web server says.
     [InlineData("address", "REMOTE_ADDR", "203.0.113.9", null)]
     [InlineData("address", "REMOTE_ADDR", "::ffff:203.0.113.9", null)]
@@ -253,6 +254,8 @@ public class MisconfigurationTests
                 context.Request.Scheme = "https";
             if (what == "host")
                 context.Request.Host = new HostString("evil.example");
+            if (what == "no host")
+                context.Request.Headers.Remove("Host");
             return Apps.Hello(context);
         });
 

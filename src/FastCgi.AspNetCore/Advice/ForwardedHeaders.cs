@@ -42,7 +42,8 @@ internal static class ForwardedHeaders
     /// <summary>Gets the elements of a list, or the values of Forwarded (RFC 7239).</summary>
     private static IEnumerable<string> GetElements(string value)
         => value.Split(s_separators)
-            .Select(static element => element[(element.IndexOf('=', StringComparison.Ordinal) + 1)..].Trim(' ', '"'));
+            .Select(static element => element[(element.IndexOf('=', StringComparison.Ordinal) + 1)..].Trim(' ', '"'))
+            .Where(static element => element.Length > 0);
 
     private static IPAddress? Normalize(IPAddress? address)
         => address is { IsIPv4MappedToIPv6: true } ? address.MapToIPv4() : address;
