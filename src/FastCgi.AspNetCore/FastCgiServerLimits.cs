@@ -23,7 +23,11 @@ public sealed class FastCgiServerLimits
     /// Gets or sets the maximum number of requests that the application handles at the same time, across all connections. Further requests wait in
     /// a queue of <see cref="RequestQueueLimit"/>; if the queue is full, they get a 503 with <c>Retry-After</c>.
     /// </summary>
-    /// <remarks>Defaults to <see langword="null"/> (no limit). Must be at least 1; use 1 if a component is not thread-safe.</remarks>
+    /// <remarks>
+    /// Defaults to <see langword="null"/> (no limit). Must be at least 1. The next request may start while the
+    /// <c>OnCompleted</c> callbacks of a request run and its scoped services are disposed of, so a limit of 1 does not
+    /// replace a lock.
+    /// </remarks>
     public long? MaxConcurrentRequests
     {
         get;

@@ -9,9 +9,9 @@ namespace Microsoft.AspNetCore.Builder;
 public static class FastCgiStatusExtensions
 {
     /// <summary>
-    /// Maps an endpoint that shows the status of the FastCGI server: an HTML page, JSON with <c>?format=json</c>, or text for Prometheus with
-    /// <c>?format=openmetrics</c>. It contains versions, endpoints, limits, counts, latencies, open connections, active requests, recent errors, the
-    /// web servers that were seen, and recommendations for the operator.
+    /// Maps an endpoint that shows the status of the FastCGI server: an HTML page, or JSON with <c>?format=json</c>. It
+    /// contains versions, endpoints, limits, counts, latencies, open connections, active requests, recent errors, the web
+    /// servers that were seen, and recommendations for the operator.
     /// </summary>
     /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
     /// <param name="pattern">The route pattern.</param>

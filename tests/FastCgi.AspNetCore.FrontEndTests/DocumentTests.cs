@@ -40,6 +40,31 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
         Assert.Equal("\ndata: end\n\n", await reader.ReadToEndAsync().WaitAsync(Patience));
     }
 
+    /// <summary>Debian's Apache compresses style sheets. It would change their ETags, which the application would not know.</summary>
+    [Theory]
+    [InlineData(false, false)]
+    [InlineData(true, false)]
+    [InlineData(false, true)]
+    public async Task Apache_AsItStands_CompressedResponseIsNotSentAgain(bool isFull, bool isBehindBalancer)
+    {
+        var site = await StartAsync(GetSetup(FrontEndKind.Apache, isFull) with { IsBehindBalancer = isBehindBalancer }, app => app.MapGet("/", () =>
+            Results.Bytes(new byte[5_000], "text/css", entityTag: new("\"v1\""))));
+        using var first = await GetAsync("Accept", "*/*");
+
+        using var again = await GetAsync("If-None-Match", first.Headers.ETag!.ToString());
+        using var same = await GetAsync("If-Match", first.Headers.ETag.ToString());
+
+        Assert.Equal("gzip", Assert.Single(first.Content.Headers.ContentEncoding));
+        Assert.Equal((HttpStatusCode.NotModified, first.Headers.ETag), (again.StatusCode, again.Headers.ETag));
+        Assert.Equal(HttpStatusCode.OK, same.StatusCode);
+
+        async Task<HttpResponseMessage> GetAsync(string name, string value)
+        {
+            using var request = new HttpRequestMessage(HttpMethod.Get, "/") { Headers = { { "Accept-Encoding", "gzip" }, { name, value } } };
+            return await site.Client.SendAsync(request);
+        }
+    }
+
     [Theory, MemberData(nameof(Kinds))]
     public async Task Full_AsItStands_ServesEverything(FrontEndKind kind)
     {

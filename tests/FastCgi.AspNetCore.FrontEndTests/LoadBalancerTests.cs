@@ -46,6 +46,21 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
         }
     }
 
+    /// <summary>Azure's gateway adds the port.</summary>
+    [Theory]
+    [InlineData("198.51.100.1:80, 203.0.113.7:51656", "203.0.113.7 51656")]
+    [InlineData("[2001:db8::7]:443, ", "2001:db8::7 443")]
+    public async Task Caddy_BalancerThatAddsThePort_HasTheClientsAddressAndPort(string forwardedFor, string client)
+    {
+        var site = await StartAsync(
+            new FrontEndSetup { Kind = FrontEndKind.Caddy, UsesUnixSocket = true, IsDocumented = true, IsBehindBalancer = true },
+            static app => app.MapGet("/", static (HttpContext context) => $"{context.Connection.RemoteIpAddress} {context.Connection.RemotePort}"));
+        using var balancer = site.CreateClient(clientCertificate: null, Balancer.Address);
+        balancer.DefaultRequestHeaders.Add("X-Forwarded-For", forwardedFor);
+
+        Assert.Equal(client, await balancer.GetStringAsync("/"));
+    }
+
     private async Task<(Site Site, Balancer Balancer)> StartAsync(FrontEndKind kind)
     {
         // h2o takes nothing from headers, so that its load balancer passes TLS through.

@@ -1,3 +1,4 @@
+using System.IO.Compression;
 using EntityTagHeaderValue = Microsoft.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
@@ -47,6 +48,17 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
         Assert.Equal("\"v1\"", response.Headers.ETag?.Tag);
         Assert.Empty(await response.Content.ReadAsByteArrayAsync());
         Assert.Equal("content", await next.Content.ReadAsStringAsync());
+    }
+
+    /// <summary>HAProxy would add another length over HTTP/2, for which curl gives up; HttpClient does not.</summary>
+    [Theory, EveryFrontEnd]
+    public async Task NotModified_WithALength_IsTakenByCurl(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app => app.MapMethods("/", ["GET", "HEAD"], (HttpResponse response)
+            => (response.StatusCode, response.ContentLength) = (304, 7)));
+
+        Assert.Equal((0, "304"), await site.CurlAsync("/", "-o", "/dev/null", "-w", "%{http_code}"));
+        Assert.Equal((0, "304"), await site.CurlAsync("/", "-o", "/dev/null", "-w", "%{http_code}", "-I"));
     }
 
     [Theory, EveryFrontEnd]
@@ -123,6 +135,27 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
         Assert.Equal(large, Assert.Single(response.Headers.GetValues("X-Large-1")));
         Assert.Equal(large, Assert.Single(response.Headers.GetValues("X-Large-2")));
         Assert.False(response.Headers.Contains("Status"));
+    }
+
+    /// <summary>Apache compresses what is not encoded, and adds its coding to <c>identity</c>, which event streams have.</summary>
+    [Theory]
+    [InlineData("deflate", "DEFLATE", "gzip")]
+    [InlineData("brotli", "BROTLI_COMPRESS", "br")]
+    public async Task ServerSentEvents_CompressedByApache_HaveOneCoding(string module, string filter, string coding)
+    {
+        var site = await StartAsync(
+            new FrontEndSetup { Kind = FrontEndKind.Apache },
+            app => app.MapGet("/", static () => TypedResults.ServerSentEvents(Enumerable.Repeat("tick", 3).ToAsyncEnumerable())),
+            more: $"LoadModule {module}_module /usr/lib/apache2/modules/mod_{module}.so\nSetOutputFilter {filter}");
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
+        request.Headers.Add("Accept-Encoding", coding);
+
+        using var response = await site.Client.SendAsync(request);
+
+        Assert.Equal(coding, string.Join(", ", response.Content.Headers.ContentEncoding));
+        await using var body = await response.Content.ReadAsStreamAsync();
+        await using Stream decoded = coding == "gzip" ? new GZipStream(body, CompressionMode.Decompress) : new BrotliStream(body, CompressionMode.Decompress);
+        Assert.Equal("data: tick\n\ndata: tick\n\ndata: tick\n\n", await new StreamReader(decoded).ReadToEndAsync());
     }
 
     [Theory, EveryFrontEnd]

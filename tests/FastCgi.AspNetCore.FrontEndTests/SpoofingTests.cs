@@ -1,5 +1,5 @@
-using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Extensions;
+using Microsoft.AspNetCore.HttpOverrides;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
@@ -133,6 +133,25 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         }
     }
 
+    /// <summary>Middleware that is left over from a reverse proxy undoes it, which is reported. Caddy sends the headers itself, with what is true.</summary>
+    [Theory]
+    [InlineData(FrontEndKind.Nginx, "203.0.113.9", 1)]
+    [InlineData(FrontEndKind.Caddy, "127.0.0.1", 0)]
+    public async Task Get_ForwardedHeadersOfAnybodyAreBelieved_IsReported(FrontEndKind kind, string address, int reports)
+    {
+        var options = new ForwardedHeadersOptions { ForwardedHeaders = ForwardedHeaders.All };
+        options.KnownProxies.Clear();
+        options.KnownIPNetworks.Clear();
+        var site = await StartAsync(new FrontEndSetup { Kind = kind }, app => app.UseForwardedHeaders(options).Run(static context
+            => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress}")));
+        site.Client.DefaultRequestHeaders.Add("X-Forwarded-For", "203.0.113.9");
+        site.Client.DefaultRequestHeaders.Add("X-Forwarded-Proto", "https");
+
+        Assert.Equal(address, await site.Client.GetStringAsync("/"));
+        await Waiting.UntilAsync(
+            () => site.Log.All.Count(static log => log is { EventName: "ForwardedHeaderTaken", Level: LogLevel.Warning }) == reports, "the report");
+    }
+
     private static async Task<string> GetAsync(Site site, string? name, string value)
     {
         using var request = new HttpRequestMessage(HttpMethod.Get, Target);
@@ -162,7 +181,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         [
             request.Method, request.GetEncodedUrl(), request.PathBase, request.Path, request.Protocol, request.ContentLength, request.ContentType,
             connection.RemoteIpAddress, connection.RemotePort > 1, connection.LocalIpAddress, connection.LocalPort,
-            connection.ClientCertificate is null, context.Features.Get<ITlsHandshakeFeature>()?.Protocol, context.User.Identity?.IsAuthenticated,
+            connection.ClientCertificate is null, context.GetServerVariable("SSL_PROTOCOL"), context.User.Identity?.IsAuthenticated,
             context.GetServerVariable("HTTPS"), context.GetServerVariable("REMOTE_ADDR"), context.GetServerVariable("REMOTE_USER"),
             context.GetServerVariable("AUTH_TYPE"), context.GetServerVariable("SSL_CLIENT_VERIFY"), request.Headers.ContainsKey("Proxy"),
         ];

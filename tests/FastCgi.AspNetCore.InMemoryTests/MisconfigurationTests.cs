@@ -137,7 +137,7 @@ public class MisconfigurationTests
     public async Task Body_BeyondTheLimit_413AndTheSetting()
     {
         await using var frontEnd = await TestServer.ConnectAsync(
-            static context => context.Request.Body.CopyToAsync(Stream.Null), options => options.Limits.MaxRequestBodySize = 3, expects: "ApplicationError");
+            static context => context.Request.Body.CopyToAsync(Stream.Null), options => options.Limits.MaxRequestBodySize = 3);
 
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "RequestBodyTooLarge",
@@ -155,7 +155,7 @@ public class MisconfigurationTests
         {
             context.Features.GetRequiredFeature<IHttpMaxRequestBodySizeFeature>().MaxRequestBodySize = 3;
             return context.Request.Body.CopyToAsync(Stream.Null);
-        }, expects: "ApplicationError");
+        });
 
         Assert.Equal(413, (await frontEnd.AskAsync(RecordBytes.Post(1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")))).Status);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level == LogLevel.Warning);
@@ -211,6 +211,88 @@ public class MisconfigurationTests
     }
 
     /// <summary>Does it once, twice within a minute, and once after it: the second message tells of three.</summary>
+    /// <summary>The usual lines for a container let any client choose who it is.</summary>
+    [Fact]
+    public async Task ForwardedHeaders_OfAnyClientTaken_TheHeadersAndTheMiddleware()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(static app => TrustEverybody(app).Run(static context
+            => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}")));
+
+        await AssertReportedOnceAMinuteAsync(
+            frontEnd.Server, "ForwardedHeaderTaken",
+            async () => Assert.Equal("203.0.113.9 https evil.example", (await frontEnd.AskAsync(RecordBytes.Get(more:
+            [
+                ("HTTP_X_FORWARDED_FOR", "203.0.113.9:80"), ("HTTP_X_FORWARDED_PROTO", "https"), ("HTTP_X_FORWARDED_HOST", "evil.example"),
+            ]))).Text),
+            "the client address (X-Forwarded-For), the scheme (X-Forwarded-Proto), the host (X-Forwarded-Host)", "UseForwardedHeaders", "Behind a load balancer");
+    }
+
+    [Theory]
+    [InlineData("address", "HTTP_X_REAL_IP", "203.0.113.9", "the client address (X-Real-IP)")]
+    [InlineData("address", "HTTP_FORWARDED", "host=a;for=\"203.0.113.9:80\", for=10.0.0.1", "the client address (Forwarded)")]
+    [InlineData("address", "HTTP_X_REAL_IP", "::ffff:203.0.113.9", "the client address (X-Real-IP)")]
+    [InlineData("scheme", "HTTP_X_SCHEME", "HTTPS", "the scheme (X-Scheme)")]
+    [InlineData("host", "HTTP_FORWARDED", "for=_a; host=evil.example", "the host (Forwarded)")]
+    // For reasons of the application.
+    [InlineData("address", "HTTP_X_REAL_IP", "203.0.113.90", null)]
+    [InlineData("scheme", "HTTP_REFERER", "https://www.example.test/", null)]
+    [InlineData("host", "HTTP_ORIGIN", "https://evil.example", null)]
+    [InlineData("host", "HTTP_HOST", "EVIL.example:80", null)]
+    [InlineData("no host", "HTTP_X_EMPTY", "a,, for=", null)]
+    // As the web server says.
+    [InlineData("address", "REMOTE_ADDR", "203.0.113.9", null)]
+    [InlineData("address", "REMOTE_ADDR", "::ffff:203.0.113.9", null)]
+    [InlineData("scheme", "HTTPS", "on", null)]
+    [InlineData("nothing", "HTTP_X_FORWARDED_FOR", "203.0.113.9", null)]
+    public async Task Header_TakenByOtherCode_IsReportedIfItIsWhatTheApplicationBelieves(string what, string name, string value, string? report)
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
+        {
+            if (what == "address")
+                context.Connection.RemoteIpAddress = IPAddress.Parse("203.0.113.9");
+            if (what == "scheme")
+                context.Request.Scheme = "https";
+            if (what == "host")
+                context.Request.Host = new HostString("evil.example");
+            if (what == "no host")
+                context.Request.Headers.Remove("Host");
+            return Apps.Hello(context);
+        });
+
+        await frontEnd.AskAsync(RecordBytes.Get(more: (name, value)));
+
+        var logs = frontEnd.Server.Logs.All.Where(static log => log.Level >= LogLevel.Warning).Select(static log => log.Message);
+        if (report is null)
+            Assert.Empty(logs);
+        else
+            Assert.Contains($" {report} ", Assert.Single(logs), StringComparison.Ordinal);
+    }
+
+    /// <summary>What the web server took from the load balancer, and what it passes on of the client's chain.</summary>
+    [Fact]
+    public async Task ForwardedHeaders_ThatSayWhatTheWebServerSays_NothingIsReported()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(static app => TrustEverybody(app).Run(static context
+            => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}")));
+
+        var response = await frontEnd.AskAsync(RecordBytes.Get(more:
+        [
+            ("REMOTE_ADDR", "203.0.113.9"), ("HTTPS", "on"), ("HTTP_HOST", "www.example.test:443"), ("HTTP_X_FORWARDED_FOR", "10.0.0.1, 203.0.113.9"),
+            ("HTTP_X_FORWARDED_PROTO", "https"), ("HTTP_X_FORWARDED_HOST", "www.example.test"),
+        ]));
+
+        Assert.Equal("203.0.113.9 https www.example.test", response.Text);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
+    }
+
+    private static IApplicationBuilder TrustEverybody(IApplicationBuilder app)
+    {
+        var options = new ForwardedHeadersOptions { ForwardedHeaders = Microsoft.AspNetCore.HttpOverrides.ForwardedHeaders.All };
+        options.KnownProxies.Clear();
+        options.KnownIPNetworks.Clear();
+        return app.UseForwardedHeaders(options);
+    }
+
     private static async Task AssertReportedOnceAMinuteAsync(TestServer server, string eventName, Func<Task> act, params string[] texts)
     {
         List<CollectedLog> Find() => [.. server.Logs.All.Where(log => log.EventName == eventName)];

@@ -107,16 +107,25 @@ public class RecordTests
         Assert.Equal(2, server.Logs.All.Count(static log => log.EventName == "WrongProtocol"));
     }
 
-    [Fact]
-    public async Task TLS_OnTheFastCgiPort_ResetAndOneLogLine()
+    /// <summary>What nginx sends with uwsgi_pass and scgi_pass, and what is none of them.</summary>
+    [Theory]
+    [InlineData("TLS", "\u0016\u0003\u0001\u0002\0\u0001")]
+    [InlineData("uwsgi", "\0S\u0001\0\f\0QUERY_STRING\0\0\u000e\0REQUEST_METHOD\u0003\0GET")]
+    [InlineData("SCGI", "318:CONTENT_LENGTH\00\0REQUEST_METHOD\0GET\0")]
+    [InlineData(null, "\0\u0009\0\0\0\u0008\0\0")]
+    [InlineData(null, "\0\u0001\0\u0001\0\u0008\0\0")]
+    [InlineData(null, "12345678:")]
+    [InlineData(null, "\0")]
+    public async Task OtherProtocol_OnTheFastCgiPort_ResetAndOneLogLine(string? protocol, string bytes)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        // What a client says in HTTP does not hide a web server that says it in TLS.
+        // What a client says in HTTP does not hide a web server that says it in another protocol.
         frontEnd.Server.Connect().Send("GET / HTTP/1.1\r\n\r\n"u8.ToArray());
-        frontEnd.Send([0x16, 3, 1, 2, 0, 1]);
+        frontEnd.Send(Encoding.Latin1.GetBytes(bytes));
 
         Assert.True(frontEnd.Transport.IsReset);
-        Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "WrongProtocol" && log.Message.Contains("TLS", StringComparison.Ordinal));
+        var warnings = frontEnd.Server.Logs.All.Where(static log => log.EventName == "WrongProtocol").Select(static log => log.Message.Split(' ')[4]);
+        Assert.Equal(protocol is null ? ["HTTP"] : ["HTTP", protocol], warnings);
     }
 }

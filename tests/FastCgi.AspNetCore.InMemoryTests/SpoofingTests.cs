@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Connections.Features;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
@@ -151,13 +149,12 @@ public class SpoofingTests
     {
         var request = context.Request;
         var connection = context.Connection;
-        var handshake = context.Features.Get<ITlsHandshakeFeature>();
         object?[] parts =
         [
             request.Method, request.Scheme, request.IsHttps, request.Host, request.PathBase, request.Path, request.QueryString,
             request.Protocol, request.ContentLength, request.ContentType, request.HasFormContentType,
             connection.RemoteIpAddress, connection.RemotePort, connection.LocalIpAddress, connection.LocalPort, connection.ClientCertificate,
-            handshake?.Protocol, handshake?.HostName, context.User.Identity?.Name, context.User.Identity?.IsAuthenticated,
+            context.User.Identity?.Name, context.User.Identity?.IsAuthenticated,
             context.TraceIdentifier.EndsWith(":00000001", StringComparison.Ordinal), context.Features.Get<IFastCgiRequestFeature>()?.Role,
         ];
         return string.Join(" | ", parts.Select(static part => Convert.ToString(part, CultureInfo.InvariantCulture)));

@@ -1,7 +1,4 @@
-using System.Net.Security;
-using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
-using Microsoft.AspNetCore.Connections.Features;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -22,28 +19,6 @@ public sealed class TlsTests : IDisposable
     {
         _client.Dispose();
         _certificates.Dispose();
-    }
-
-    [Fact]
-    public async Task PARAMS_OverTls_CertificateAndHandshakeAreThere()
-    {
-        var seen = await SeeAsync(
-            context =>
-            {
-                var handshake = context.Features.GetRequiredFeature<ITlsHandshakeFeature>();
-                return (context.Connection.ClientCertificate, handshake.Protocol, handshake.NegotiatedCipherSuite, handshake.HostName);
-            },
-            ("HTTPS", "on"),
-            ("SSL_PROTOCOL", "TLSv1.2"),
-            ("SSL_CIPHER", "ECDHE-RSA-AES256-GCM-SHA384"),
-            ("SSL_TLS_SNI", "www.example.test"),
-            ("SSL_CLIENT_VERIFY", "SUCCESS"),
-            ("SSL_CLIENT_CERT", _pem));
-
-        Assert.Equal(_client.RawData, seen.ClientCertificate!.RawData);
-        Assert.Equal(SslProtocols.Tls12, seen.Protocol);
-        Assert.Equal(TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, seen.NegotiatedCipherSuite);
-        Assert.Equal("www.example.test", seen.HostName);
     }
 
     [Theory]
@@ -95,13 +70,12 @@ public sealed class TlsTests : IDisposable
         var seen = await SeeAsync(
             static context => (
                 context.Features.Get<ITlsConnectionFeature>(),
-                context.Features[typeof(ITlsHandshakeFeature)],
                 context.Features.Any(static feature => feature.Key.Name.StartsWith("ITls", StringComparison.Ordinal)),
                 context.Connection.ClientCertificate),
             ("SSL_CLIENT_VERIFY", "SUCCESS"),
             ("SSL_CLIENT_CERT", _pem));
 
-        Assert.Equal((null, null, false, null), seen);
+        Assert.Equal((null, false, null), seen);
     }
 
     [Theory, Values("HTTP_SSL_CLIENT_CERT", "HTTP_X_SSL_CERT", "HTTP_X_ARR_CLIENTCERT", "HTTP_X_CLIENT_CERT")]

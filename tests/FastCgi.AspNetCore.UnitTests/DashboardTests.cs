@@ -15,14 +15,13 @@ public sealed partial class DashboardTests
         Assert.True(document.RootElement.GetProperty("panels").GetArrayLength() >= 8);
     }
 
-    /// <summary>The text is written by one file, whose calls have the names.</summary>
+    /// <summary>An exporter for Prometheus adds the unit and, to counters, <c>_total</c>.</summary>
     [Fact]
-    public void Dashboard_EachName_IsOneOfTheText()
+    public void Dashboard_EachName_IsThatOfAnInstrument()
     {
-        var source = File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Status/OpenMetricsText.cs"));
-        var gauges = Gauge().Matches(source).Select(static match => match.Groups[1].Value);
-        var counters = Counter().Matches(source).Select(static match => match.Groups[1].Value + "_total");
-        HashSet<string> known = [.. gauges, .. counters, "recent_latency_seconds"];
+        var source = File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/ServerMetrics.cs"));
+        var units = Unit().Matches(source).ToDictionary(static match => match.Groups[1].Value, static match => match.Groups[2].Value == "By" ? "_bytes" : "");
+        var known = Instrument().Matches(source).Select(match => match.Groups[2].Value + units[match.Groups[2].Value] + (match.Groups[1].Value == "Counter" ? "_total" : ""));
 
         var asked = Name().Matches(s_dashboard).Select(static match => match.Groups[1].Value).Distinct().ToList();
 
@@ -30,11 +29,11 @@ public sealed partial class DashboardTests
         Assert.Empty(asked.Except(known));
     }
 
-    [GeneratedRegex("Gauge\\(\"(\\w+)\"")]
-    private static partial Regex Gauge();
+    [GeneratedRegex("\\[\"(\\w+)\"\\] = \\(\"([^\"]+)\"")]
+    private static partial Regex Unit();
 
-    [GeneratedRegex("Counters?\\(\"(\\w+)\"")]
-    private static partial Regex Counter();
+    [GeneratedRegex("(Gauge|Counter)\\(meter, \"(\\w+)\"")]
+    private static partial Regex Instrument();
 
     [GeneratedRegex("fastcgi_server_(\\w+)")]
     private static partial Regex Name();

@@ -11,8 +11,10 @@ public enum SystemCall
     EventCreate,
     Open,
     ReadLink,
+    Rename,
     Shutdown,
     Statx,
+    Unlink,
 }
 
 /// <summary>
@@ -87,8 +89,10 @@ public static unsafe partial class Sandbox
             SystemCall.EventCreate => (290u, 19u),
             SystemCall.Open => (257u, 56u),
             SystemCall.ReadLink => (89u, 78u),
+            SystemCall.Rename => (82u, 38u),
             SystemCall.Shutdown => (48u, 210u),
             SystemCall.Statx => (332u, 291u),
+            SystemCall.Unlink => (87u, 35u),
             _ => throw new ArgumentOutOfRangeException(nameof(call)),
         };
         return RuntimeInformation.ProcessArchitecture == Architecture.X64 ? x64 : arm64;

@@ -8,11 +8,14 @@ internal sealed partial class OperatorAdvisor
     private readonly LogThrottle _pathBases = new(time);
     private readonly LogThrottle _schemes = new(time);
     private readonly LogThrottle _largeBodies = new(time);
+    private readonly LogThrottle _forwarded = new(time);
 
     private void AdviseOnAnswer(FastCgiRequest request)
     {
         NoteAuthorization(request);
         NotePath(request);
+        if (ForwardedHeaders.FindTaken(request) is { Length: > 0 } taken && _forwarded.TryAcquire(out var count))
+            log.ForwardedHeaderTaken(taken, count);
         switch (request.Response.StatusCode)
         {
             case StatusCodes.Status301MovedPermanently or StatusCodes.Status302Found:

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Numerics;
 
 namespace FastCgi.AspNetCore.Advice;
@@ -18,8 +19,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private readonly LogThrottle _longWaits = new(time);
     private readonly LogThrottle _droppedHeaders = new(time);
     private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
-    private readonly LogThrottle _http = new(time);
-    private readonly LogThrottle _tls = new(time);
+    private readonly ConcurrentDictionary<string, LogThrottle> _protocols = new();
     private readonly LogThrottle _users = LogThrottle.Once(time);
     private readonly Dictionary<FastCgiRole, LogThrottle> _roles = Enum.GetValues<FastCgiRole>().ToDictionary(static role => role, _ => LogThrottle.Once(time));
 
@@ -89,7 +89,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     public override void OnOtherProtocol(string protocol, string peer)
     {
         // Separate throttles: a client with one protocol must not hide a web server with the other.
-        if ((protocol == "TLS" ? _tls : _http).TryAcquire(out var count))
+        if (_protocols.GetOrAdd(protocol, static (_, time) => new LogThrottle(time), time).TryAcquire(out var count))
             log.WrongProtocol(protocol, peer, count);
     }
 

@@ -15,13 +15,17 @@ internal static class SocketReach
     }
 
     /// <param name="candidates">The users that web servers may run as; those that do not exist are skipped.</param>
-    public static void Report(string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log)
+    /// <param name="mounts">The mounts of the process.</param>
+    public static void Report(
+        string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log,
+        string mounts = PrivateFolder.OwnMounts)
     {
         if (SocketFile.GetPermissions(path) is not { } file)
             return;
 
         var folders = GetFolders(path);
         var who = Describe(file, folders);
+        var hidden = PrivateFolder.Find(path, mounts);
         var users = new List<string>();
         var able = new List<string>();
         (string What, string Advice)? obstacle = null;
@@ -31,7 +35,7 @@ internal static class SocketReach
                 continue;
 
             users.Add(name);
-            if (FindObstacle(account, path, file, folders, peers) is { } found)
+            if (FindObstacle(account, path, file, folders, hidden, peers) is { } found)
                 obstacle = found;
             else
                 able.Add(name);
@@ -74,8 +78,15 @@ internal static class SocketReach
         => $"mode {file.ModeText}, owner {SystemAccounts.GetUserName(file.User)}, group {SystemAccounts.GetGroupName(file.Group)}";
 
     private static (string What, string Advice)? FindObstacle(
-        LocalAccount account, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders, PeerPolicy peers)
+        LocalAccount account, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders,
+        string? hidden, PeerPolicy peers)
     {
+        if (hidden is not null)
+        {
+            return ($"systemd has given this service a {hidden} of its own (PrivateTmp=)",
+                "Use a socket such as /run/app/app.sock, and add RuntimeDirectory=app to the systemd unit.");
+        }
+
         var (name, user, group, groups) = account;
         foreach (var (folder, permissions) in folders)
         {

@@ -28,6 +28,7 @@ internal struct RequestHead
     public int HostOffset;
 
     public bool IsHttps;
+    public readonly string Scheme => IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp;
 
     /// <summary>Whether the port of the web server is not a default port, so URLs of the site must contain it.</summary>
     public bool IsPortUnusual;

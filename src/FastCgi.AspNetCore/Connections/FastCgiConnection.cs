@@ -119,7 +119,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
                 return Output.GetControlLength(scope) <= MaxControlLength ? ProtocolError.None : ProtocolError.AnswersNotRead;
             }
 
-            var error = result == RecordReadResult.Piece ? OnPiece(scope, in piece, ref ready) : GetVersionError(data[0]);
+            var error = result == RecordReadResult.Piece ? OnPiece(scope, in piece, ref ready) : GetVersionError(data);
             if (error != ProtocolError.None)
                 return error;
         }
@@ -188,9 +188,8 @@ internal sealed partial class FastCgiConnection : RequestConnection
         _transport.ResumeReceiving();
     }
 
-    private ProtocolError GetVersionError(byte firstByte) => _requestCount > 0 ? ProtocolError.UnsupportedVersion
-        : firstByte == 0x16 ? ProtocolError.TlsOnFastCgiPort
-        : char.IsAsciiLetterUpper((char)firstByte) ? ProtocolError.HttpOnFastCgiPort : ProtocolError.UnsupportedVersion;
+    private ProtocolError GetVersionError(ReadOnlySpan<byte> data)
+        => _requestCount > 0 ? ProtocolError.UnsupportedVersion : OtherProtocols.Recognize(data);
 
     /// <summary>Nothing that follows can be trusted: closes the connection, after one line to a peer that speaks HTTP.</summary>
     private void Fail(ProtocolError error, ref ReadyRequests ready)
@@ -218,10 +217,10 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private void Report(ProtocolError error)
     {
         _server.Log.ProtocolError(Id, error);
-        if (error is ProtocolError.HttpOnFastCgiPort or ProtocolError.TlsOnFastCgiPort)
+        if (OtherProtocols.GetName(error) is { } protocol)
         {
             _server.Advise(
-                (Protocol: error == ProtocolError.HttpOnFastCgiPort ? "HTTP" : "TLS", Transport: _transport),
+                (Protocol: protocol, Transport: _transport),
                 static (advisor, peer) => advisor.OnOtherProtocol(peer.Protocol, peer.Transport.DescribePeer()));
         }
 

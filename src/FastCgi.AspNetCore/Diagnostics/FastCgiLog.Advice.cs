@@ -39,13 +39,6 @@ internal static partial class FastCgiLog
             + "if it is not verified. Add {Line}, but only if the web server authenticates users. See docs/identity.md#the-user.")]
     public static partial void UserNotTaken(this ILogger log, string userParameter, string typeParameter, string webServer, string line);
 
-    [LoggerMessage(111, LogLevel.Warning,
-        "The Data Protection keys are kept only in memory because the process has no home folder, so each restart signs users out and "
-            + "invalidates open forms. Add StateDirectory=hello to the systemd unit, and "
-            + "AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\")) to the application. "
-            + "See docs/troubleshooting.md#ephemeral-key-repository.")]
-    public static partial void KeysInMemory(this ILogger log);
-
     [LoggerMessage(RequestsGivenUpId, LogLevel.Warning,
         "The last {Count} requests that were aborted without a response were all {Seconds:F0} s old. A timeout, most likely in {WebServer}, ends "
             + "such requests, and clients get a 504. If responses need more time, add {Line}. Otherwise, find out what they are waiting for. See "
@@ -57,6 +50,13 @@ internal static partial class FastCgiLog
             + "the path of the location: fastcgi_param PATH_BASE {PathBase}; in nginx, SetEnv PATH_BASE {PathBase} in Apache, or "
             + "FastCgi:PathBase={PathBase} for any web server. See docs/troubleshooting.md#404-not-found.")]
     public static partial void PathBaseMissing(this ILogger log, string pathBase);
+
+    [LoggerMessage(116, LogLevel.Warning,
+        "The application takes {Taken} from request headers ({Count} since the last such message), so any client can "
+            + "forge them. Remove UseForwardedHeaders, or the code that does this: the web server passes verified values. "
+            + "Behind a load balancer, let the web server trust only the load balancer's headers, as shown under "
+            + "\"Behind a load balancer\" on its page in docs/front-ends.")]
+    public static partial void ForwardedHeaderTaken(this ILogger log, string taken, long count);
 
     [LoggerMessage(113, LogLevel.Information, "The status at {Path} is visible to {Audience}.")]
     public static partial void StatusShown(this ILogger log, string path, string audience);

@@ -3,9 +3,18 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// <summary>Messages about requests and responses: 40–79.</summary>
 internal static partial class FastCgiLog
 {
-    [LoggerMessage(40, LogLevel.Error,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.")]
-    public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
+    [LoggerMessage(EventId = 40,
+        Message = @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by "
+            + "the application.")]
+    private static partial void ApplicationError(
+        this ILogger log, LogLevel level, string connectionId, string traceIdentifier, Exception exception);
+
+    /// <summary>A client's mistake, such as a body that is too large, is not an error of the application.</summary>
+    public static void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception)
+    {
+        var level = exception is BadHttpRequestException { StatusCode: < 500 } ? LogLevel.Debug : LogLevel.Error;
+        log.ApplicationError(level, connectionId, traceIdentifier, exception);
+    }
 
     [LoggerMessage(41, LogLevel.Debug,
         @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request was aborted by the client.")]

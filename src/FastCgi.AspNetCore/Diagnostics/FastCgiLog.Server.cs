@@ -174,7 +174,8 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(21, LogLevel.Warning,
         "A FastCGI endpoint received {Protocol} from {RemoteEndPoint} ({Count} since the last such message). If that is the web server, configure "
-            + "it for FastCGI, for example with fastcgi_pass instead of proxy_pass in nginx. See docs/troubleshooting.md#400-bad-request.")]
+            + "it for FastCGI, for example with fastcgi_pass instead of proxy_pass, uwsgi_pass or scgi_pass in nginx. See "
+            + "docs/troubleshooting.md#400-bad-request.")]
     public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint, long count);
 
     [LoggerMessage(22, LogLevel.Debug, @"Connection id ""{ConnectionId}"": The web server aborted request {RequestId}.")]

@@ -81,12 +81,11 @@ internal sealed class FastCgiServer : IServer
             await StartCoreAsync(application, giveUp.Token).ConfigureAwait(false);
             _startEnded.SetResult();
         }
-        catch (Exception exception)
+        catch
         {
             // Clean up what was bound.
             _startEnded.SetResult();
             await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
-            ExplainLast(exception);
             throw;
         }
     }
@@ -107,16 +106,6 @@ internal sealed class FastCgiServer : IServer
         StopAsync(new CancellationToken(canceled: true)).GetAwaiter().GetResult();
         _httpServer.Dispose();
     }
-
-    /// <summary>If nothing handles the exception, the last line of the process is its message, and not the stack trace that the host has logged.</summary>
-    private static void ExplainLast(Exception exception) => AppDomain.CurrentDomain.UnhandledException += (_, unhandled) =>
-    {
-        if (unhandled.ExceptionObject != exception || exception is not (IOException or FormatException or InvalidOperationException))
-            return;
-
-        Console.Error.WriteLine(exception.Message);
-        Environment.Exit(1);
-    };
 
     private async Task StartCoreAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
@@ -162,7 +151,6 @@ internal sealed class FastCgiServer : IServer
             listener.Start();
         PublishAddresses();
         LogStatusEndpoints(statusEndpoints);
-        KeyRing.Report(_services, KeyRing.FindUsualFolder, _log);
         if (Advisor is not null)
         {
             WebRoot.Report(_services.GetService<IWebHostEnvironment>(), AppContext.BaseDirectory, _log);

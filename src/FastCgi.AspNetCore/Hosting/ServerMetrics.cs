@@ -33,10 +33,6 @@ internal static class ServerMetrics
         ["requests_without_thread"] = ("{request}", "Requests waiting because MaxBlockingThreads is reached."),
     };
 
-    /// <summary>Describes an instrument, for the meter and for the OpenMetrics text.</summary>
-    /// <param name="name">Its name without the prefix.</param>
-    public static string Describe(string name) => s_instruments[name].Description;
-
     public static Histogram<double> CreateDurations(Meter meter)
         => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections from web servers.", tags: null, s_durations);
 
@@ -74,13 +70,13 @@ internal static class ServerMetrics
     }
 
     private static void Gauge(Meter meter, string name, Func<long> read)
-        => meter.CreateObservableUpDownCounter(Prefix + name, read, s_instruments[name].Unit, Describe(name));
+        => meter.CreateObservableUpDownCounter(Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
 
     private static void Counter(Meter meter, string name, Func<long> read)
-        => meter.CreateObservableCounter(Prefix + name, read, s_instruments[name].Unit, Describe(name));
+        => meter.CreateObservableCounter(Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
 
     private static void Counter(Meter meter, string name, Func<IEnumerable<Measurement<long>>> read)
-        => meter.CreateObservableCounter(Prefix + name, read, s_instruments[name].Unit, Describe(name));
+        => meter.CreateObservableCounter(Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
 
     private static void Limit(Meter meter, string name, long? limit)
     {

@@ -19,7 +19,6 @@ internal static unsafe partial class Libc
     public const int ErrorNoEntry = 2;
     public const int ErrorAccessDenied = 13;
     public const int ErrorInterrupted = 4;
-    public const int ErrorNoDevice = 6;
     public const int ErrorAgain = 11;
     public const int ErrorExists = 17;
     public const int ErrorOutOfMemory = 12;
@@ -55,7 +54,7 @@ internal static unsafe partial class Libc
 
     public static int Accept(SafeSocketHandle listener) => accept4(listener, null, null, CloseOnExec | NonBlocking);
 
-    public static SafeFileHandle Open(string path, int flags = 0) => open(path, CloseOnExec | flags);
+    public static SafeFileHandle Open(string path) => open(path, CloseOnExec);
 
     /// <summary>Errors are ignored: the descriptor is closed anyway.</summary>
     public static void Close(int descriptor) => _ = close(descriptor);

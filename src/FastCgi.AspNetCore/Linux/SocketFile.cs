@@ -9,7 +9,6 @@ internal static unsafe partial class SocketFile
 {
     private const int CurrentFolder = -100;
     private const int NoFollow = 0x100;
-    private const int OpenNonBlocking = 0x800;
     private const uint Type = 0x1;
     private const uint ModeAndOwner = 0x2 | 0x8 | 0x10;
     private const int FileTypeMask = 0xF000;
@@ -25,48 +24,22 @@ internal static unsafe partial class SocketFile
     /// <returns>Whether the file at a path is a socket, without following links; <see langword="null"/> if there is none.</returns>
     public static bool? IsSocket(string path)
     {
-        try
-        {
-            Statx status;
-            if (statx(CurrentFolder, path, NoFollow, Type, &status) == 0)
-                return (status.Mode & FileTypeMask) == SocketType;
-            // If the folder cannot be searched, the bind that follows reports it.
-            if (Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder or Libc.ErrorAccessDenied)
-                return null;
-        }
-        catch (EntryPointNotFoundException)
-        {
-            // Available since glibc 2.28.
-        }
+        Statx status;
+        if (statx(CurrentFolder, path, NoFollow, Type, &status) == 0)
+            return (status.Mode & FileTypeMask) == SocketType;
+        // If the folder cannot be searched, the bind that follows reports it.
+        if (Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder or Libc.ErrorAccessDenied)
+            return null;
 
-        return IsSocketWithoutStatus(path);
+        throw Libc.GetException("statx of " + path);
     }
 
     /// <summary>The owner and permissions of the file at a path, following links.</summary>
     public static FilePermissions? GetPermissions(string path)
     {
-        try
-        {
-            Statx status;
-            return statx(CurrentFolder, path, 0, ModeAndOwner, &status) == 0
-                ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF)) : null;
-        }
-        catch (EntryPointNotFoundException)
-        {
-            return null;
-        }
-    }
-
-    /// <summary>Like <see cref="IsSocket"/>, without statx: opening a socket fails with "no such device".</summary>
-    public static bool? IsSocketWithoutStatus(string path)
-    {
-        if (new FileInfo(path).LinkTarget is not null)
-            return false;
-
-        using var opened = Libc.Open(path, OpenNonBlocking);
-        return opened.IsInvalid && Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder
-            ? null
-            : opened.IsInvalid && Libc.LastError == Libc.ErrorNoDevice;
+        Statx status;
+        return statx(CurrentFolder, path, 0, ModeAndOwner, &status) == 0
+            ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF)) : null;
     }
 
     /// <summary>Creates a socket file. It does not listen yet, so no client can connect.</summary>

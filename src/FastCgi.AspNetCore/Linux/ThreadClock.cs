@@ -73,8 +73,15 @@ internal static unsafe partial class ThreadClock
         public nint UserMicroseconds;
         public nint SystemSeconds;
         public nint SystemMicroseconds;
-        public fixed long Others[12];
+        public Words Others;
         public nint VoluntarySwitches;
         public nint InvoluntarySwitches;
+    }
+
+    /// <summary>Fields of type long in C, which has 32 bits on 32-bit systems.</summary>
+    [InlineArray(12)]
+    private struct Words
+    {
+        private nint _first;
     }
 }

@@ -12,6 +12,10 @@ internal enum ProtocolError : byte
 
     TlsOnFastCgiPort,
 
+    UwsgiOnFastCgiPort,
+
+    ScgiOnFastCgiPort,
+
     /// <summary>An application record with request id 0 (section 3.3).</summary>
     ApplicationRecordWithNullRequestId,
 
@@ -25,4 +29,32 @@ internal enum ProtocolError : byte
 
     /// <summary>The peer keeps sending GET_VALUES without reading the answers.</summary>
     AnswersNotRead,
+}
+
+/// <summary>Recognizes other protocols on the FastCGI port, the most common setup mistake, by their first bytes.</summary>
+internal static class OtherProtocols
+{
+    // Of the colon after up to six digits: the netstring that begins an SCGI request.
+    private const int MaxScgiColon = 6;
+
+    public static ProtocolError Recognize(ReadOnlySpan<byte> bytes) => bytes switch
+    {
+        [0x16, ..] => ProtocolError.TlsOnFastCgiPort,
+        [>= (byte)'A' and <= (byte)'Z', ..] => ProtocolError.HttpOnFastCgiPort,
+        // Modifier 0, the size, modifier 0, and the length of the first key.
+        [0, _, _, 0, not 0, 0, ..] => ProtocolError.UwsgiOnFastCgiPort,
+        [>= (byte)'1' and <= (byte)'9', ..] when bytes.IndexOf((byte)':') is > 0 and <= MaxScgiColon
+            => ProtocolError.ScgiOnFastCgiPort,
+        _ => ProtocolError.UnsupportedVersion,
+    };
+
+    /// <returns><see langword="null"/> if the error is another.</returns>
+    public static string? GetName(ProtocolError error) => error switch
+    {
+        ProtocolError.HttpOnFastCgiPort => "HTTP",
+        ProtocolError.TlsOnFastCgiPort => "TLS",
+        ProtocolError.UwsgiOnFastCgiPort => "uwsgi",
+        ProtocolError.ScgiOnFastCgiPort => "SCGI",
+        _ => null,
+    };
 }

@@ -1,5 +1,4 @@
 using System.Collections;
-using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features.Authentication;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
@@ -109,7 +108,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         typeof(IHttpRequestLifetimeFeature), typeof(IHttpConnectionFeature), typeof(IHttpBodyControlFeature),
         typeof(IHttpMaxRequestBodySizeFeature), typeof(IHttpMinRequestBodyDataRateFeature), typeof(IRequestBodyPipeFeature), typeof(IServerVariablesFeature),
         typeof(IHttpResponseFeature), typeof(IHttpResponseBodyFeature), typeof(IEndpointFeature), typeof(IRouteValuesFeature),
-        typeof(IBadRequestExceptionFeature), typeof(IFastCgiRequestFeature), typeof(ITlsConnectionFeature), typeof(ITlsHandshakeFeature),
+        typeof(IBadRequestExceptionFeature), typeof(IFastCgiRequestFeature), typeof(ITlsConnectionFeature),
         typeof(IFastCgiFilterFeature),
     ];
 
@@ -120,7 +119,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private object? GetOwn(Type key)
         => key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature) ? Response
             : key == typeof(ITlsConnectionFeature) ? TlsConnection
-            : key == typeof(ITlsHandshakeFeature) ? TlsHandshake
             : key == typeof(IFastCgiFilterFeature) && Role != FastCgiRole.Filter ? null
             : Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
 

@@ -20,7 +20,7 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpRequestFeature.Scheme
     {
-        get => _lazy?.Scheme ?? (_head.IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp);
+        get => _lazy?.Scheme ?? _head.Scheme;
         set => Lazy.Scheme = value;
     }
 
@@ -75,7 +75,11 @@ internal abstract partial class FastCgiRequest :
     System.Net.IPAddress? IHttpConnectionFeature.RemoteIpAddress
     {
         get => Addresses.RemoteAddress;
-        set => Addresses.RemoteAddress = value;
+        set
+        {
+            Addresses.RemoteAddress = value;
+            Lazy.HasNewAddress = true;
+        }
     }
 
     System.Net.IPAddress? IHttpConnectionFeature.LocalIpAddress
@@ -100,12 +104,17 @@ internal abstract partial class FastCgiRequest :
 
     public string TraceIdentifier => _traceIdentifier ?? Keep(ref _traceIdentifier, GetFrontEndIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
 
+    /// <summary>Whether the application has set the client's address.</summary>
+    public bool HasNewAddress => _lazy is { HasNewAddress: true };
+
+    /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
+    public bool MayHaveNewOrigin => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null };
+
     /// <summary>Null unless the client uses TLS to the front-end.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
         ? _lazy?.TlsConnection ?? Keep(ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
         : null;
 
-    private TlsHandshake? TlsHandshake => _head.IsHttps ? _lazy?.TlsHandshake ?? Keep(ref Lazy.TlsHandshake, new TlsHandshake(Parameters)) : null;
     private RequestAddresses Addresses => _lazy?.Addresses ?? Keep(ref Lazy.Addresses, new RequestAddresses(Parameters));
     private LazyRequestState Lazy => _lazy ?? Keep(ref _lazy, new LazyRequestState());
 

@@ -176,13 +176,16 @@ internal sealed partial class FastCgiResponse
         // nginx would buffer an event stream.
         if (_isBufferingDisabled || headers.AreOfEventStream)
             headers.TryAppend(scope, "X-Accel-Buffering", "no");
-        if (headers.HaveIdentityCoding && !headers.AreOfEventStream && IsCompressedByApache)
+        // mod_deflate and mod_brotli would compress the response, and send their coding in addition.
+        if (headers.HaveIdentityCoding && WebServer == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
+        // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, section 8.6).
+        if (_statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null
+            && WebServer == WebServerKind.HaProxy)
+            headers.ContentLength = null;
     }
 
-    /// <summary>Whether Apache's mod_deflate may compress the response. It would send its coding in addition to <c>identity</c>.</summary>
-    private bool IsCompressedByApache => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.Apache
-        && _request.Parameters.GetHeader(Known.AcceptEncoding).ToString().Contains("gzip", StringComparison.OrdinalIgnoreCase);
+    private WebServerKind WebServer => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE"));
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
     private void DropZeroLengthWithoutBody(ResponseHeaders headers)

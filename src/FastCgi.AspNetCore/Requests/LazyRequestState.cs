@@ -10,7 +10,6 @@ internal sealed class LazyRequestState
     public string? RawTarget;
     public RequestAddresses? Addresses;
     public TlsConnection? TlsConnection;
-    public TlsHandshake? TlsHandshake;
     public List<KeyValuePair<string, string>>? ParameterList;
     public ReceivedStream? Data;
 
@@ -23,6 +22,7 @@ internal sealed class LazyRequestState
     public StrongBox<CancellationToken>? AbortedToken { get; set; }
     public StrongBox<MinDataRate?>? MinBodyDataRate { get; set; }
     public string? Scheme { get; set; }
+    public bool HasNewAddress { get; set; }
     public string? ConnectionId { get; set; }
     public BadHttpRequestException? BadRequest { get; set; }
     public AuthorizationPhase Authorization { get; set; }

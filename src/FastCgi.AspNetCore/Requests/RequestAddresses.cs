@@ -1,15 +1,43 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The addresses of the client and of the front-end: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC 3875, section 4.1).</summary>
-internal sealed class RequestAddresses(RequestParameters parameters)
+internal sealed class RequestAddresses
 {
-    public IPAddress? RemoteAddress { get; set; } = ParseAddress(parameters.GetVariable("REMOTE_ADDR"));
-    public int RemotePort { get; set; } = ParsePort(parameters.GetVariable("REMOTE_PORT"));
-    public IPAddress? LocalAddress { get; set; } = ParseAddress(parameters.GetVariable("SERVER_ADDR"));
-    public int LocalPort { get; set; } = ParsePort(parameters.GetVariable("SERVER_PORT"));
+    public RequestAddresses(RequestParameters parameters)
+    {
+        (RemoteAddress, RemotePort) = Read(parameters, "REMOTE_ADDR", "REMOTE_PORT");
+        (LocalAddress, LocalPort) = Read(parameters, "SERVER_ADDR", "SERVER_PORT");
+    }
 
-    /// <summary>Null for a client of a Unix socket, for which nginx sends <c>unix:</c>.</summary>
-    private static IPAddress? ParseAddress(string? text) => IPAddress.TryParse(text, out var address) ? address : null;
+    public IPAddress? RemoteAddress { get; set; }
+    public int RemotePort { get; set; }
+    public IPAddress? LocalAddress { get; set; }
+    public int LocalPort { get; set; }
+
+    /// <summary>
+    /// A port beside the address belongs to it: a load balancer has written it. The other parameter may then have the load
+    /// balancer's own.
+    /// </summary>
+    private static (IPAddress? Address, int Port) Read(RequestParameters parameters, string address, string port)
+    {
+        var endPoint = Parse(parameters.GetVariable(address));
+        return (endPoint?.Address, endPoint is { Port: > 0 } ? endPoint.Port : ParsePort(parameters.GetVariable(port)));
+    }
+
+    /// <returns>
+    /// Null for a client of a Unix socket, for which nginx sends <c>unix:</c>, and for what programs read differently, such
+    /// as 010.0.0.1.
+    /// </returns>
+    public static IPEndPoint? Parse(string? text)
+    {
+        // A list of one, from a header.
+        var trimmed = text.AsSpan().Trim(", ");
+        if (!IPEndPoint.TryParse(trimmed, out var endPoint) || endPoint.AddressFamily == AddressFamily.InterNetworkV6)
+            return endPoint;
+
+        var address = endPoint.Address.ToString();
+        return trimmed.StartsWith(address) && trimmed[address.Length..] is [] or [':', ..] ? endPoint : null;
+    }
 
     private static int ParsePort(string? text)
         => ushort.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var port) ? port : 0;

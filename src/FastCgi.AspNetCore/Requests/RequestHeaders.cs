@@ -17,6 +17,9 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         set => base.ContentLength = value;
     }
 
+    /// <summary>Whether they were enumerated or changed.</summary>
+    public bool IsLoaded => _isLoaded;
+
     private RequestParameters Parameters => request.Parameters;
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)

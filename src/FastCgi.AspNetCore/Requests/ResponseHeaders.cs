@@ -12,10 +12,14 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
         => Find(Known.ContentType) is >= 0 and var position
             && Entries[position].Value.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>A coding that should not be sent (RFC 9110, section 8.4.1). Blazor sets it so that no middleware compresses a streamed page.</summary>
+    /// <summary>
+    /// A coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so that no middleware
+    /// compresses them.
+    /// </summary>
     public bool HaveIdentityCoding
         => Find(Known.ContentEncoding) is >= 0 and var position
-            && Entries[position].Value.ToString().Equals("identity", StringComparison.OrdinalIgnoreCase);
+            && Entries[position].Value.ToString().Split(',', StringSplitOptions.TrimEntries)
+                .All(static coding => coding.Equals("identity", StringComparison.OrdinalIgnoreCase));
 
     public void MakeReadOnly(RequestScope scope) => IsReadOnly = true;
 

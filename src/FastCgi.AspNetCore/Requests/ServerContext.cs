@@ -71,8 +71,8 @@ internal sealed class ServerContext
     public ServerCounters Counters { get; } = new();
     public required RequestStatistics Statistics { get; init; }
 
-    /// <summary>Whether requests are measured. Otherwise the clock of the connections is enough, which lags by up to a second.</summary>
-    public bool NeedsExactTimes => Statistics.IsWatched || (Advisor is not null && Options.SlowRequestThreshold is not null);
+    /// <summary>Whether the age of requests matters. Otherwise the time of the last tick is enough.</summary>
+    public bool NeedsExactTimes => Statistics.IsWatched || Advisor is not null;
 
     /// <summary>Called only through <see cref="Advise"/>; <see langword="null"/> if advice is off.</summary>
     public required Advisor? Advisor { get; init; }

@@ -1,7 +1,4 @@
-using System.Net.Security;
-using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
-using Microsoft.AspNetCore.Connections.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -42,35 +39,4 @@ internal sealed class TlsConnection(RequestParameters parameters, bool allowsAny
 
         return null;
     }
-}
-
-/// <summary>The TLS session between client and front-end: SSL_PROTOCOL, SSL_CIPHER and the requested name.</summary>
-internal sealed class TlsHandshake(RequestParameters parameters) : ITlsHandshakeFeature
-{
-    public SslProtocols Protocol { get; } = TlsNames.ParseProtocol(parameters.GetVariable("SSL_PROTOCOL"));
-    public TlsCipherSuite? NegotiatedCipherSuite { get; } = TlsNames.ParseCipherSuite(parameters.GetVariable("SSL_CIPHER"));
-
-    /// <summary>The name used by mod_ssl and lighttpd, or the usual one in nginx configurations.</summary>
-    public string HostName { get; } = parameters.GetVariable("SSL_TLS_SNI") ?? parameters.GetVariable("SSL_SERVER_NAME") ?? string.Empty;
-
-    // Obsolete: the cipher suite implies all of these.
-    [Obsolete(ObsoleteMessage)]
-    public CipherAlgorithmType CipherAlgorithm => CipherAlgorithmType.None;
-
-    [Obsolete(ObsoleteMessage)]
-    public int CipherStrength => 0;
-
-    [Obsolete(ObsoleteMessage)]
-    public HashAlgorithmType HashAlgorithm => HashAlgorithmType.None;
-
-    [Obsolete(ObsoleteMessage)]
-    public int HashStrength => 0;
-
-    [Obsolete(ObsoleteMessage)]
-    public ExchangeAlgorithmType KeyExchangeAlgorithm => ExchangeAlgorithmType.None;
-
-    [Obsolete(ObsoleteMessage)]
-    public int KeyExchangeStrength => 0;
-
-    private const string ObsoleteMessage = $"Use {nameof(NegotiatedCipherSuite)}.";
 }

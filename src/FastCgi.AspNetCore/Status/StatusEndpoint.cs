@@ -6,10 +6,9 @@ using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>Answers requests for the status as HTML, JSON or OpenMetrics text.</summary>
+/// <summary>Answers requests for the status as HTML or JSON.</summary>
 internal static class StatusEndpoint
 {
-    private const string OpenMetrics = "openmetrics";
     private const string PlainText = "text/plain; charset=utf-8";
 
     public static Task AnswerAsync(HttpContext context)
@@ -37,7 +36,7 @@ internal static class StatusEndpoint
         }
 
         var format = ChooseFormat(context.Request);
-        if (reader.Read(isWhole: format != OpenMetrics) is not { } status)
+        if (reader.Read() is not { } status)
             return FailAsync(response, "No status is available because FastCGI has not started.\n");
 
         response.Headers.CacheControl = "no-store";
@@ -46,8 +45,6 @@ internal static class StatusEndpoint
         {
             case "json":
                 return WriteAsync(response, MediaTypeNames.Application.Json, JsonSerializer.Serialize(status, StatusJson.Default.StatusSnapshot));
-            case OpenMetrics:
-                return WriteAsync(response, OpenMetricsText.ContentType, OpenMetricsText.Write(status));
             case "html":
                 var page = StatusPage.Write(status, out var policy);
                 response.Headers.ContentSecurityPolicy = policy;
@@ -55,7 +52,7 @@ internal static class StatusEndpoint
             default:
                 // Do not echo client input.
                 response.StatusCode = StatusCodes.Status400BadRequest;
-                return WriteAsync(response, PlainText, "Unknown format. Use html, json or openmetrics.\n");
+                return WriteAsync(response, PlainText, "Unknown format. Use html or json.\n");
         }
     }
 
@@ -86,7 +83,7 @@ internal static class StatusEndpoint
     {
         if (request.Query.TryGetValue("format", out var format))
             return format.ToString();
-        foreach (var name in new[] { "json", OpenMetrics, "html" })
+        foreach (var name in new[] { "json", "html" })
         {
             if (request.Query.ContainsKey(name))
                 return name;
@@ -99,7 +96,6 @@ internal static class StatusEndpoint
     private static string? GetFormat(MediaTypeHeaderValue type) => type.MediaType.ToString().ToLowerInvariant() switch
     {
         "application/json" => "json",
-        "application/openmetrics-text" => OpenMetrics,
         "text/html" => "html",
         _ => null,
     };

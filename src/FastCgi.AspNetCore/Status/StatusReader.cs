@@ -17,8 +17,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
     private static readonly string s_version =
         typeof(StatusReader).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0] ?? "?";
 
-    /// <param name="isWhole">Whether to include connections, requests and process data, which cost most; metrics do not need them.</param>
-    public StatusSnapshot? Read(bool isWhole = true)
+    public StatusSnapshot? Read()
     {
         if (server is not { Connections: { } connections, Scheduler: { } scheduler })
             return null;
@@ -27,7 +26,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         connections.Server.Statistics.Watch(totals);
         var events = server.Journal.GetEntries();
         var requests = ReadRequests(connections.Server, totals, requestCount);
-        var resources = ReadResources(connections.Server, scheduler, isWhole);
+        var resources = ReadResources(connections.Server, scheduler);
         return new StatusSnapshot
         {
             Application = applicationName,
@@ -52,8 +51,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning).Select(ToFinding)],
             FrontEnds = [.. (server.Advisor?.FrontEnds.GetAll() ?? []).Select(ToStatus)],
             OtherFrontEndSamples = server.Advisor?.FrontEnds.OtherSamples ?? 0,
-            OpenConnections = isWhole ? [.. connections.Describe(MaxConnections).Select(ToStatus)] : [],
-            ActiveRequests = isWhole ? [.. connections.DescribeRequests(MaxRequests).Select(ToStatus)] : [],
+            OpenConnections = [.. connections.Describe(MaxConnections).Select(ToStatus)],
+            ActiveRequests = [.. connections.DescribeRequests(MaxRequests).Select(ToStatus)],
         };
     }
 
@@ -105,15 +104,15 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         }
     }
 
-    private static ResourceStatus ReadResources(ServerContext context, Execution.RequestScheduler scheduler, bool isWhole)
+    private static ResourceStatus ReadResources(ServerContext context, Execution.RequestScheduler scheduler)
     {
-        var (memory, processorTime) = isWhole ? ReadProcess() : default;
+        var (memory, processorTime) = ReadProcess();
         return new ResourceStatus(
             context.Buffers.AllocatedBytes,
             GC.GetTotalMemory(forceFullCollection: false),
             memory,
             Math.Round(processorTime.TotalSeconds, 2),
-            isWhole && OperatingSystem.IsLinux() ? Descriptors.Count() : null,
+            OperatingSystem.IsLinux() ? Descriptors.Count() : null,
             scheduler.Watchdog.HandOverCount,
             scheduler.Workers.Count,
             scheduler.Workers.BlockedCount,

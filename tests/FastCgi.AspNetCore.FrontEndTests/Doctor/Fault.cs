@@ -60,8 +60,6 @@ internal sealed record Fault(string Name, FrontEndKind Kind)
 
     public (string Id, string Line)? Rule { get; init; }
 
-    public string? ExpectedError { get; init; }
-
     /// <summary>How fast the server's clock goes.</summary>
     public int Haste { get; init; } = 1;
 

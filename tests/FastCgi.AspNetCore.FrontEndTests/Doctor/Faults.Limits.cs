@@ -43,7 +43,6 @@ internal static partial class Faults
                 Visit = UploadAsync(1_001),
                 Status = HttpStatusCode.RequestEntityTooLarge,
                 Event = ("RequestBodyTooLarge", "FastCgi:Limits:MaxRequestBodySize"),
-                ExpectedError = "ApplicationError",
             };
         }
 

@@ -80,6 +80,14 @@ internal static partial class Faults
         yield return Tls(FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass https://unix:/run/hello/app.sock:;"));
         yield return Tls(FrontEndKind.Apache, "|fcgi://hello/", (ApachePass, ApacheHttp + "SSLProxyEngine on\n" + ApachePass.Replace("fcgi:", "https:", StringComparison.Ordinal)));
         yield return Tls(FrontEndKind.HaProxy, "proto fcgi", (" proto fcgi", " ssl verify none"), ("    use-fcgi-app hello\n", ""));
+        foreach (var (protocol, directive, parameter) in new[] { ("uwsgi", "uwsgi_pass", "uwsgi_param"), ("SCGI", "scgi_pass", "scgi_param") })
+        {
+            yield return new($"{protocol} is sent to the FastCGI port", FrontEndKind.Nginx)
+            {
+                Wrong = [(NginxPass, $"{parameter} REQUEST_METHOD $request_method; {directive} unix:/run/hello/app.sock;")],
+                Event = ("WrongProtocol", "received " + protocol),
+            };
+        }
     }
 
     private static Fault Http(FrontEndKind kind, string line, params (string, string)[] wrong)

@@ -122,8 +122,6 @@ internal sealed class FaultySite : IAsyncDisposable
                 _fault.Services(builder);
             });
         _owned.Add(_application);
-        if (_isWrong && _fault.ExpectedError is { } error)
-            _application.Log.Expected.Add(error);
         if (_fault.Listener != Listener.ClosedSocket && _application.EndPoint is UnixDomainSocketEndPoint socket)
             File.SetUnixFileMode(socket.ToString(), Open);
         return _application.EndPoint;

@@ -8,22 +8,19 @@ public sealed class StatusEndpointTests
 {
     private const string Html = "text/html; charset=utf-8";
     private const string Json = "application/json";
-    private const string OpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     private const string Plain = "text/plain; charset=utf-8";
 
     [Theory]
     [InlineData("", "", Html)]
     [InlineData("?json", "", Json)]
-    [InlineData("?openmetrics", "", OpenMetrics)]
     [InlineData("?html", Json, Html)]
     [InlineData("?format=json", "text/html", Json)]
-    [InlineData("?format=openmetrics&json", "", OpenMetrics)]
+    [InlineData("?format=html&json", "", Html)]
     [InlineData("?format=html", Json, Html)]
     [InlineData("", "application/json", Json)]
     [InlineData("", "Application/JSON", Json)]
-    [InlineData("", "application/openmetrics-text; version=1.0.0", OpenMetrics)]
     [InlineData("", "text/plain, */*;q=0.1", Html)]
-    [InlineData("", "text/html;q=0.5, application/json;q=0.7, application/openmetrics-text;q=0.6", Json)]
+    [InlineData("", "text/html;q=0.5, application/json;q=0.7, text/plain;q=0.9", Json)]
     [InlineData("", "application/json;q=0.9, text/html", Html)]
     [InlineData("", "application/json;q=0, */*", Html)]
     [InlineData("", "nonsense", Html)]
@@ -41,7 +38,7 @@ public sealed class StatusEndpointTests
         Assert.Equal((200, contentType), (status, response.ContentType));
         Assert.Equal(("no-store", "nosniff"), (response.Headers.CacheControl.ToString(), response.Headers.XContentTypeOptions.ToString()));
         Assert.Equal(contentType == Html, response.Headers.ContainsKey("Content-Security-Policy"));
-        Assert.StartsWith(contentType == Json ? "{" : contentType == OpenMetrics ? "# TYPE" : "<!doctype html>", body, StringComparison.OrdinalIgnoreCase);
+        Assert.StartsWith(contentType == Json ? "{" : "<!doctype html>", body, StringComparison.OrdinalIgnoreCase);
     }
 
     [Theory, Values("?format=xml", "?format=", "?format=json&format=html")]
@@ -51,7 +48,7 @@ public sealed class StatusEndpointTests
 
         var (status, response, body) = await AskAsync(run.Host.Services, request => request.QueryString = new QueryString(query));
 
-        Assert.Equal((400, Plain, "Unknown format. Use html, json or openmetrics.\n"), (status, response.ContentType, body));
+        Assert.Equal((400, Plain, "Unknown format. Use html or json.\n"), (status, response.ContentType, body));
     }
 
     [Theory]

@@ -34,8 +34,7 @@ internal static class AllowedDifferences
         .. WithoutFeatures(
             "FastCGI has no upgrades. SignalR and others detect the missing feature.",
             "IHttpUpgradeFeature", "IHttpExtendedConnectFeature", "IHttpWebTransportFeature"),
-        .. WithoutFeatures("The web server does the TLS handshake.", "ISslStreamFeature", "ITlsApplicationProtocolFeature"),
-        new(Any, "* ITlsHandshakeFeature.*", Any, Any, "The web server passes what it is configured to pass; of the cipher only the name."),
+        .. WithoutFeatures("The web server does the TLS handshake.", "ISslStreamFeature", "ITlsApplicationProtocolFeature", "ITlsHandshakeFeature"),
         .. WithoutFeatures("FastCGI has no trailers.", "IHttpRequestTrailersFeature"),
         .. WithoutFeatures("The web server limits slow clients.", "IHttpMinResponseDataRateFeature"),
         new(Any, "* IServerVariablesFeature", Absent, "present", "The feature holds the web server's parameters."),

@@ -1,6 +1,5 @@
 using System.Text.Json;
 using Microsoft.AspNetCore.Authorization;
-using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
@@ -123,19 +122,6 @@ public sealed class StatusTests : HostTest
         Go.SetResult();
     }
 
-    [Fact]
-    public async Task Health_FollowsTheServer()
-    {
-        await using var app = await StartAsync(static options => options.Limits.MaxConcurrentRequests = 1);
-        var health = app.Services.GetRequiredService<HealthCheckService>();
-        Assert.Equal(HealthStatus.Healthy, (await health.CheckHealthAsync()).Status);
-
-        using var slow = await SendSlowAsync();
-
-        Assert.Equal(HealthStatus.Degraded, (await health.CheckHealthAsync()).Status);
-        Go.SetResult();
-    }
-
     private async Task<JsonElement> GetJsonAsync(string uri)
     {
         var answer = await GetAsync(uri, "127.0.0.1");
@@ -157,7 +143,6 @@ public sealed class StatusTests : HostTest
         var builder = CreateBuilder("--urls", Address);
         builder.Services.AddAuthentication().AddFastCgi();
         builder.Services.AddAuthorizationBuilder().AddPolicy("nobody", static policy => policy.RequireAssertion(static _ => false));
-        builder.Services.AddHealthChecks().AddFastCgi();
         builder.WebHost.UseFastCgi(options => configure?.Invoke(options));
         var app = Build(builder);
         app.MapFastCgiStatus().AllowAnonymous();

@@ -93,6 +93,22 @@ public sealed class SocketReachTests : IDisposable
         Assert.Contains($"Add {WebServer} to AllowedUsers.", message, StringComparison.Ordinal);
     }
 
+    /// <summary>No web server finds the socket, whatever its mode.</summary>
+    [Fact]
+    public void Report_FolderOfThisServiceOnly_AnotherPath()
+    {
+        var mounts = Path.Combine(_folder.FullName, "mountinfo");
+        File.WriteAllText(mounts, $"84 45 254:0 /tmp/systemd-private-0-app.service-0/tmp {_folder.FullName} rw - ext4 /dev/vda rw\n");
+        File.SetUnixFileMode(SocketPath, All);
+
+        SocketReach.Report(SocketPath, PeerPolicy.Everybody, [WebServer], _logs.CreateLogger(""), mounts);
+
+        var log = Assert.Single(_logs.All);
+        Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (log.Level, log.EventName));
+        Assert.Contains($"systemd has given this service a {_folder.FullName} of its own (PrivateTmp=)", log.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain("To allow", log.Message, StringComparison.Ordinal);
+    }
+
     [Fact]
     public void Report_NoWebServerUserOnTheMachine_SaysWhoCan()
     {

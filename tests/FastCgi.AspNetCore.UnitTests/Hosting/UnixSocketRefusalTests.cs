@@ -74,6 +74,23 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
         Assert.True(File.Exists(SocketPath));
     }
 
+    /// <summary>Nor can what was made be removed then, which must not be what the error says.</summary>
+    [Theory]
+    [InlineData(false, " cannot replace the file there: Read-only file system")]
+    [InlineData(true, " cannot create a socket in ")]
+    public void Listen_FileThatMayNeitherBeReplacedNorRemoved_ErrorSaysWhatFailedFirst(bool isTemporaryThere, string why)
+    {
+        const int ReadOnlyFiles = 30;
+        if (isTemporaryThere)
+            SocketFile.Bind(SocketPath + "~").Dispose();
+        IOException? error = null;
+
+        Sandbox.Run(SystemCall.Rename, ReadOnlyFiles, () => Sandbox.Run(SystemCall.Unlink, ReadOnlyFiles, () =>
+            error = Assert.Throws<IOException>(() => Listen(SocketPath, static _ => { }))));
+
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName}{why}", error!.Message, StringComparison.Ordinal);
+    }
+
     [Theory]
     [InlineData("root", null, "the user 'root'")]
     [InlineData(null, "root", "the group 'root'")]

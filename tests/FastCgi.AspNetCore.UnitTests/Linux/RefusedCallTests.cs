@@ -6,7 +6,6 @@ namespace FastCgi.AspNetCore.UnitTests.Linux;
 public sealed partial class RefusedCallTests : IDisposable
 {
     private const int SocketLevel = 1;
-    private const int LockFilter = 44;
     private const int BindToInterface = 62;
     private const int Loopback = 1;
     private const int NotPermitted = 1;
@@ -22,8 +21,6 @@ public sealed partial class RefusedCallTests : IDisposable
     {
         using var socket = TestSockets.ListenTcp(address);
         using var waiting = TestSockets.Connect(socket);
-        // No filter can be attached any more: the error is EPERM, as of a sandbox.
-        socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
 
         var start = Stopwatch.GetTimestamp();
         Assert.True(await AcceptQueue.TryCloseAsync(socket));
@@ -37,32 +34,6 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.Equal(5, await waiting.ReceiveAsync(new byte[10]));
     }
 
-    /// <summary>For systems that refuse the first way.</summary>
-    [Fact]
-    public async Task DropSyn_ConnectionThatWaits_IsAccepted()
-    {
-        using var socket = TestSockets.ListenTcp();
-        using var waiting = TestSockets.Connect(socket);
-
-        Assert.True(AcceptQueue.TryDropSyn(socket));
-
-        using var late = TestSockets.MakePeer(socket);
-        var connecting = late.ConnectAsync(socket.LocalEndPoint!);
-        using var accepted = await socket.AcceptAsync();
-        await accepted.SendAsync("hello"u8.ToArray());
-        Assert.Equal(5, await waiting.ReceiveAsync(new byte[10]));
-        Assert.False(connecting.IsCompleted);
-    }
-
-    [Fact]
-    public void DropSyn_FilterIsRefused_SaysSo()
-    {
-        using var socket = TestSockets.ListenTcp();
-        socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
-
-        Assert.False(AcceptQueue.TryDropSyn(socket));
-    }
-
     [Fact]
     public void CloseAcceptQueue_OfAUnixSocketIsForbidden_SaysSo()
     {
@@ -74,14 +45,13 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.False(isClosed);
     }
 
-    /// <summary>A sandbox allows neither way: a connection that comes in the instant of the close is reset then, which the operator should know.</summary>
+    /// <summary>A sandbox may forbid it: a connection that arrives during the close is reset then, which the operator should know.</summary>
     [Fact]
     public void Withdraw_QueueCannotBeClosed_IsToldAndWhatWaitsIsAccepted()
     {
         using var socket = TestSockets.ListenTcp();
         // To bind it to another interface is a privilege then.
         socket.SetRawSocketOption(SocketLevel, BindToInterface, MemoryMarshal.AsBytes<int>([Loopback]));
-        socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
         var listening = new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! };
         var acceptsRest = false;
 

@@ -74,6 +74,30 @@ public sealed class RequestParametersTests
     [InlineData("192.0.2.1", "-1", "192.0.2.1", 0)]
     [InlineData("192.0.2.1", " 80", "192.0.2.1", 0)]
     [InlineData("192.0.2.1", "80,80", "192.0.2.1", 0)]
+    // A port beside the address is the address's own; the other may be the load balancer's.
+    [InlineData("192.0.2.1:51656", null, "192.0.2.1", 51_656)]
+    [InlineData("192.0.2.1:51656", "1", "192.0.2.1", 51_656)]
+    [InlineData("[2001:db8::7]:443", "1", "2001:db8::7", 443)]
+    [InlineData("192.0.2.1:0", "1", "192.0.2.1", 1)]
+    [InlineData("[2001:db8::7]", "1", "2001:db8::7", 1)]
+    [InlineData("fe80::1%7", "1", "fe80::1%7", 1)]
+    // A list of one.
+    [InlineData("192.0.2.1, ", "1", "192.0.2.1", 1)]
+    [InlineData(" 192.0.2.1:51656,", null, "192.0.2.1", 51_656)]
+    [InlineData("192.0.2.1, 192.0.2.2", "1", null, 1)]
+    // Others read these as another address.
+    [InlineData("010.0.0.1", null, null, 0)]
+    [InlineData("10.0.0.01", null, null, 0)]
+    [InlineData("0.0.0.00", null, null, 0)]
+    [InlineData("0x7f.0.0.1:80", null, null, 0)]
+    [InlineData("1.2", null, null, 0)]
+    [InlineData("16909060", null, null, 0)]
+    [InlineData("::ffff:010.0.0.1", null, null, 0)]
+    [InlineData("192.0.2.1:65536", null, null, 0)]
+    [InlineData("192.0.2.1:", null, null, 0)]
+    [InlineData("192.0.2.1:80:80", null, null, 0)]
+    [InlineData("192.0.2.1/24", null, null, 0)]
+    [InlineData(", ", null, null, 0)]
     public void RequestAddresses_Variables_AreTheAddressesOrNone(string? address, string? port, string? expectedAddress, int expectedPort)
     {
         if (address is not null)

@@ -64,7 +64,7 @@ internal static class UnixSockets
         // The file is complete before it gets its name, so a web server finds either the previous socket or this one.
         var temporary = path + "~";
         if (IsLeftBehind(options, EndpointAddress.ToUnixEndPoint(temporary)))
-            File.Delete(temporary);
+            TryDelete(temporary);
         var socket = Bind(options, temporary);
         try
         {
@@ -79,7 +79,7 @@ internal static class UnixSockets
         catch
         {
             socket.Dispose();
-            File.Delete(temporary);
+            TryDelete(temporary);
             throw;
         }
     }
@@ -196,6 +196,19 @@ internal static class UnixSockets
             var cause = exception.Message.TrimEnd('.');
             throw SocketBinder.Failure(
                 options, $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or choose another path", exception);
+        }
+    }
+
+    /// <summary>If the file cannot be removed, the step that fails with it, or before it, has the reason.</summary>
+    private static void TryDelete(string path)
+    {
+        try
+        {
+            File.Delete(path);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            // The next start removes it.
         }
     }
 

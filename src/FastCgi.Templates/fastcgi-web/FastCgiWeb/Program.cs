@@ -1,6 +1,6 @@
 var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi();
-builder.Services.AddHealthChecks().AddFastCgi();
+builder.Services.AddHealthChecks();
 
 var app = builder.Build();
 

@@ -1,0 +1,27 @@
+namespace FastCgi.AspNetCore.Linux;
+
+/// <summary>Finds folders that systemd has replaced for this service only (PrivateTmp=), whose files no web server sees.</summary>
+internal static class PrivateFolder
+{
+    public const string OwnMounts = "/proc/self/mountinfo";
+
+    private const int RootColumn = 3;
+    private const int MountPointColumn = 4;
+
+    /// <returns>The private folder that contains a path; <see langword="null"/> if there is none.</returns>
+    public static string? Find(string path, string mounts)
+    {
+        try
+        {
+            return File.ReadLines(mounts).Select(static line => line.Split(' '))
+                .Where(static mount => mount.Length > MountPointColumn
+                    && mount[RootColumn].Contains("/systemd-private-", StringComparison.Ordinal))
+                .Select(static mount => mount[MountPointColumn])
+                .FirstOrDefault(folder => path.StartsWith(folder + "/", StringComparison.Ordinal));
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return null;
+        }
+    }
+}
