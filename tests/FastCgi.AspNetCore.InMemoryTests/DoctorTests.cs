@@ -221,36 +221,6 @@ public sealed class DoctorTests
         Assert.Equal(("nginx/1.22.1", 5, 5, 0), (frontEnd.Software, frontEnd.Samples, frontEnd.Kept, frontEnd.LackingHost));
     }
 
-    /// <summary>The timer does not wait for a look that a log provider holds up: those that follow leave it alone.</summary>
-    [Fact]
-    public async Task Look_WhileOneIsHeldUp_LeavesItAlone()
-    {
-        await using var run = await DoctorRun.StartAsync();
-        using var entered = new SemaphoreSlim(0);
-        using var go = new SemaphoreSlim(0);
-        var looks = 0;
-        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Server.Advisor, run.Journal, run.Server.Clock, new DoctorOverrides(() =>
-        {
-            if (Interlocked.Increment(ref looks) == 1)
-            {
-                entered.Release();
-                go.Wait(Waiting.Patience);
-            }
-
-            return default;
-        }));
-        var held = Task.Run(doctor.Check);
-        Assert.True(await entered.WaitAsync(Waiting.Patience));
-
-        doctor.Check();
-        Assert.Equal(1, looks);
-        go.Release();
-        await held;
-        doctor.Check();
-
-        Assert.Equal(2, looks);
-    }
-
     [Theory, Values(false, true)]
     public async Task SlowRequest_WhateverItWaitsFor_IsToldOnce(bool hasLateParameters)
     {

@@ -40,33 +40,17 @@ internal sealed class Doctor(
     private long _lastCheck = time.GetTimestamp();
     private int _starvedChecks;
     private bool _areDescriptorsScarce;
-    private bool _isChecking;
-    private ITimer? _timer;
+    private IDisposable? _checks;
 
     /// <summary>mod_fcgid, which starts the process, cannot keep connections open.</summary>
     public bool IsSpawned { get; init; }
 
-    public void Start() => _timer = ThreadRoot.StartTimer(time, this, static doctor => doctor.Check(), Interval, Interval, _log);
+    /// <summary>Checks on a thread of its own, which a log provider may block.</summary>
+    public void Start() => _checks = ThreadRoot.Repeat("FastCgi doctor", time, this, static doctor => doctor.Check(), Interval, _log);
 
-    public void Dispose() => _timer?.Dispose();
+    public void Dispose() => _checks?.Dispose();
 
-    /// <summary>Skips the check while a log provider still blocks the previous one.</summary>
     public void Check()
-    {
-        if (Interlocked.Exchange(ref _isChecking, true))
-            return;
-
-        try
-        {
-            CheckAll();
-        }
-        finally
-        {
-            Volatile.Write(ref _isChecking, false);
-        }
-    }
-
-    private void CheckAll()
     {
         var now = time.GetTimestamp();
         var seconds = Math.Max(1, time.GetElapsedTime(_lastCheck, now).TotalSeconds);

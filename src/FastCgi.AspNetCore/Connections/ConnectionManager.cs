@@ -16,7 +16,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     private int _unfinishedCount;
     private long _lastTick = server.Time.LastTick;
     private readonly LogThrottle _rejections = new(server.Time);
-    private ITimer? _timer;
+    private IDisposable? _ticks;
     private TaskCompletionSource? _allOver;
     private TaskCompletionSource? _allGone;
     private bool _isStopping;
@@ -26,7 +26,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     private Totals _closed;
 
     // Reused by each tick: with thousands of connections, a new list per second would go to the large object heap.
-    private List<FastCgiConnection>? _tickList;
+    private readonly List<FastCgiConnection> _tickList = [];
 
     public ServerContext Server => server;
 
@@ -55,7 +55,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     public void Start(Action onIdle)
     {
         _onIdle = server.Options.IdleExit is null ? null : onIdle;
-        _timer = ThreadRoot.StartTimer(server.Time, this, static manager => manager.OnTick(), ServerClock.Interval, ServerClock.Interval, server.Log);
+        _ticks = ThreadRoot.Repeat("FastCgi clock", server.Time.Source, this, static manager => manager.OnTick(), ServerClock.Interval, server.Log);
     }
 
     public bool TryAdd(FastCgiConnection connection)
@@ -164,7 +164,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         }
 
         // Not awaited: a running callback may wait for the application.
-        _timer?.Dispose();
+        _ticks?.Dispose();
     }
 
     // In its own method, so that only this allocates the closure.
@@ -174,7 +174,8 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     {
         server.Time.Tick();
         var now = Now;
-        TickConnections(Interlocked.Exchange(ref _lastTick, now), now);
+        TickConnections(_lastTick, now);
+        _lastTick = now;
         server.Admission.EndOverdue();
         server.Buffers.Trim();
         if (server.Statistics.IsSampleDue(Now))
@@ -231,8 +232,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
 
     private void TickConnections(long since, long now)
     {
-        // If a tick takes long, the next one overtakes it, with a list of its own.
-        var connections = Interlocked.Exchange(ref _tickList, null) ?? [];
+        var connections = _tickList;
         AddTo(connections);
         foreach (var connection in connections)
         {
@@ -242,7 +242,8 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
 
         var isTooLarge = connections.Capacity > MinTickListLength && connections.Count < connections.Capacity / 4;
         connections.Clear();
-        Volatile.Write(ref _tickList, isTooLarge ? null : connections);
+        if (isTooLarge)
+            connections.TrimExcess();
     }
 
     private long GetLastUse()

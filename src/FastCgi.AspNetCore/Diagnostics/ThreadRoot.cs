@@ -24,11 +24,30 @@ internal static class ThreadRoot
             return Task.Run(() => RunAsync(main, log, fail));
     }
 
-    /// <summary>Starts a timer without the caller's execution context.</summary>
-    public static ITimer StartTimer<TState>(TimeProvider time, TState state, Action<TState> tick, TimeSpan dueTime, TimeSpan period, ILogger log)
+    /// <summary>
+    /// Repeats an action, at the earliest after the first interval. It has a thread of its own, because handlers may block all threads of the pool. On
+    /// the clock of a test, it runs when the test advances the clock.
+    /// </summary>
+    /// <returns>Ends the repetition, without waiting for an action in progress.</returns>
+    public static IDisposable Repeat<TState>(string name, TimeProvider time, TState state, Action<TState> action, TimeSpan interval, ILogger log)
     {
-        using (ExecutionContext.SuppressFlow())
-            return time.CreateTimer(_ => Run(state, tick, log), state: null, dueTime, period);
+        if (time != TimeProvider.System)
+            return time.CreateTimer(_ => Run(state, action, log), state: null, interval, interval);
+
+        var stop = new CancellationTokenSource();
+        Start(name, () => Repeat(state, action, interval, log, stop.Token), log);
+        return new Repetition(stop);
+    }
+
+    private static void Repeat<TState>(TState state, Action<TState> action, TimeSpan interval, ILogger log, CancellationToken stop)
+    {
+        var due = Environment.TickCount64 + interval.TotalMilliseconds;
+        while (!stop.WaitHandle.WaitOne((int)Math.Clamp(due - Environment.TickCount64, 0, int.MaxValue)))
+        {
+            Run(state, action, log);
+            // If it took long, or the process was stopped, the missed ones are not made up for.
+            due = Math.Max(due + interval.TotalMilliseconds, Environment.TickCount64);
+        }
     }
 
     public static void Run<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
@@ -54,6 +73,11 @@ internal static class ThreadRoot
         {
             log.ServerFailed(failure);
         }
+    }
+
+    private sealed class Repetition(CancellationTokenSource stop) : IDisposable
+    {
+        public void Dispose() => stop.Cancel();
     }
 
     private static async Task RunAsync(Func<Task> main, ILogger log, Action<Exception>? fail)

@@ -7,7 +7,7 @@ internal sealed class SystemdNotifier(string path, TimeSpan? watchdogTimeout, IL
 {
     private readonly UnixDomainSocketEndPoint _endPoint = EndpointAddress.ToUnixEndPoint(path);
     private readonly LogThrottle _failures = new(time);
-    private ITimer? _watchdog;
+    private IDisposable? _watchdog;
 
     public static SystemdNotifier? Create(Func<string, string?> getVariable, ILogger log, TimeProvider time)
     {
@@ -20,7 +20,10 @@ internal sealed class SystemdNotifier(string path, TimeSpan? watchdogTimeout, IL
     {
         Send(string.Create(CultureInfo.InvariantCulture, $"READY=1\nSTATUS=Serving FastCGI on {endpoints} endpoint{(endpoints == 1 ? "" : "s")}."));
         if (watchdogTimeout is { } timeout)
-            _watchdog = ThreadRoot.StartTimer(time, this, static notifier => notifier.Send("WATCHDOG=1"), TimeSpan.Zero, timeout / 2, log);
+        {
+            Ping();
+            _watchdog = ThreadRoot.Repeat("FastCgi systemd", time, this, static notifier => notifier.Ping(), timeout / 2, log);
+        }
     }
 
     public void Stopping() => Send("STOPPING=1\nSTATUS=Finishing active requests.");
@@ -35,6 +38,8 @@ internal sealed class SystemdNotifier(string path, TimeSpan? watchdogTimeout, IL
             ? TimeSpan.FromMicroseconds(microseconds)
             : null;
     }
+
+    private void Ping() => Send("WATCHDOG=1");
 
     /// <summary>Failures are logged but otherwise ignored: systemd may be absent.</summary>
     private void Send(string message)

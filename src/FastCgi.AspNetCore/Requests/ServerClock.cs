@@ -13,6 +13,9 @@ internal sealed class ServerClock(TimeProvider time) : TimeProvider
     private long _lastTick = time.GetTimestamp();
     private long _skipped;
 
+    /// <summary>The clock that this one follows.</summary>
+    public TimeProvider Source => time;
+
     public override long TimestampFrequency => time.TimestampFrequency;
 
     /// <summary>The time of the last tick, which is precise enough for seconds, and free.</summary>

@@ -99,9 +99,9 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
 
         Assert.Equal(1, _attempts);
         Assert.Null(_loop.GetInterest(Descriptor));
-        _server.Clock.Advance(AcceptFailures.RetryDelay - TimeSpan.FromTicks(1));
+        Advance(AcceptFailures.RetryDelay - TimeSpan.FromTicks(1));
         Assert.Null(_loop.GetInterest(Descriptor));
-        _server.Clock.Advance(TimeSpan.FromTicks(1));
+        Advance(TimeSpan.FromTicks(1));
         Assert.NotNull(_loop.GetInterest(Descriptor));
     }
 
@@ -113,7 +113,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
         _acceptor.OnEvent(Libc.EpollIn);
 
         Assert.True(_acceptor.StopAsync().IsCompleted);
-        _server.Clock.Advance(10 * AcceptFailures.RetryDelay);
+        Advance(10 * AcceptFailures.RetryDelay);
 
         Assert.Null(_loop.GetInterest(Descriptor));
     }
@@ -132,13 +132,19 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
         // Epoll does not wait for files.
         using (var file = File.OpenHandle(typeof(EpollAcceptorTests).Assembly.Location))
             LoopByHand.Replace(descriptor, (int)file.DangerousGetHandle());
-        _server.Clock.Advance(3 * AcceptFailures.RetryDelay);
+        Advance(3 * AcceptFailures.RetryDelay);
         Assert.Null(_loop.GetInterest(descriptor));
 
         LoopByHand.Replace(descriptor, Descriptor);
-        _server.Clock.Advance(AcceptFailures.RetryDelay);
+        Advance(AcceptFailures.RetryDelay);
         Assert.NotNull(_loop.GetInterest(descriptor));
         await acceptor.StopAsync().Within("the end");
+    }
+
+    private void Advance(TimeSpan time)
+    {
+        _server.Clock.Advance(time);
+        _loop.Turn();
     }
 
     private EpollAcceptor Create(int descriptor) => new(

@@ -20,6 +20,7 @@ public sealed class EpollEngineTests
         var warning = await hand.Server.Logs.SingleAsync("AcceptOutOfResources");
         Assert.Contains("See accept(2)", warning.Message, StringComparison.Ordinal);
         hand.Server.Clock.Advance(AcceptFailures.RetryDelay);
+        hand.Loop.Turn();
         Assert.NotNull(hand.Loop.GetInterest((int)hand.Descriptor));
     }
 

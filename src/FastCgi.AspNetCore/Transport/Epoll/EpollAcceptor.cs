@@ -9,8 +9,9 @@ internal sealed class EpollAcceptor : IEpollSource
     private readonly Func<AcceptOutcome> _accept;
     private readonly EpollLoop _loop;
     private readonly int _descriptor;
-    private readonly ITimer _retry;
+    private readonly TimeProvider _time;
     private readonly Lock _lock = new();
+    private long _failedAt;
     private bool _isAccepting;
     private TaskCompletionSource? _stopped;
 
@@ -20,7 +21,7 @@ internal sealed class EpollAcceptor : IEpollSource
         _accept = accept;
         _loop = loop;
         _descriptor = descriptor;
-        _retry = ThreadRoot.StartTimer(time, this, static acceptor => acceptor.OnRetry(), Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan, loop.Log);
+        _time = time;
     }
 
     public ulong Key { get; set; }
@@ -60,7 +61,6 @@ internal sealed class EpollAcceptor : IEpollSource
             if (!_isAccepting)
                 _stopped.SetResult();
             _loop.Forget(this, _descriptor);
-            _retry.Dispose();
             return _stopped.Task;
         }
     }
@@ -89,16 +89,26 @@ internal sealed class EpollAcceptor : IEpollSource
                 return;
 
             _loop.Forget(this, _descriptor);
-            _retry.Change(AcceptFailures.RetryDelay, Timeout.InfiniteTimeSpan);
+            _failedAt = _time.GetTimestamp();
         }
+
+        _loop.RetryLater(this);
     }
 
-    private void OnRetry()
+    /// <summary>Accepts again after the delay. Called by the loop, as soon as it can.</summary>
+    /// <returns>Whether there is nothing left to try.</returns>
+    public bool TryRestart()
     {
+        if (_time.GetElapsedTime(_failedAt) < AcceptFailures.RetryDelay)
+            return false;
+
         lock (_lock)
         {
-            if (_stopped is null && !TryStart())
-                _retry.Change(AcceptFailures.RetryDelay, Timeout.InfiniteTimeSpan);
+            if (_stopped is not null || TryStart())
+                return true;
+
+            _failedAt = _time.GetTimestamp();
+            return false;
         }
     }
 }

@@ -17,6 +17,9 @@ internal sealed unsafe class EpollLoop : IDisposable
     private readonly EpollHandle _epoll = new();
     private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(MaxEvents + 1, (nuint)sizeof(EpollEvent));
 
+    // Listeners that have failed to accept, for which the loop does not wait.
+    private readonly List<EpollAcceptor> _failed = [];
+
     // Used only by the thread that owns the loop.
     private int _eventCount;
     private int _nextEvent;
@@ -102,6 +105,9 @@ internal sealed unsafe class EpollLoop : IDisposable
         _sources.Remove(source);
     }
 
+    /// <summary>Calls <see cref="EpollAcceptor.TryRestart"/> until it succeeds. Called on the loop's thread.</summary>
+    public void RetryLater(EpollAcceptor acceptor) => _failed.Add(acceptor);
+
     /// <summary>Gets where to put the requests that become ready now, all from this connection.</summary>
     public ref ReadyRequests BeginReady(EpollConnection connection)
     {
@@ -150,6 +156,8 @@ internal sealed unsafe class EpollLoop : IDisposable
     {
         _nextEvent = 0;
         _eventCount = 0;
+        if (_failed.Count > 0 && milliseconds != 0)
+            milliseconds = (int)AcceptFailures.RetryDelay.TotalMilliseconds;
         // Either a thread that queues a connection sees that we wait, or we see the connection.
         Interlocked.Exchange(ref _isWaiting, 1);
         if (Volatile.Read(ref _firstToEnd) is null)
@@ -157,6 +165,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         Volatile.Write(ref _isWaiting, 0);
         if (_eventCount < 0)
             OnWaitFailed(Libc.LastError);
+        _failed.RemoveAll(static acceptor => acceptor.TryRestart());
     }
 
     private void OnWaitFailed(int error)
