@@ -54,6 +54,14 @@ app.MapGet("/block/{milliseconds}", (int milliseconds) =>
     return "awake";
 });
 
+// Handlers that block after an await take one thread of .NET's pool after another.
+app.MapGet("/starve/{seconds}", (int seconds) =>
+{
+    var end = Environment.TickCount64 + 1_000 * seconds;
+    for (var i = 0; i < 2_000; i++)
+        _ = Task.Run(() => Thread.Sleep((int)Math.Max(0, end - Environment.TickCount64)));
+});
+
 app.MapGet("/peer", (HttpContext context) => context.Connection.RemoteIpAddress?.ToString() ?? "none");
 
 // A thread that .NET's pool starts needs descriptors, and without them .NET ends the process: a test that takes them all has the threads started before.

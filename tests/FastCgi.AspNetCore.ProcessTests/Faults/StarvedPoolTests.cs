@@ -1,0 +1,76 @@
+using System.Diagnostics;
+
+namespace FastCgi.AspNetCore.ProcessTests.Faults;
+
+/// <summary>Whatever the application does to .NET's thread pool, the server keeps its own promises: timeouts, slots, and the ping to systemd.</summary>
+public sealed class StarvedPoolTests
+{
+    private const int Limit = 4;
+
+    // Hexadecimal. docs/robustness.md advises such a limit.
+    private static readonly string[] s_fewThreads = ["DOTNET_ThreadPool_ForceMaxWorkerThreads=10"];
+
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task HalfARequest_IsAnsweredInTime(ServerSetup setup)
+    {
+        await using var server = await StartStarvedAsync(setup, s_fewThreads, "--FastCgi:Limits:RequestParametersTimeout=00:00:03");
+        using var client = await server.ConnectAsync();
+        await client.SendAsync(RecordBytes.Begin());
+
+        var watch = Stopwatch.StartNew();
+        Assert.Contains("Status: 408", Encoding.ASCII.GetString(await client.ReadResponseAsync()), StringComparison.Ordinal);
+
+        Assert.InRange(watch.Elapsed.TotalSeconds, 2, 7);
+    }
+
+    /// <summary>Requests that waited for a slot run like all others, and those that were given up release theirs.</summary>
+    [Theory, MemberData(nameof(ServerSetup.Epoll), MemberType = typeof(ServerSetup))]
+    public async Task RequestsThatWaitForASlot_AreServed(ServerSetup setup)
+    {
+        await using var server = await StartStarvedAsync(
+            setup, [], $"--FastCgi:Limits:MaxConcurrentRequests={Limit}", "--FastCgi:Limits:RequestQueueLimit=20");
+        var occupying = await Task.WhenAll(Enumerable.Range(0, Limit).Select(_ => server.ConnectAsync()));
+        foreach (var client in occupying)
+            await client.SendAsync("/block/1000");
+        var givenUp = await Task.WhenAll(Enumerable.Range(0, Limit).Select(_ => server.ConnectAsync()));
+        foreach (var client in givenUp)
+            await client.SendAsync("/process");
+        var waiting = Enumerable.Range(0, 12).Select(_ => FastCgiClient.GetAsync(server.Address, "/process")).ToArray();
+
+        foreach (var client in givenUp)
+            client.Dispose();
+
+        Assert.All(await Task.WhenAll(waiting).Within("the requests"), answer => Assert.Equal(server.ProcessId, answer));
+        Assert.Equal(server.ProcessId, await FastCgiClient.GetAsync(server.Address, "/process"));
+        foreach (var client in occupying)
+            client.Dispose();
+    }
+
+    [Fact]
+    public async Task Systemd_IsPinged()
+    {
+        using var folder = new ScratchFolder();
+        using var systemd = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
+        systemd.Bind(new UnixDomainSocketEndPoint(folder.GetPath("notify")));
+        await using var server = await StartStarvedAsync(
+            new ServerSetup(FastCgiTransportEngine.Epoll, IsUnix: true),
+            [.. s_fewThreads, $"NOTIFY_SOCKET={folder.GetPath("notify")}", "WATCHDOG_USEC=1000000"]);
+
+        var buffer = new byte[1_000];
+        while (systemd.Available > 0)
+            systemd.Receive(buffer);
+        for (var i = 0; i < 4; i++)
+        {
+            var length = await systemd.ReceiveAsync(buffer, SocketFlags.None).Within("a ping");
+            Assert.Equal("WATCHDOG=1", Encoding.UTF8.GetString(buffer, 0, length));
+        }
+    }
+
+    private static async Task<FaultedServer> StartStarvedAsync(ServerSetup setup, string[] environment, params string[] arguments)
+    {
+        var server = await FaultedServer.StartAsync(setup, environment, arguments, isFaulted: false);
+        await FastCgiClient.GetAsync(server.Address, "/process");
+        await FastCgiClient.GetAsync(server.Address, "/starve/15");
+        return server;
+    }
+}
