@@ -42,7 +42,7 @@ public sealed partial class TelemetryTests
     {
         await using var sample = await Sample.StartAsync("Telemetry");
         using var client = sample.CreateClient();
-        var configuration = await File.ReadAllTextAsync($"{Sample.Repository}/samples/Telemetry/prometheus.yml");
+        var configuration = await File.ReadAllTextAsync($"{Repository.Root}/samples/Telemetry/prometheus.yml");
         var target = Target().Match(configuration.ReplaceLineEndings("\n").Replace("8080", sample.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal));
         var address = new Uri($"http://{target.Groups["host"]}{target.Groups["path"]}?format={target.Groups["format"]}");
 
@@ -51,7 +51,7 @@ public sealed partial class TelemetryTests
         Assert.Equal("application/openmetrics-text", response.Content.Headers.ContentType?.MediaType);
         // A counter whose labels nothing has had yet shows only its type.
         var names = Name().Matches(await response.Content.ReadAsStringAsync()).SelectMany(static match => new[] { match.Value, match.Value + "_total" }).ToHashSet();
-        var asked = Name().Matches(await File.ReadAllTextAsync($"{Sample.Repository}/samples/grafana/fastcgi.json")).Select(static match => match.Value).ToHashSet();
+        var asked = Name().Matches(await File.ReadAllTextAsync($"{Repository.Root}/samples/grafana/fastcgi.json")).Select(static match => match.Value).ToHashSet();
         Assert.NotEmpty(asked);
         Assert.Empty(asked.Except(names));
         sample.AssertNothingIsWrong();

@@ -10,9 +10,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
 
     /// <summary>php-fpm serves as many connections as it has children: a kept one would block one of three.</summary>
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
     public async Task Requests_AtTheSameTime_AreAllAnswered(string server)
     {
         var single = new[] { await MeasureAsync(server, false), await MeasureAsync(server, false), await MeasureAsync(server, false) }.Min();
@@ -22,9 +22,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     }
 
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
     public async Task Body_OfAnyKind_ArrivesComplete(string server)
     {
         using var client = new HttpClient(servers.CreateHandler(server));
