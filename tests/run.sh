@@ -190,7 +190,8 @@ start() {
 if [ $# -gt 0 ]; then
   project=$(ls {tests,samples}/*/{,FastCgi.AspNetCore.,FastCgi.}"$1".csproj 2>/dev/null | head -n 1)
   if [ -z "$project" ]; then
-    finish "No test project is called '$1'. They are:$(ls {tests,samples}/*/*.csproj | grep -o '[^/]*Tests\.csproj' | sed 's/^FastCgi\.\(AspNetCore\.\)\?/ /; s/\.csproj$//' | tr -d '\n')"
+    names=$(basename --suffix=.csproj --multiple {tests,samples}/*/*Tests.csproj | sed 's/^FastCgi\.//; s/^AspNetCore\.//' | paste --serial --delimiters ' ')
+    finish "No test project is called '$1'. They are: $names"
   fi
   name=$(basename "$project" .csproj)
   name=${name#FastCgi.}
