@@ -7,7 +7,8 @@ using Microsoft.AspNetCore.HttpOverrides;
 namespace FastCgi.AspNetCore.ParityTests;
 
 /// <summary>
-/// Kestrel serves a hub alongside FastCGI, behind the HTTPS site of <c>docs/migration.md</c>, with the code and the lines that the page adds.
+/// Kestrel serves a hub alongside FastCGI, behind the HTTPS site of <c>docs/migration.md</c>, with the code and the
+/// configuration that the page adds.
 /// </summary>
 public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLifetime, IDisposable
 {
@@ -27,7 +28,12 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
             CustomTrustStore = { _certificates.Authority },
             RevocationMode = X509RevocationMode.NoCheck,
         };
-        _client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false, SslOptions = { CertificateChainPolicy = trust } });
+        _client = new HttpClient(new SocketsHttpHandler
+        {
+            AllowAutoRedirect = false,
+            UseProxy = false,
+            SslOptions = { CertificateChainPolicy = trust },
+        });
     }
 
     private string Https => $"https://localhost:{_httpsPort.EndPoint.Port}";
@@ -62,13 +68,15 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         await StartAsync(webServer);
 
         // Node tries only the first address of localhost, which may be the one of IPv6.
-        var output = await NodeClient.ChatAsync($"https://{_httpsPort.EndPoint}", transport == "WebSocket" ? "WebSockets" : transport);
+        var output = await NodeClient.ChatAsync(
+            $"https://{_httpsPort.EndPoint}", transport == "WebSocket" ? "WebSockets" : transport);
 
-        Assert.StartsWith($"transport: \"{transport}Transport\"\nwelcome: \"127.0.0.1\"\n", output, StringComparison.Ordinal);
+        Assert.StartsWith(
+            $"transport: \"{transport}Transport\"\nwelcome: \"127.0.0.1\"\n", output, StringComparison.Ordinal);
         Assert.EndsWith("closed: null\n", output, StringComparison.Ordinal);
     }
 
-    /// <summary>The client's address is one that the middleware trusts by default, so only the condition protects FastCGI requests.</summary>
+    /// <summary>The middleware trusts this client's address by default, so only the condition protects FastCGI requests.</summary>
     [Theory]
     [InlineData("nginx", "")]
     [InlineData("nginx", "/chat")]
@@ -79,16 +87,19 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         await StartAsync(webServer);
 
         Assert.Equal("200 https localhost 127.0.0.1", await GetWithForgedHeadersAsync(Https, path, "http"));
-        Assert.Equal($"307 {Https}{path}/whoami", await GetWithForgedHeadersAsync($"http://localhost:{_webServer.EndPoint.Port}", path, "https"));
+        var http = $"http://localhost:{_webServer.EndPoint.Port}";
+        Assert.Equal($"307 {Https}{path}/whoami", await GetWithForgedHeadersAsync(http, path, "https"));
     }
 
     [Fact]
     public async Task Code_OfThePage_IsThatOfTheseTests()
     {
         var block = await DocumentBlock.ReadAsync("migration.md", "forwarded headers");
-        var source = await File.ReadAllTextAsync(Repository.GetPath("tests/FastCgi.AspNetCore.ParityTests/WebSocketTests.cs"));
+        var source = await File.ReadAllTextAsync(
+            Repository.GetPath("tests/FastCgi.AspNetCore.ParityTests/WebSocketTests.cs"));
 
-        Assert.Contains(LeadingSpace().Replace(block, ""), LeadingSpace().Replace(source, ""), StringComparison.Ordinal);
+        Assert.Contains(
+            LeadingSpace().Replace(block, ""), LeadingSpace().Replace(source, ""), StringComparison.Ordinal);
     }
 
     private async Task StartAsync(string webServer)
@@ -96,10 +107,12 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         var kestrel = await StartApplicationAsync();
         using var certificate = _certificates.CreateServer();
         await File.WriteAllTextAsync(_folder.GetPath("certificate.pem"), certificate.ExportCertificatePem());
-        await File.WriteAllTextAsync(_folder.GetPath("key.pem"), certificate.GetECDsaPrivateKey()!.ExportECPrivateKeyPem());
+        using var key = certificate.GetECDsaPrivateKey()!;
+        await File.WriteAllTextAsync(_folder.GetPath("key.pem"), key.ExportECPrivateKeyPem());
         File.Copy(Programs.NginxParameters, _folder.GetPath("fastcgi_params"));
 
-        var (siteBlock, hubBlock) = webServer == "nginx" ? ("first nginx", "nginx websocket") : ("first apache", "apache websocket");
+        var (siteBlock, hubBlock) =
+            webServer == "nginx" ? ("first nginx", "nginx websocket") : ("first apache", "apache websocket");
         var site = HereDocument().Match(await DocumentBlock.ReadAsync("migration.md", siteBlock)).Groups["text"].Value;
         var hub = await DocumentBlock.ReadAsync("migration.md", hubBlock);
         site = LastDirective().Replace(site, hub + "\n$0").Replace("127.0.0.1:5000", kestrel, StringComparison.Ordinal)
@@ -108,9 +121,12 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         site = Ipv6Port().Replace(site, "");
         site = HttpPort().Replace(site, $"{_webServer.EndPoint}");
         site = HttpsPort().Replace(site, $"{_httpsPort.EndPoint}");
-        var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", $"{webServer}-frame.conf"));
-        frame = frame.Replace("{{port}}", $"{_webServer.EndPoint.Port}\nListen {_httpsPort.EndPoint}", StringComparison.Ordinal);
-        await File.WriteAllTextAsync(_folder.GetPath("site.conf"), frame.Replace("{{block}}", site, StringComparison.Ordinal));
+        var ports = $"{_webServer.EndPoint.Port}\nListen {_httpsPort.EndPoint}";
+        var frame = await File.ReadAllTextAsync(
+            Path.Combine(AppContext.BaseDirectory, "Documents", $"{webServer}-frame.conf"));
+        var text = frame.Replace("{{port}}", ports, StringComparison.Ordinal)
+            .Replace("{{block}}", site, StringComparison.Ordinal);
+        await File.WriteAllTextAsync(_folder.GetPath("site.conf"), text);
         await (webServer == "nginx"
             ? _webServer.StartAsync("nginx", ["-p", _folder.Path, "-c", "site.conf", "-e", "error.log"])
             : _webServer.StartAsync("apache2", ["-d", _folder.Path, "-f", "site.conf", "-D", "FOREGROUND"]));
@@ -133,7 +149,11 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         app.UseHttpsRedirection();
         app.MapHub<ChatHub>("/chat");
         foreach (var path in new[] { "/whoami", "/chat/whoami" })
-            app.MapGet(path, static (HttpContext context) => $"{context.Request.Scheme} {context.Request.Host.Host} {context.Connection.RemoteIpAddress}");
+        {
+            app.MapGet(path, static (HttpContext context)
+                => $"{context.Request.Scheme} {context.Request.Host.Host} {context.Connection.RemoteIpAddress}");
+        }
+
         _app = app;
         await app.StartAsync();
         return app.Urls.Single(static url => url.StartsWith("http://", StringComparison.Ordinal))["http://".Length..];
@@ -148,7 +168,8 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         request.Headers.Add("X-Original-Proto", scheme);
         request.Headers.Add("Forwarded", $"for=203.0.113.6;proto={scheme};host=forged.example");
         using var response = await _client.SendAsync(request);
-        return $"{(int)response.StatusCode} {response.Headers.Location?.ToString() ?? await response.Content.ReadAsStringAsync()}";
+        var result = response.Headers.Location?.ToString() ?? await response.Content.ReadAsStringAsync();
+        return $"{(int)response.StatusCode} {result}";
     }
 
     [GeneratedRegex(@"<< 'END'.*?\n(?<text>.*?)\nEND\b", RegexOptions.Singleline)]

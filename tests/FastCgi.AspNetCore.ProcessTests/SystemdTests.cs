@@ -23,7 +23,7 @@ public sealed class SystemdTests : IDisposable
         Assert.Equal(0, systemd.Available);
     }
 
-    [AnalyzeTheory]
+    [AnalyzeTheory, Trait("Category", "Users")]
     [InlineData("app.service", "app.service")]
     [InlineData("app@.service", "app@1.service")]
     public async Task Units_AreValidAndHardened(string file, string unit)

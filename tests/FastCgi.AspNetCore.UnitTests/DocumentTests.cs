@@ -98,12 +98,15 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     [Fact]
     public void PackagesOfTheTests_Projects_AreThere()
     {
-        var projects = Read("tests/packages.txt").Split('\n', StringSplitOptions.RemoveEmptyEntries).Where(static line => line[0] != '#')
-            .SelectMany(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[2..]).ToHashSet();
+        var named = Read("tests/packages.txt").Split('\n', StringSplitOptions.RemoveEmptyEntries)
+            .Where(static line => line[0] != '#')
+            .SelectMany(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[2..]);
+        var projects = FindFiles("*Tests.csproj").Select(static file => Path.GetFileNameWithoutExtension(file)
+            .Replace("FastCgi.", "", StringComparison.Ordinal)
+            .Replace("AspNetCore.", "", StringComparison.Ordinal));
 
-        Assert.NotEmpty(projects);
-        Assert.All(projects, static name => Assert.Contains(
-            FindFiles("*.csproj"), file => Path.GetFileName(file).Replace("FastCgi.", "", StringComparison.Ordinal).Replace("AspNetCore.", "", StringComparison.Ordinal) == name + ".csproj"));
+        Assert.NotEmpty(named);
+        Assert.Empty(named.Except(projects));
     }
 
     [Fact]

@@ -2,21 +2,23 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>The programs and files of Debian packages that tests need, as <c>tests/packages.txt</c> lists them.</summary>
+/// <summary>The programs and files that tests need, with their Debian packages (<c>tests/packages.txt</c>).</summary>
 public static class Programs
 {
     // tests/run.sh sets it: a missing program must not skip tests there.
     private const string AreRequired = "FASTCGI_TEST_REQUIRE_PROGRAMS";
 
-    private static readonly Dictionary<string, string> s_packages = File.ReadLines(Path.Combine(AppContext.BaseDirectory, "packages.txt"))
+    private static readonly Dictionary<string, string> s_packages = File
+        .ReadLines(Path.Combine(AppContext.BaseDirectory, "packages.txt"))
         .Where(static line => !line.StartsWith('#'))
         .Select(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries))
         .ToDictionary(static row => row[1], static row => row[0]);
 
     // An ordinary user's search path lacks the folder of the web servers.
-    private static readonly string[] s_folders = [.. (Environment.GetEnvironmentVariable("PATH") ?? "").Split(':'), "/usr/sbin"];
+    private static readonly string[] s_folders =
+        [.. (Environment.GetEnvironmentVariable("PATH") ?? "").Split(':'), "/usr/sbin"];
 
-    /// <summary>The parameters that Debian's nginx has beside its configuration. Skips the test if nginx is not installed.</summary>
+    /// <summary>The parameters beside the configuration of nginx. Skips the test if nginx is not installed.</summary>
     public static string NginxParameters
     {
         get
@@ -26,7 +28,7 @@ public static class Programs
         }
     }
 
-    /// <summary>Skips the test if a program or file is not installed; fails it if <c>tests/run.sh</c> runs it.</summary>
+    /// <summary>Skips the test, or fails it in <c>tests/run.sh</c>, if a program or file is not installed.</summary>
     /// <param name="names">Names and paths of the second column.</param>
     public static void Require(params ReadOnlySpan<string> names)
     {
@@ -49,7 +51,7 @@ public static class Programs
         return true;
     }
 
-    /// <summary>Skips the test if the output of a program complains about something that is not installed, such as a command or a module.</summary>
+    /// <summary>Skips the test if a program complains about a missing command or module.</summary>
     public static void RequireNamedIn(string output)
     {
         foreach (var name in s_packages.Keys)
@@ -67,7 +69,8 @@ public static class Programs
     }
 
     private static bool IsInstalled(string name)
-        => s_folders.Select(folder => Path.Combine(folder, name)).Any(static path => path.EndsWith('*') ? HasMatch(path) : Path.Exists(path));
+        => s_folders.Select(folder => Path.Combine(folder, name))
+            .Any(static path => path.EndsWith('*') ? HasMatch(path) : Path.Exists(path));
 
     private static bool HasMatch(string pattern)
         => Directory.EnumerateFiles(Path.GetDirectoryName(pattern)!, Path.GetFileName(pattern)).Any();
@@ -75,7 +78,9 @@ public static class Programs
     private static Exception CreateException(string name)
     {
         var message = $"The Debian package {s_packages.GetValueOrDefault(name, name)} is not installed.";
-        return Environment.GetEnvironmentVariable(AreRequired) == "1" ? new InvalidOperationException(message) : new MissingProgramException(message);
+        return Environment.GetEnvironmentVariable(AreRequired) == "1"
+            ? new InvalidOperationException(message)
+            : new MissingProgramException(message);
     }
 }
 

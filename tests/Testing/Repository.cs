@@ -17,15 +17,16 @@ public static class Repository
     /// <summary>The folder that a project of the same configuration was built into.</summary>
     public static string GetOutput(string project) => GetPath($"{project}/bin/{Configuration}/net10.0");
 
-    private static string GetConfiguration() => Directory.GetParent(Path.TrimEndingDirectorySeparator(AppContext.BaseDirectory))!.Name;
+    private static string GetConfiguration()
+        => Directory.GetParent(Path.TrimEndingDirectorySeparator(AppContext.BaseDirectory))!.Name;
 
     private static string FindRoot()
     {
         var folder = new DirectoryInfo(AppContext.BaseDirectory);
         while (folder is not null && !File.Exists(Path.Combine(folder.FullName, Solution)))
             folder = folder.Parent;
-        return folder is null
-            ? throw new InvalidOperationException($"{Solution} is in none of the folders above {AppContext.BaseDirectory}.")
-            : Path.TrimEndingDirectorySeparator(folder.FullName);
+        if (folder is null)
+            throw new InvalidOperationException($"No folder above {AppContext.BaseDirectory} has {Solution}.");
+        return Path.TrimEndingDirectorySeparator(folder.FullName);
     }
 }

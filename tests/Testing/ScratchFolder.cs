@@ -23,7 +23,8 @@ public sealed class ScratchFolder : IDisposable
     }
 
     /// <summary>A short path without spaces, which the configurations of some web servers cannot quote.</summary>
-    public string Path { get; } = System.IO.Path.Combine(GetParent(), "fastcgi-" + System.IO.Path.GetRandomFileName()[..8]);
+    public string Path { get; } =
+        System.IO.Path.Combine(GetParent(), "fastcgi-" + System.IO.Path.GetRandomFileName()[..8]);
 
     public string GetPath(string name) => System.IO.Path.Combine(Path, name);
 
@@ -44,6 +45,7 @@ public sealed class ScratchFolder : IDisposable
     private static string GetParent()
     {
         var parent = System.IO.Path.GetTempPath();
-        return OperatingSystem.IsWindows() || (parent.Length <= MaxParentLength && !parent.Contains(' ', StringComparison.Ordinal)) ? parent : "/tmp";
+        var isShort = parent.Length <= MaxParentLength && !parent.Contains(' ', StringComparison.Ordinal);
+        return isShort || OperatingSystem.IsWindows() ? parent : "/tmp";
     }
 }

@@ -4,7 +4,9 @@ using Xunit.Sdk;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>Reports a test that failed because of a <see cref="MissingProgramException"/> as skipped. xunit 2 cannot skip a test that runs.</summary>
+/// <summary>
+/// Reports a test that failed because of a <see cref="MissingProgramException"/> as skipped. xunit 2 cannot skip a running test.
+/// </summary>
 public sealed class SkippingTestFramework(IMessageSink messages) : XunitTestFramework(messages)
 {
     protected override ITestFrameworkExecutor CreateExecutor(AssemblyName assemblyName)
@@ -14,13 +16,16 @@ public sealed class SkippingTestFramework(IMessageSink messages) : XunitTestFram
         : XunitTestFrameworkExecutor(assembly, sources, messages)
     {
         protected override void RunTestCases(
-            IEnumerable<IXunitTestCase> testCases, IMessageSink executionMessageSink, ITestFrameworkExecutionOptions executionOptions)
+            IEnumerable<IXunitTestCase> testCases,
+            IMessageSink executionMessageSink,
+            ITestFrameworkExecutionOptions executionOptions)
             => base.RunTestCases(testCases, new Results(executionMessageSink), executionOptions);
     }
 
     private sealed class Results(IMessageSink messages) : LongLivedMarshalByRefObject, IMessageSink
     {
-        public bool OnMessage(IMessageSinkMessage message) => messages.OnMessage(message is ITestFailed failed ? Convert(failed) : message);
+        public bool OnMessage(IMessageSinkMessage message)
+            => messages.OnMessage(message is ITestFailed failed ? Convert(failed) : message);
 
         private static ITestResultMessage Convert(ITestFailed failed)
         {
