@@ -61,6 +61,8 @@ public sealed partial class ReadmeTests
         foreach (var name in startInfo.Environment.Keys.Where(static name => name == "CI" || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase)).ToList())
             startInfo.Environment.Remove(name);
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
+        // A compiler server that is killed with the machine would leave its socket in /tmp.
+        startInfo.Environment["UseSharedCompilation"] = "false";
         // SourceReferenceTests have the analyzers.
         startInfo.Environment["RunAnalyzers"] = "false";
         // It takes most of the time that a template with static files needs.
