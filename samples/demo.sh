@@ -85,6 +85,8 @@ as_root() {
 
 install_missing() {
   local packages=()
+  # The SDK does not start without ICU, whose package has its version in its name.
+  [[ $(dotnet --version 2>&1) != *libicu* ]] || packages+=("'^libicu[0-9]+$'")
   # apache2-bin is Apache without the service that the package apache2 sets up.
   command -v "$server" >/dev/null || packages+=("${server/apache2/apache2-bin}")
   command -v curl >/dev/null || packages+=(curl)
@@ -98,7 +100,7 @@ install_missing() {
   forbid_services
   {
     as_root apt-get update
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]//\'/}"
   } >"$scratch/apt.log" 2>&1 || fail "$(tail -n 20 "$scratch/apt.log")"
   allow_services
   echo "It stays installed. To remove it: apt-get autoremove --purge ${packages[*]}"

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Runs a sample behind its web server until Ctrl-C, on http://localhost:8080. Needs no root.
-#   samples/run.sh SAMPLE [CONFIGURATION] [--port PORT] [--no-build]
+#   samples/run.sh SAMPLE [CONFIGURATION] [--port PORT] [--no-build Debug|Release]
 # CONFIGURATION is a file of the sample, such as lighttpd.conf. Sockets and certificates are in /tmp/sample-PORT, which is deleted at the end.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 # Debian leaves the folder of the web servers out of an ordinary user's PATH.
 PATH=$PATH:/usr/sbin
-export DOTNET_NOLOGO=1
+export DOTNET_NOLOGO=1 DOTNET_ROOT=${DOTNET_ROOT:-$(dirname "$(readlink -f "$(command -v dotnet)")")}
 sample=
 configuration=
 port=8080
 build=true
+built=Release
 
 fail() {
   echo "$1" >&2
@@ -21,19 +22,26 @@ fail() {
 while [ $# -gt 0 ]; do
   case $1 in
     --port) port=$2; shift ;;
-    --no-build) build=false ;;
+    --no-build) build=false; built=$2; shift ;;
     *) if [ -z "$sample" ]; then sample=$1; else configuration=$1; fi ;;
   esac
   shift
 done
-[ -n "$sample" ] && [ -d "$sample" ] || fail "usage: samples/run.sh SAMPLE [CONFIGURATION] [--port PORT] [--no-build]. README.md lists the samples."
+[ -n "$sample" ] && [ -d "$sample" ] || fail "usage: samples/run.sh SAMPLE [CONFIGURATION] [--port PORT]. README.md lists the samples."
 [ -n "$configuration" ] || configuration=$(cd "$sample" && ls nginx.conf lighttpd.conf apache.conf 2>/dev/null | head -n 1 || true)
 file=$sample/$configuration
 [ -f "$file" ] || file=nginx.conf
 
+case $file in
+  *lighttpd*) server=lighttpd ;;
+  *apache*) server=apache2 ;;
+  *) server=nginx ;;
+esac
+command -v "$server" >/dev/null || fail "$server: command not found. Install it first."
+
 # Spawned starts MinimalApi.
 project=${sample/Spawned/MinimalApi}
-program=$PWD/$project/bin/Release/net10.0/$project
+program=$PWD/$project/bin/$built/net10.0/$project
 run=/tmp/sample-$port
 site=$PWD/$sample
 if $build; then dotnet build "$project" -c Release -v quiet --nologo || fail "The build failed."; fi
@@ -100,14 +108,14 @@ start_application() {
 # The configuration names the folders of an installation.
 fill_in() {
   sed -e "s|8080|$port|; s|/run/app|$run|g; s|/etc/ssl/app|$run|; s|/var/lib/app|$run/files|; s|/srv/app|$site|g" \
-    -e "s|/usr/share/dotnet|$(dirname "$(readlink -f "$(command -v dotnet)")")|" "$file"
+    -e "s|/usr/share/dotnet|$DOTNET_ROOT|" "$file"
 }
 
 start_web_server() {
   local text=$run/$(basename "$file")
   fill_in >"$text"
-  case $file in
-    *nginx*)
+  case $server in
+    nginx)
       cp /etc/nginx/fastcgi_params "$run"
       # What an installed nginx has around the files of conf.d.
       cat >"$run/frame.conf" <<END
@@ -128,8 +136,8 @@ http {
 END
       start nginx -p "$run" -e stderr -c "$run/frame.conf"
       ;;
-    *lighttpd*) start lighttpd -D -f "$text" ;;
-    *apache*) start apache2 -d "$run" -f "$text" -D FOREGROUND ;;
+    lighttpd) start lighttpd -D -f "$text" ;;
+    apache2) start apache2 -d "$run" -f "$text" -D FOREGROUND ;;
   esac
   wait_for accepts
 }

@@ -30,7 +30,8 @@ run_class() {
 for assembly in {tests,samples}/*/bin/Release/net10.0/*.dll; do
   name=$(basename "$assembly" .dll)
   if [ ! -e "$(dirname "$assembly")/xunit.runner.visualstudio.testadapter.dll" ] || [[ $assembly != */"$name"/bin/* ]]; then continue; fi
-  if [ $# -gt 0 ] && [[ " $* " != *" $name "* && " $* " != *" ${name#FastCgi.AspNetCore.} "* ]]; then continue; fi
+  short=${name#FastCgi.}
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* && " $* " != *" ${short#AspNetCore.} "* ]]; then continue; fi
   for class in $(list_classes "$assembly"); do
     while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n; done
     run_class "$assembly" "$class" &

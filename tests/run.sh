@@ -1,25 +1,33 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
-#   tests/run.sh                     everything, with the formatting and some seconds of load
-#   tests/run.sh PROJECT [FILTER]    one project, by its short or full name (UnitTests); of it the tests whose name has FILTER, or a filter of dotnet test
-# The web servers and programs that a project starts are installed if they are missing and this runs as root; else it says which they are. UnitTests and
-# InMemoryTests need the SDK alone. The last line is "N passed, N failed, N skipped"; the exit code is 0 if something passed and nothing failed.
-# FastCgi__Transport__Engine=Socket tests/run.sh runs the tests on that engine; without it they run on epoll, and a part of them on Socket too.
+#   tests/run.sh                     everything, and checks the formatting and runs some seconds of load
+#   tests/run.sh PROJECT [FILTER]    one project, by its short or full name (UnitTests), or those of its tests whose names contain FILTER;
+#                                    FILTER may also be a filter expression of dotnet test
+# As root, it installs the Debian packages that a project needs (tests/packages.txt); as another user, it lists the missing ones and stops.
+# The last line is "N passed, N failed, N skipped". The exit code is 0 if at least one test passed and none failed.
+# FastCgi__Transport__Engine=Socket tests/run.sh runs the tests on that engine. By default, they run on epoll, and some of them on Socket too.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# CI makes warnings errors. To count what the code does, so that it is compiled better later, does not pay in processes that live for a minute.
+# CI=true turns warnings into errors. Dynamic PGO does not pay off in processes that live for a minute.
 export CI=true DOTNET_TieredPGO=0 DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_UI_LANGUAGE=en DEBIAN_FRONTEND=noninteractive
-# An ordinary user's search path lacks the folder of the servers.
+# Otherwise, processes of the build would run on for minutes and leave files in the temporary folder.
+export MSBUILDDISABLENODEREUSE=1
+# With dotnet test, a test whose program is missing is skipped; here, it fails.
+export FASTCGI_TEST_REQUIRE_PROGRAMS=1
+# An ordinary user's search path lacks the folder of the web servers.
 PATH=$PATH:/usr/sbin
-# A test that takes five minutes hangs: it is named, and its run ends after fifteen.
+# A test that takes five minutes is reported as hanging. A project is stopped after fifteen.
 run_settings=(xUnit.DiagnosticMessages=true xUnit.LongRunningTestSeconds=300 RunConfiguration.TestSessionTimeout=900000)
-# Lines of a run that say nothing.
 uninteresting='^(VSTest version|Starting test|Test run for|A total of|Results File:|$|Passed!)|Non-serializable data'
-scratch=$(mktemp -d)
-# The user without privileges writes reports there too.
+# Not in $TMPDIR: the path of a Unix socket has at most 107 bytes, and users other than this one must be able to reach it.
+scratch=$(mktemp -d /tmp/tests.XXXXXX)
+# The user without privileges writes reports here too.
 chmod 1777 "$scratch"
-# Debian starts a server that it installs, unless this file says no.
+# All temporary files are deleted at the end, even those of a test that was killed.
+export TMPDIR=$scratch/tmp
+mkdir --mode=1777 "$TMPDIR"
+# Debian starts the services of a package that it installs, unless this file forbids it.
 policy=/usr/sbin/policy-rc.d
 has_own_policy=false
 
@@ -31,7 +39,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Ends with the sum of what the runs have counted; an argument says why there is nothing more to report.
+# Prints the sum of all counts, and ends. An argument says why nothing more was tested.
 finish() {
   local passed failed skipped
   if [ $# -gt 0 ]; then echo "$1"; fi
@@ -41,33 +49,28 @@ finish() {
   exit
 }
 
-# The Debian packages that a project needs, and the program or file of a package whose name is another.
-declare -A needs=(
-  [SocketTests]='chromium'
-  [FrontEndTests]='nginx apache2-bin libapache2-mod-xsendfile lighttpd lighttpd-mod-openssl lighttpd-modules-lua haproxy caddy h2o curl'
-  [Client.Tests]='php-fpm libfcgi-dev gcc libc6-dev golang-go'
-  [ProcessTests]='nginx apache2-bin libapache2-mod-fcgid lighttpd haproxy h2o spawn-fcgi systemd apache2-utils curl gcc libc6-dev'
-  [ParityTests]='nginx apache2-bin nodejs npm'
-  [PackageTests]='nginx apache2 openssl iproute2 curl git unzip'
-  [Samples.Tests]='nginx apache2-bin libapache2-mod-fcgid lighttpd php-cgi chromium curl openssl'
-  [Tool.Tests]='nginx apache2-bin lighttpd haproxy caddy curl'
-)
-declare -A shown_by=(
-  [apache2]=a2enmod [apache2-bin]=apache2 [apache2-utils]=ab [iproute2]=ss [nodejs]=node [systemd]=systemd-socket-activate [libc6-dev]=/usr/include/stdlib.h
-  [lighttpd-mod-openssl]=/usr/lib/lighttpd/mod_openssl.so [lighttpd-modules-lua]=/usr/lib/lighttpd/mod_magnet.so [libapache2-mod-fcgid]=/usr/lib/apache2/modules/mod_fcgid.so
-  [php-fpm]=/etc/php [libfcgi-dev]=/usr/include/fcgiapp.h [golang-go]=go
-  [libapache2-mod-xsendfile]=/usr/lib/apache2/modules/mod_xsendfile.so
-)
+# The SDK does not start without ICU, whose package has its version in its name.
+icu='^libicu[0-9]+$'
+
+# Prints the missing packages of a project, or of all projects.
+list_missing() {
+  local package mark projects
+  if [[ $(dotnet --version 2>&1) == *libicu* ]]; then echo "$icu"; fi
+  while read -r package mark projects; do
+    if [[ $package == '#'* || " $projects " != *" ${1:-$projects} "* ]]; then continue; fi
+    command -v "$mark" >/dev/null || compgen -G "$mark" >/dev/null || echo "$package"
+  done <tests/packages.txt
+}
 
 install_packages() {
-  local package sign missing=()
-  for package in $(printf '%s\n' "$@" | sort --unique); do
-    sign=${shown_by[$package]:-$package}
-    command -v "$sign" >/dev/null || [ -e "$sign" ] || missing+=("$package")
-  done
+  local missing
+  if ! command -v dotnet >/dev/null; then finish "The .NET 10 SDK is missing: see https://dot.net/download."; fi
+  # Programs that the tests start look for the runtime there, or in the usual folders.
+  export DOTNET_ROOT=${DOTNET_ROOT:-$(dirname "$(readlink -f "$(command -v dotnet)")")}
+  mapfile -t missing < <(list_missing "$@")
   if [ ${#missing[@]} -eq 0 ]; then return; fi
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    finish "The tests need these Debian packages: ${missing[*]}. Install them, or run this as root."
+    finish "Debian packages are missing. Run this as root, or install them: apt-get install ${missing[*]/"$icu"/\'$icu\'}"
   fi
   echo "Installing ${missing[*]}"
   if [ ! -e "$policy" ]; then
@@ -82,32 +85,43 @@ install_packages() {
 }
 
 build() {
-  # One compiler for all projects, whatever the environment says: it starts once, and ends when the last is built.
+  echo "Building $(basename "$1")"
+  # One compiler process for all projects, whatever the environment says. It starts once, and stops after the build.
   if ! dotnet build "$1" --configuration Release --verbosity quiet -p:UseSharedCompilation=true </dev/null >"$scratch/build.log" 2>&1; then
     grep -E "error|warning" "$scratch/build.log" | sort --unique | head -n 50
     finish "The build failed, so no test ran."
   fi
-  dotnet build-server shutdown --vbcscompiler </dev/null >"$scratch/build.log" 2>&1
+  stop_compiler
   echo "Built in $((SECONDS / 60)) min $((SECONDS % 60)) s"
 }
 
-# Counts a run, and says it: its name, its exit code, how many passed, failed and were skipped. One that fails without a test that does is a failure.
+stop_compiler() {
+  dotnet build-server shutdown --vbcscompiler </dev/null >"$scratch/shutdown.log" 2>&1
+}
+
+# Records and prints the result of a run: its name, exit code, and numbers of passed, failed, and skipped tests. A run that fails without a failed
+# test counts as one failure.
 report() {
   local failed=$4
   if [ "$2" != 0 ] && [ "$failed" -eq 0 ]; then
     failed=1
-    echo "$1 ended with exit code $2, and no test of it failed. That counts as one failure."
+    echo "$1 ended with exit code $2, but none of its tests failed. That counts as one failure."
   fi
   echo "$3 $failed $5" >"$(mktemp "$scratch/XXXXXX.counts")"
   echo "$1: $3 passed, $failed failed, $5 skipped, $(((SECONDS - started) / 60)) min $(((SECONDS - started) % 60)) s"
 }
 
-# Runs a test assembly: its project, a filter of its tests, and what is for env: NAME=value as often as wanted, and a command to run it by.
-run_project() {
-  local name results started=$SECONDS codes total executed passed
+get_name() {
+  local name
   name=$(basename "$1")
   if [[ " $* " == *nobody* ]]; then name+=' as nobody'; fi
-  name+=${2:+ ($2)}
+  echo "$name${2:+ ($2)}"
+}
+
+# Runs a test assembly. Arguments: the project's folder, a filter, and arguments of env: any number of NAME=value, and a command to run it with.
+run_project() {
+  local name results started=$SECONDS codes total executed passed
+  name=$(get_name "$@")
   results=$(mktemp -d "$scratch/XXXXXX")
   chmod 777 "$results"
   env "${@:3}" dotnet test "$1/bin/Release/net10.0/$(basename "$1").dll" ${2:+--filter "$2"} --logger "console;verbosity=minimal" \
@@ -118,32 +132,53 @@ run_project() {
   report "$name" "${codes[0]}" "${passed:-0}" $((${executed:-0} - ${passed:-0})) $((${total:-0} - ${executed:-0}))
 }
 
-# Counts as one test: its name, and a command.
+# Runs a command that counts as one test. Arguments: a name, and the command.
 run_command() {
   local started=$SECONDS
   if "${@:2}" </dev/null 2>&1; then report "$1" 0 1 0 0; else report "$1" 0 0 1 0; fi
 }
 
-# Those that measure time, or restart processes and wait for them: one after the other. Root may do what a service account and a container may not, so
-# that they run as a user without any privilege; as root, those that ask who runs them.
+# Copies what these tests need to where the user without privileges can read it: the clone, and the SDK too, may be in root's home.
+copy_for_nobody() {
+  mkdir "$scratch/clone" "$scratch/home"
+  chown nobody "$scratch/home"
+  cp -r --parents FastCgi.AspNetCore.sln samples/{MinimalApi,TwoApps}/bin "${projects[@]/%//bin}" "$scratch/clone"
+  chmod -R a+rX "$scratch/clone"
+  if ! "${as_nobody[@]}" dotnet --version >/dev/null 2>&1; then
+    cp -r "$DOTNET_ROOT" "$scratch/sdk"
+    chmod -R a+rX "$scratch/sdk"
+    export DOTNET_ROOT=$scratch/sdk PATH=$scratch/sdk:$PATH
+  fi
+}
+
+# Runs one after the other the projects that measure time, or restart processes and wait for them. Root has rights that a service in a container lacks.
+# So these tests run as a user without privileges; as root, only those that depend on the user.
 run_waiting() {
-  local project nobody=(HOME="$scratch/home" TMPDIR="$scratch/home" DOTNET_CLI_HOME="$scratch/home"
+  local project projects=(tests/FastCgi.AspNetCore.{Process,Socket}Tests)
+  local as_nobody=(env --chdir="$scratch" HOME="$scratch/home" DOTNET_CLI_HOME="$scratch/home"
     setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all)
-  for project in "$tests.ProcessTests" "$tests.SocketTests"; do
+  if [ "$(id -u)" -eq 0 ]; then copy_for_nobody; fi
+  for project in "${projects[@]}"; do
     if [ "$(id -u)" -ne 0 ]; then
       run_project "$project" '' $optimized
     else
-      run_project "$project" '' $optimized "${nobody[@]}"
+      run_project "$scratch/clone/$project" '' $optimized "${as_nobody[@]}"
       run_project "$project" Category=Users $optimized
     fi
   done
 }
 
-# Starts a job when fewer than two run. What it writes comes when it ends; it has a process group of its own, so that what it starts ends with it.
+# Starts a job as soon as fewer than two are running. Its output is printed when it ends. It has its own process group, so that all its processes end
+# with it.
 start() {
   local output
   output=$(mktemp "$scratch/XXXXXX.output")
   while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n; done
+  case $1 in
+    run_project) echo "Running $(get_name "${@:2}")" ;;
+    run_command) echo "Running $2" ;;
+    *) echo "Running ProcessTests and SocketTests" ;;
+  esac
   set -m
   {
     "$@" >"$output" 2>&1
@@ -152,37 +187,40 @@ start() {
   set +m
 }
 
-tests=tests/FastCgi.AspNetCore
 if [ $# -gt 0 ]; then
-  project=$(ls {tests,samples}/*/{"$1","FastCgi.AspNetCore.$1"}.csproj 2>/dev/null | head -n 1)
-  if [ -z "$project" ]; then finish "No test project is called '$1'."; fi
+  project=$(ls {tests,samples}/*/{,FastCgi.AspNetCore.,FastCgi.}"$1".csproj 2>/dev/null | head -n 1)
+  if [ -z "$project" ]; then
+    names=$(basename --suffix=.csproj --multiple {tests,samples}/*/*Tests.csproj | sed 's/^FastCgi\.//; s/^AspNetCore\.//' | paste --serial --delimiters ' ')
+    finish "No test project is called '$1'. They are: $names"
+  fi
   name=$(basename "$project" .csproj)
   name=${name#FastCgi.}
-  install_packages ${needs[${name#AspNetCore.}]:-}
+  install_packages "${name#AspNetCore.}"
   build "$project"
+  echo "Running $(get_name "$(dirname "$project")" "${2:-}")"
   run_project "$(dirname "$project")" "${2:-}"
+  stop_compiler
   finish
 fi
 
-install_packages ${needs[*]}
-mkdir "$scratch/home"
-chown nobody "$scratch/home" 2>/dev/null || true
+install_packages
 SECONDS=0
 build FastCgi.AspNetCore.sln
 built=$SECONDS
-# With those that are always explored, 280,000 schedules. A million take three minutes more.
+# 280,000 with those that always run. A million would take three minutes more.
 export FASTCGI_EXPLORED_SCHEDULES=100000
-# Code that is called often is compiled a second time only where threads meet, because that shows races, and where much is computed.
+# Recompiling hot code pays off only where threads race, since it provokes races, and where much is computed.
 export DOTNET_TC_CallCounting=0
 optimized=DOTNET_TC_CallCounting=1
-# The threads of an exploration take turns: on one processor, the next one need not be woken on another, which costs a third.
+# The threads of an exploration take turns. On one processor, none has to be woken up on another, which would take half as long again.
 processor=$(awk '/^Cpus_allowed_list/ { split($2, list, /[-,]/); print list[1] }' /proc/self/status)
-# Turkish has rules of its own for case. tests/nightly.sh has the other cultures and orders.
+# Turkish has its own case rules. tests/nightly.sh runs other cultures and orders.
 turkish=LC_ALL=tr_TR.UTF-8
-# Behind a web server: what is large or slow, and who leaves. SocketTests run on both engines.
+# Large and slow transfers behind a web server, and clients that disconnect. SocketTests run on both engines.
 socket_engine='DisplayName~nginx&(FullyQualifiedName~UploadTests|FullyQualifiedName~ResponseTests|FullyQualifiedName~StreamingTests'
 socket_engine+='|FullyQualifiedName~ClientGoneTests|FullyQualifiedName~FailureTests)'
 
+tests=tests/FastCgi.AspNetCore
 start run_waiting
 start run_project "$tests.PackageTests" ''
 start run_project "$tests.InMemoryTests" Category=Exploration $optimized taskset --cpu-list "$processor"
@@ -193,12 +231,12 @@ start run_project tests/FastCgi.Tool.Tests ''
 start run_project tests/FastCgi.Client.Tests ''
 start run_project samples/TestedApp.Tests ''
 start run_project samples/Samples.Tests ''
-# White space needs no project to be loaded; the build has run the analyzers of the style, and SourceTests look at the usings. dotnet format mends it.
+# Checking white space loads no project. The build has run the style analyzers, and SourceTests check the usings. `dotnet format` fixes all of it.
 start run_command Formatting dotnet format whitespace . --folder --verify-no-changes
 start run_command Soak env $optimized tests/Soak/run.sh --no-build --seconds 16
 start run_project "$tests.UnitTests" '' $turkish
 start run_project "$tests.InMemoryTests" 'Category!=Exploration' $turkish $optimized
 wait
-dotnet build-server shutdown --vbcscompiler </dev/null >"$scratch/build.log" 2>&1
+stop_compiler
 echo "Tested in $(((SECONDS - built) / 60)) min $(((SECONDS - built) % 60)) s"
 finish

@@ -8,7 +8,7 @@ public sealed partial class ReadmeTests
 {
     private const string Start = "samples/run.sh ";
 
-    private static readonly Dictionary<string, string> s_blocks = ConsoleBlock().Matches(File.ReadAllText($"{Sample.Repository}/samples/README.md"))
+    private static readonly Dictionary<string, string> s_blocks = ConsoleBlock().Matches(File.ReadAllText($"{Repository.Root}/samples/README.md"))
         .Select(static match => match.Groups["text"].Value)
         .ToDictionary(static text => text[..text.IndexOf('\n', StringComparison.Ordinal)].Replace("$ " + Start, "", StringComparison.Ordinal));
 
@@ -18,6 +18,7 @@ public sealed partial class ReadmeTests
     public async Task Commands_PrintWhatTheReadmeSays(string sample)
     {
         await using var process = await Sample.StartAsync(sample.Split(' '));
+        Programs.Require("curl");
 
         foreach (Match match in Command().Matches(s_blocks[sample]).Skip(1))
         {
@@ -33,7 +34,7 @@ public sealed partial class ReadmeTests
     [Fact]
     public void Samples_All_AreInTheReadme()
     {
-        var folders = Directory.GetDirectories($"{Sample.Repository}/samples")
+        var folders = Directory.GetDirectories($"{Repository.Root}/samples")
             .Where(static folder => Directory.GetFiles(folder, "*.*proj").Length > 0)
             .Select(static folder => Path.GetFileName(folder))
             .Where(static name => !name.StartsWith("TestedApp", StringComparison.Ordinal) && name != "Samples.Tests");
@@ -45,7 +46,7 @@ public sealed partial class ReadmeTests
     [Fact]
     public void Samples_All_FitOnAPage()
     {
-        var files = s_blocks.Keys.Select(static sample => $"{Sample.Repository}/samples/{sample.Split(' ')[0]}/").Where(Directory.Exists)
+        var files = s_blocks.Keys.Select(static sample => $"{Repository.Root}/samples/{sample.Split(' ')[0]}/").Where(Directory.Exists)
             .SelectMany(static folder => Directory.GetFiles(folder, "Program.?s"));
 
         Assert.All(files, static file => Assert.InRange(File.ReadLines(file).Count(), 1, 80));
@@ -53,7 +54,7 @@ public sealed partial class ReadmeTests
 
     private static async Task<string> RunAsync(string command)
     {
-        using var process = Process.Start(new ProcessStartInfo("bash", ["-c", command]) { WorkingDirectory = Sample.Repository, RedirectStandardOutput = true })!;
+        using var process = Process.Start(new ProcessStartInfo("bash", ["-c", command]) { WorkingDirectory = Repository.Root, RedirectStandardOutput = true })!;
         var output = await process.StandardOutput.ReadToEndAsync().Within(command);
         await process.WaitForExitAsync().Within(command);
         // JSON does not end its line.

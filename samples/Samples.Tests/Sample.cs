@@ -1,5 +1,3 @@
-using System.Reflection;
-
 namespace Samples.Tests;
 
 /// <summary>A sample and its web server, as <c>samples/run.sh</c> starts them.</summary>
@@ -10,11 +8,7 @@ internal sealed class Sample : IAsyncDisposable
 
     private Sample(IReadOnlyDictionary<string, string> environment, string[] arguments)
         => _process = ServerProcess.Start(
-            "env", [.. environment.Select(static item => $"{item.Key}={item.Value}"), $"{Repository}/samples/run.sh", .. arguments, "--port", $"{Port}", "--no-build"]);
-
-    /// <summary>The folder of the repository.</summary>
-    public static string Repository { get; } = typeof(Sample).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>()
-        .Single(static data => data.Key == "Repository").Value!;
+            "env", [.. environment.Select(static item => $"{item.Key}={item.Value}"), $"{Repository.Root}/samples/run.sh", .. arguments, "--port", $"{Port}", "--no-build", Repository.Configuration]);
 
     public int Port => _port.EndPoint.Port;
 
@@ -29,7 +23,7 @@ internal sealed class Sample : IAsyncDisposable
         {
             await Waiting.UntilAsync(
                 () => Task.FromResult(sample._process.Output.Contains("until you press Ctrl-C", StringComparison.Ordinal)),
-                () => sample._process.HasExited ? sample._process.Output : null,
+                () => sample._process.HasExited ? sample.GetFailure() : null,
                 "the sample to start");
             return sample;
         }
@@ -46,6 +40,12 @@ internal sealed class Sample : IAsyncDisposable
     public void AssertNothingIsWrong()
         => Assert.DoesNotContain(_process.Output.Split('\n'), static line => line.StartsWith("warn:", StringComparison.Ordinal)
             || line.StartsWith("fail:", StringComparison.Ordinal) || line.StartsWith("crit:", StringComparison.Ordinal));
+
+    private string GetFailure()
+    {
+        Programs.RequireNamedIn(_process.Output);
+        return _process.Output;
+    }
 
     public async ValueTask DisposeAsync()
     {

@@ -42,13 +42,13 @@ public sealed partial class TelemetryTests
     {
         await using var sample = await Sample.StartAsync("Telemetry");
         using var client = sample.CreateClient();
-        var configuration = await File.ReadAllTextAsync($"{Sample.Repository}/samples/Telemetry/prometheus.yml");
+        var configuration = await File.ReadAllTextAsync($"{Repository.Root}/samples/Telemetry/prometheus.yml");
         var target = Target().Match(configuration).Groups["host"].Value.Replace("8080", sample.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal);
         await client.GetStringAsync("/");
 
         var names = Name().Matches(await client.GetStringAsync(new Uri($"http://{target}/metrics"))).Select(static match => match.Value).ToHashSet();
 
-        var asked = Name().Matches(await File.ReadAllTextAsync($"{Sample.Repository}/samples/grafana/fastcgi.json")).Select(static match => match.Value).ToHashSet();
+        var asked = Name().Matches(await File.ReadAllTextAsync($"{Repository.Root}/samples/grafana/fastcgi.json")).Select(static match => match.Value).ToHashSet();
         Assert.NotEmpty(asked);
         // Not exported before they have counted something.
         Assert.Empty(asked.Except([.. names, "fastcgi_server_rejected_requests_total", "fastcgi_server_protocol_errors_total"]));

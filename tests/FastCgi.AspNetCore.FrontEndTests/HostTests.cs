@@ -51,7 +51,7 @@ public sealed class HostTests(ITestOutputHelper output) : FrontEndTest(output)
 
     private static async Task<string> ReadParametersAsync(bool isNew)
     {
-        var lines = (await File.ReadAllLinesAsync("/etc/nginx/fastcgi_params"))
+        var lines = (await File.ReadAllLinesAsync(Programs.NginxParameters))
             .Where(static line => line.StartsWith("fastcgi_param", StringComparison.Ordinal) && !line.Contains("HTTP_HOST", StringComparison.Ordinal));
         return string.Join('\n', isNew ? [.. lines, NewLine] : lines);
     }

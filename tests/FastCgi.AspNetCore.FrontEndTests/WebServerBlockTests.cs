@@ -19,6 +19,7 @@ public sealed class WebServerBlockTests
     [Theory, MemberData(nameof(Cases))]
     public async Task Development_BlockOfTheLog_ServesTheApplication(string webServer, bool usesUnixSocket, string pathBase)
     {
+        Programs.Require(webServer == "nginx" ? "nginx" : "apache2");
         await using var site = new ConfiguredSite();
         var application = await site.StartApplicationAsync(
             usesUnixSocket ? site.GetUnixAddress("app.sock") : "fastcgi://127.0.0.1:0",
@@ -40,7 +41,7 @@ public sealed class WebServerBlockTests
             ? ("nginx-frame.conf", new[] { "nginx", "-p", site.Folder, "-e", "stderr", "-c" })
             : ("apache-frame.conf", ["apache2", "-X", "-d", site.Folder, "-f"]);
         // What Debian's package has beside the configuration.
-        File.Copy("/etc/nginx/fastcgi_params", Path.Combine(site.Folder, "fastcgi_params"));
+        File.Copy(Programs.NginxParameters, Path.Combine(site.Folder, "fastcgi_params"));
         var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", frame));
         await site.StartServerAsync("site.conf", text.Replace("{{block}}", block, StringComparison.Ordinal).Replace("{{port}}", port, StringComparison.Ordinal), command);
 

@@ -13,11 +13,14 @@ public sealed class FirstHourTests
     {
         using var folder = new ScratchFolder();
         await ReadmeTests.CopySourceAsync(folder.Path);
+        // The clone may be in a folder that the script mounts over.
+        var script = folder.GetPath("first-hour.sh");
+        File.Copy(Path.Combine(AppContext.BaseDirectory, "first-hour.sh"), script);
         foreach (var block in s_blocks)
             await File.WriteAllTextAsync(folder.GetPath(block), await DocumentBlock.ReadAsync("migration.md", block));
 
         var (exitCode, output) = await ReadmeTests.RunAsync(
-            ["--mount-proc", "--pid", "--fork", "--kill-child", Path.Combine(AppContext.BaseDirectory, "first-hour.sh"), folder.Path, .. s_templates]);
+            ["--mount-proc", "--pid", "--fork", "--kill-child", script, folder.Path, .. s_templates]);
 
         Assert.True(exitCode == 0, output);
         foreach (var (template, path) in s_templates.Select(static row => row.Split('=')).Select(static row => (row[0], row[1])))

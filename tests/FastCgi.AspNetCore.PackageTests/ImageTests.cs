@@ -8,7 +8,7 @@ public sealed class ImageTests
     [MachineFact]
     public async Task Dockerfile_Steps_EndInAnApplicationThatServes()
     {
-        var text = await File.ReadAllTextAsync(Path.Combine(PackageFeed.Repository, "samples/scale-out/Dockerfile"));
+        var text = await File.ReadAllTextAsync(Repository.GetPath("samples/scale-out/Dockerfile"));
         Assert.Contains("FROM debian:", text, StringComparison.Ordinal);
         Assert.Contains("/app/MinimalApi", text, StringComparison.Ordinal);
         await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");

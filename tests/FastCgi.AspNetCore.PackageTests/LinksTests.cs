@@ -9,6 +9,7 @@ public sealed class LinksTests
     [Fact]
     public async Task Links_BrokenAndGood_OnlyTheBrokenAreReported()
     {
+        Programs.Require("curl");
         using var folder = new ScratchFolder();
         using var server = new TcpListener(IPAddress.Loopback, 0);
         server.Start();
@@ -17,11 +18,11 @@ public sealed class LinksTests
         string[] links = [$"http://{server.LocalEndpoint}/200", $"http://{server.LocalEndpoint}/403", $"http://{server.LocalEndpoint}/404"];
 
         await File.WriteAllLinesAsync(list, links[..2]);
-        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(PackageFeed.Repository, "build/links.sh", list);
+        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository.Root, "build/links.sh", list);
         Assert.Equal((0, $"unclear (403): {links[1]}\n2 links, 0 broken, 1 unclear\n"), (exitCode, output));
 
         await File.WriteAllLinesAsync(list, links);
-        (exitCode, output) = await DotnetCommand.TryRunProgramAsync(PackageFeed.Repository, "build/links.sh", list);
+        (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository.Root, "build/links.sh", list);
         Assert.Equal((1, $"unclear (403): {links[1]}\nbroken (404): {links[2]}\n3 links, 1 broken, 1 unclear\n"), (exitCode, output));
 
         server.Stop();

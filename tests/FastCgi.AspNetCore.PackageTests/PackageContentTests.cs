@@ -49,7 +49,7 @@ public sealed partial class PackageContentTests
         Assert.All(links, link => Assert.StartsWith("https://", link, StringComparison.Ordinal));
         Assert.All(
             links.Where(link => link.StartsWith(files, StringComparison.Ordinal)),
-            link => Assert.True(Path.Exists(Path.Combine(PackageFeed.Repository, link[files.Length..].Split('#')[0])), link));
+            link => Assert.True(Path.Exists(Path.Combine(Repository.Root, link[files.Length..].Split('#')[0])), link));
     }
 
     [Fact]
@@ -92,7 +92,7 @@ public sealed partial class PackageContentTests
     {
         using var folder = new ScratchFolder();
         await DotnetCommand.RunAsync(
-            PackageFeed.Repository, "pack", "src/FastCgi.AspNetCore", "-c", "Release", "-o", folder.Path, "-p:Version=" + PackageFeed.Version, "-p:CompiledRuntimes=none",
+            Repository.Root, "pack", "src/FastCgi.AspNetCore", "-c", "Release", "-o", folder.Path, "-p:Version=" + PackageFeed.Version, "-p:CompiledRuntimes=none",
             "--artifacts-path", folder.Path + "/artifacts", "-p:RunAnalyzers=false");
 
         using var package = ZipFile.OpenRead($"{folder.Path}/FastCgi.AspNetCore.{PackageFeed.Version}.nupkg");

@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.IO.Compression;
-using System.Reflection;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
@@ -15,10 +14,6 @@ internal sealed class PackageFeed : IDisposable
 
     /// <summary>The one of this run.</summary>
     public static Task<PackageFeed> Instance => s_instance.Value;
-
-    /// <summary>The folder of the repository.</summary>
-    public static string Repository { get; } = typeof(PackageFeed).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>()
-        .Single(static data => data.Key == "Repository").Value!;
 
     /// <summary>A version that no package has in the folder of packages that all applications of the user share.</summary>
     public static string Version { get; } = string.Create(CultureInfo.InvariantCulture, $"0.1.0-test.{Environment.ProcessId}");
@@ -54,9 +49,10 @@ internal sealed class PackageFeed : IDisposable
 
     private static async Task<PackageFeed> CreateAsync()
     {
+        Programs.Require("unzip");
         var feed = new PackageFeed();
         // The analyzers take two thirds of the time, and have seen the same source in the build of these tests.
-        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository, "build/release.sh", Version, feed.Path, "-p:RunAnalyzers=false");
+        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository.Root, "build/release.sh", Version, feed.Path, "-p:RunAnalyzers=false");
         Assert.True(exitCode == 0, output);
         return feed;
     }

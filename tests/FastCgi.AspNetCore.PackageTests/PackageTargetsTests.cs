@@ -16,7 +16,7 @@ public sealed class PackageTargetsTests
     public async Task SpinLimit_SetByTheApplication_Stays(string project, string runtimeTemplate, string? expected)
     {
         using var folder = new ScratchFolder();
-        var targets = Path.Combine(PackageFeed.Repository, "src/FastCgi.AspNetCore/FastCgi.AspNetCore.targets");
+        var targets = Repository.GetPath("src/FastCgi.AspNetCore/FastCgi.AspNetCore.targets");
         await File.WriteAllTextAsync(Path.Combine(folder.Path, "site.csproj"), $"""<Project Sdk="Microsoft.NET.Sdk.Web">{project}<Import Project="{targets}" /></Project>""");
         await File.WriteAllTextAsync(Path.Combine(folder.Path, "runtimeconfig.template.json"), runtimeTemplate);
 

@@ -12,7 +12,7 @@ public sealed partial class ReadmeTests
     [MachineFact]
     public async Task Commands_Copied_EndInAnAnswer()
     {
-        var commands = Commands().Match(await File.ReadAllTextAsync(Path.Combine(PackageFeed.Repository, "README.md"))).Groups["text"].Value;
+        var commands = Commands().Match(await File.ReadAllTextAsync(Repository.GetPath("README.md"))).Groups["text"].Value;
         Assert.Equal(5, commands.Split('\n').Count(static line => Command().IsMatch(line)));
         using var folder = new ScratchFolder();
         await CopySourceAsync(folder.Path);
@@ -27,7 +27,9 @@ public sealed partial class ReadmeTests
     /// <summary>What somebody has who has cloned the repository: nothing that is built.</summary>
     internal static async Task CopySourceAsync(string folder)
     {
-        using var process = Process.Start("sh", ["-c", $"cd '{PackageFeed.Repository}' && mkdir '{folder}/clone' && tar -c --exclude=bin --exclude=obj --exclude=./.git --exclude=./tests --exclude=./perf . | tar -x -C '{folder}/clone'"]);
+        const string Copy =
+            """mkdir "$2/clone" && tar -c -C "$1" --exclude=bin --exclude=obj --exclude=./.git --exclude=./tests --exclude=./perf . | tar -x -C "$2/clone" """;
+        using var process = Process.Start("sh", ["-c", Copy, "sh", Repository.Root, folder]);
         await process.WaitForExitAsync();
         Assert.Equal(0, process.ExitCode);
     }
@@ -59,6 +61,8 @@ public sealed partial class ReadmeTests
         foreach (var name in startInfo.Environment.Keys.Where(static name => name == "CI" || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase)).ToList())
             startInfo.Environment.Remove(name);
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
+        // A compiler server that is killed with the machine would leave its socket in /tmp.
+        startInfo.Environment["UseSharedCompilation"] = "false";
         // SourceReferenceTests have the analyzers.
         startInfo.Environment["RunAnalyzers"] = "false";
         // It takes most of the time that a template with static files needs.

@@ -25,7 +25,7 @@ public sealed class ReleaseTests
     {
         using var folder = new ScratchFolder();
 
-        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(PackageFeed.Repository, "build/release.sh", version, folder.Path);
+        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository.Root, "build/release.sh", version, folder.Path);
 
         Assert.Equal(1, exitCode);
         Assert.Contains("Change VersionPrefix in Directory.Build.props.", output, StringComparison.Ordinal);

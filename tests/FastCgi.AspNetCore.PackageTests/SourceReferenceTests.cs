@@ -26,7 +26,7 @@ public sealed class SourceReferenceTests : IDisposable
     private async Task CreateAsync()
     {
         Copy("src");
-        foreach (var file in Directory.GetFiles(PackageFeed.Repository).Where(static file => Path.GetExtension(file) is ".props" or ".json" or ".md"))
+        foreach (var file in Directory.GetFiles(Repository.Root).Where(static file => Path.GetExtension(file) is ".props" or ".json" or ".md"))
             File.Copy(file, Path.Combine(Clone, Path.GetFileName(file)));
 
         var app = Path.Combine(_folder.Path, "hello");
@@ -41,9 +41,9 @@ public sealed class SourceReferenceTests : IDisposable
     private void Copy(string folder)
     {
         Directory.CreateDirectory(Path.Combine(Clone, folder));
-        foreach (var file in Directory.GetFiles(Path.Combine(PackageFeed.Repository, folder)))
+        foreach (var file in Directory.GetFiles(Path.Combine(Repository.Root, folder)))
             File.Copy(file, Path.Combine(Clone, folder, Path.GetFileName(file)));
-        foreach (var name in Directory.GetDirectories(Path.Combine(PackageFeed.Repository, folder)).Select(static path => Path.GetFileName(path)).Where(static name => name is not ("bin" or "obj")))
+        foreach (var name in Directory.GetDirectories(Path.Combine(Repository.Root, folder)).Select(static path => Path.GetFileName(path)).Where(static name => name is not ("bin" or "obj")))
             Copy(Path.Combine(folder, name));
     }
 }

@@ -68,7 +68,8 @@ public sealed partial class TemplatePackageTests : IDisposable
         var unit = await File.ReadAllTextAsync($"{Created}/deploy/{ServiceName}.service");
         var environment = Setting().Matches(unit).Select(match => match.Groups["value"].Value.Replace($"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal))
             // Only root may give the socket to a group.
-            .Where(static value => Environment.IsPrivilegedProcess || !value.Contains("__Group", StringComparison.Ordinal));
+            .Where(static value => Environment.IsPrivilegedProcess || !value.Contains("__Group", StringComparison.Ordinal))
+            .Select(static value => Environment.IsPrivilegedProcess ? value : value.Replace("__Mode=0660", "__Mode=0666", StringComparison.Ordinal));
         var program = Command().Match(unit).Groups["value"].Value.Replace($"/srv/{ServiceName}", Published, StringComparison.Ordinal);
         var process = ServerProcess.Start("env", ["--chdir=" + Published, .. environment, program]);
         await Waiting.UntilAsync(
@@ -80,7 +81,7 @@ public sealed partial class TemplatePackageTests : IDisposable
 
     private async Task StartNginxAsync(WebServerProcess nginx)
     {
-        File.Copy("/etc/nginx/fastcgi_params", _folder.GetPath("fastcgi_params"));
+        File.Copy(Programs.NginxParameters, _folder.GetPath("fastcgi_params"));
         var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", "nginx-frame.conf"));
         var server = (await File.ReadAllTextAsync(Created + "/deploy/nginx.conf"))
             .Replace("listen 80;", $"listen {nginx.EndPoint};", StringComparison.Ordinal)

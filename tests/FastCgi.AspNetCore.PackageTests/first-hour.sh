@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the example of docs/migration.md as it stands, for each template and behind each web server. Files that others use are its own here.
+# Runs the example of docs/migration.md as it is, for each template, behind each web server. Mounts hide the system's folders that it writes to.
 #   first-hour.sh FOLDER TEMPLATE=PATH=TEXT …   FOLDER has the blocks of the page as files, and a clone of the repository
 set -euo pipefail
 folder=$1
@@ -9,7 +9,7 @@ publish() {
   sed "s/dotnet new mvc/dotnet new $1/" "$folder/first application" >"$folder/publish"
   bash -e "$folder/publish" >"$folder/publish.log" 2>&1 || { cat "$folder/publish.log"; exit 1; }
   mv /srv/hello "/srv/$1"
-  rm -rf ../hello
+  rm -rf ../hello-mvc
 }
 
 serve() {
@@ -27,7 +27,7 @@ serve() {
     for scheme in http https; do
       curl -fsSkL -o "$folder/answer" -w "$template $server $scheme: %{http_code} %{url_effective}\n" "$scheme://localhost$path"
       grep -q "$text" "$folder/answer"
-      # As a browser: one content coding at most.
+      # A browser gets at most one content coding.
       curl -fsSkL -o /dev/null -D "$folder/headers" -H 'Accept-Encoding: gzip' "$scheme://localhost$path"
       [ "$(grep -ci '^content-encoding:' "$folder/headers")" -le 1 ] || { cat "$folder/headers"; exit 1; }
     done
@@ -41,7 +41,7 @@ serve() {
   rm -rf /srv/hello
 }
 
-# A reload returns before the process with the configuration before has ended.
+# A reload returns before the process with the previous configuration has ended.
 start_nginx() {
   local master old
   nginx

@@ -20,7 +20,7 @@ public sealed class InheritedSocketTests : IDisposable
 
         var process = await starter.GetProcessAsync(UnixEndPoint);
         await starter.WaitForOutputAsync($"Now listening on: fastcgi://unix:{SocketPath}");
-        await Starter.TerminateAsync(process);
+        Signal.Send(process, "TERM");
 
         Assert.Equal(0, await starter.WaitForExitAsync());
         Assert.True(File.Exists(SocketPath));
@@ -57,12 +57,12 @@ public sealed class InheritedSocketTests : IDisposable
         await Waiting.FindAsync(() => Task.FromResult(starter.Output.Split("Now listening on").Length > 2 ? "" : null), () => starter.Output);
         // The system chooses who answers, and may choose the same one each time.
         var first = await starter.GetProcessAsync(UnixEndPoint);
-        await Starter.TerminateAsync(first);
+        Signal.Send(first, "TERM");
 
         var second = await Waiting.FindAsync(
             async () => await starter.GetAsync(UnixEndPoint, "/process") is { } process && process != $"{first}" ? process : null,
             () => "The other process does not answer.");
-        await Starter.TerminateAsync(int.Parse(second));
+        Signal.Send(int.Parse(second), "TERM");
         Assert.Equal(0, await starter.WaitForExitAsync());
     }
 

@@ -17,13 +17,13 @@ public sealed class SystemdTests : IDisposable
 
         Assert.StartsWith("READY=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
         // It is ready, so nobody need wait for it.
-        await Starter.TerminateAsync(int.Parse(await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(application), "/process")));
+        Signal.Send(int.Parse(await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(application), "/process")), "TERM");
         Assert.StartsWith("STOPPING=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
         Assert.Equal(0, await starter.WaitForExitAsync());
         Assert.Equal(0, systemd.Available);
     }
 
-    [Theory]
+    [AnalyzeTheory, Trait("Category", "Users")]
     [InlineData("app.service", "app.service")]
     [InlineData("app@.service", "app@1.service")]
     public async Task Units_AreValidAndHardened(string file, string unit)
@@ -34,7 +34,7 @@ public sealed class SystemdTests : IDisposable
             File.Copy(Path.Combine(_folder.Path, file), path);
 
         await using var verify = Starter.Start("systemd-analyze", "verify", path, Path.Combine(_folder.Path, "app.socket"));
-        Assert.Equal(0, await verify.WaitForExitAsync());
+        Assert.True(await verify.WaitForExitAsync() == 0, verify.Output);
         Assert.DoesNotContain("app", verify.Output, StringComparison.Ordinal);
 
         // At the most 2.0 of 10, where a service without any care has 9.6.
@@ -57,5 +57,14 @@ public sealed class SystemdTests : IDisposable
             var text = (await File.ReadAllTextAsync(file)).Replace("=/srv/app/app", "=/bin/true", StringComparison.Ordinal);
             await File.WriteAllTextAsync(Path.Combine(_folder.Path, Path.GetFileName(file)), text);
         }
+    }
+
+    /// <summary>systemd-analyze creates a folder that exists already where systemd runs.</summary>
+    [AttributeUsage(AttributeTargets.Method)]
+    private sealed class AnalyzeTheoryAttribute : TheoryAttribute
+    {
+        public override string? Skip { get; set; } = Environment.IsPrivilegedProcess || Directory.Exists("/run/systemd")
+            ? null
+            : "systemd-analyze needs /run/systemd, which only root can create.";
     }
 }

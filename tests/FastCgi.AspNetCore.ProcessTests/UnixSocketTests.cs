@@ -34,7 +34,10 @@ public sealed class UnixSocketTests : IDisposable
     /// <summary>Starts the application as nobody in particular: root may everything.</summary>
     private Starter StartWithoutRights(params string[] environment)
     {
-        string[] asNobody = Environment.UserName == "root" ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+        // That user may not be able to read the current folder.
+        string[] asNobody = Environment.IsPrivilegedProcess
+            ? ["env", "--chdir=" + _folder.Path, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+            : [];
         return Starter.Start(environment, [.. asNobody, Starter.CopyApplication(_folder)]);
     }
 }

@@ -36,8 +36,6 @@ mount_root() {
   mount_copy root / "$folder/root"
   cd "$folder/root"
   mount -t tmpfs tmpfs tmp
-  mkdir -p ".$repository"
-  mount_copy repository "$repository" ".$repository"
   mount -t proc proc proc
   mount -t tmpfs -o mode=755 tmpfs run
   mount -t tmpfs -o mode=755 tmpfs dev
@@ -52,6 +50,12 @@ mount_root() {
   mount -t devpts -o newinstance,ptmxmode=666 devpts dev/pts
   mount -t sysfs sysfs sys
   mount -t cgroup2 cgroup2 sys/fs/cgroup
+  # Last: it may be in one of these folders.
+  mkdir -p ".$repository"
+  mount_copy repository "$repository" ".$repository"
+  # Services look for the runtime here.
+  mkdir -p usr/share/dotnet
+  mount_copy sdk "$(dirname "$(readlink -f "$(command -v dotnet)")")" usr/share/dotnet
   mount -o remount,ro,bind sys
 }
 

@@ -83,6 +83,32 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         Assert.All(scripts, static script => Assert.True(File.GetUnixFileMode(Path.Combine(s_root, script)).HasFlag(UnixFileMode.UserExecute), script));
     }
 
+    /// <summary>A tag could be moved to other code.</summary>
+    [Fact]
+    public void Workflows_Actions_ArePinnedToCommits()
+    {
+        var actions = Directory.GetFiles(Path.Combine(s_root, ".github/workflows")).SelectMany(File.ReadLines)
+            .Where(static line => line.Contains("uses:", StringComparison.Ordinal)).ToList();
+
+        Assert.NotEmpty(actions);
+        Assert.All(actions, static line => Assert.Matches("@[0-9a-f]{40} # v[0-9.]+$", line));
+    }
+
+    /// <summary>tests/run.sh would not install a package for a project that is misspelled.</summary>
+    [Fact]
+    public void PackagesOfTheTests_Projects_AreThere()
+    {
+        var named = Read("tests/packages.txt").Split('\n', StringSplitOptions.RemoveEmptyEntries)
+            .Where(static line => line[0] != '#')
+            .SelectMany(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[2..]);
+        var projects = FindFiles("*Tests.csproj").Select(static file => Path.GetFileNameWithoutExtension(file)
+            .Replace("FastCgi.", "", StringComparison.Ordinal)
+            .Replace("AspNetCore.", "", StringComparison.Ordinal));
+
+        Assert.NotEmpty(named);
+        Assert.Empty(named.Except(projects));
+    }
+
     [Fact]
     public void Events_ThatADocumentNames_AreThere()
     {

@@ -7,9 +7,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
 {
     /// <summary>A connection for each request, which is the default, and a single keep-alive connection.</summary>
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
     public async Task Requests_AtTheSameTime_AreAllAnswered(string server)
     {
         foreach (var options in (FastCgiClientOptions?[])[null, new() { KeepConnections = true, MaxConnections = 1 }])
@@ -21,9 +21,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     }
 
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
     public async Task Body_OfAnyKind_ArrivesComplete(string server)
     {
         using var client = new HttpClient(servers.CreateHandler(server));

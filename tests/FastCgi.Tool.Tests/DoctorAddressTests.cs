@@ -92,6 +92,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     [InlineData(4, false)]
     public async Task Queue_ThatIsNearlyFull_IsSeen(int count, bool isSeen)
     {
+        Programs.Require("ss");
         var path = _folder.GetPath("near.sock");
         var waiting = new List<Socket>();
         await using var server = new FakeServer(
@@ -132,6 +133,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     [InlineData("", 150, false)]
     public async Task Descriptors_ThatAreFew_AreSeen(string prefix, int connections, bool isSeen)
     {
+        Programs.Require("ss");
         var path = _folder.GetPath("relay.sock");
         await using var process = await ApplicationProcess.StartAsync(path, prefix);
         var open = new List<Socket>();
@@ -154,6 +156,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     [InlineData("export HOME=/tmp;", false)]
     public async Task Keys_OfSeveralProcesses_AreComparedByTheirHome(string prefix, bool isSeen)
     {
+        Programs.Require("ss");
         var (first, second) = (_folder.GetPath("1.sock"), _folder.GetPath("2.sock"));
         await using var one = await ApplicationProcess.StartAsync(first, "export HOME=/tmp;");
         await using var two = await ApplicationProcess.StartAsync(second, prefix);

@@ -125,17 +125,22 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     [InlineData("nginx", "events {}\nhttp {\nserver { listen 80; location / { fastcgi_nothing on; fastcgi_pass 127.0.0.1:9000; } } }", "nginx -t -q -c ", "unknown directive \"fastcgi_nothing\"")]
     [InlineData("haproxy", "global\nfrontend f\n bind :80\n mode nothing\n default_backend b\nbackend b\n server s 127.0.0.1:9000 proto fcgi\n", "haproxy -c -f ", "unknown proxy mode 'nothing'")]
     [InlineData("lighttpd", "server.document-root = \"/tmp\"\nfastcgi.server = (\"/\" => ((\"port\" => 9000))\n", "lighttpd -tt -f ", "")]
-    [InlineData("apache", "ServerRoot /tmp\nLoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\nNothing on\nProxyPass / fcgi://127.0.0.1:9000/\n", "apache", "Invalid command 'Nothing'")]
     [InlineData("caddy", "http://:8080 {\n\treverse_proxy 127.0.0.1:9000 {\n\t\ttransport nothing\n\t}\n}\n", "caddy validate ", "transport.nothing")]
     [InlineData("h2o", "hosts:\n  \"a\":\n    nothing: 1\n", "h2o -t -c ", "unknown command: nothing")]
     public async Task WebServer_ChecksItsFile(string server, string text, string command, string line)
     {
+        Programs.Require(server == "apache" ? "apache2" : server);
         var (code, output, error) = await RunAsync(text, "--server", server, "--timeout", "1");
 
         Assert.True(code == 1, output + error);
         Assert.Contains($"problem web-server-check  {_folder.GetPath("site.conf")}\n  seen  {command}", output, StringComparison.Ordinal);
         Assert.Contains(line, output, StringComparison.Ordinal);
     }
+
+    /// <summary>Debian's apachectl creates a folder that only root can create.</summary>
+    [RootTheory]
+    [InlineData("apache", "ServerRoot /tmp\nLoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\nNothing on\nProxyPass / fcgi://127.0.0.1:9000/\n", "apache", "Invalid command 'Nothing'")]
+    public Task Apache_ChecksItsFile(string server, string text, string command, string line) => WebServer_ChecksItsFile(server, text, command, line);
 
     /// <summary>They are not read, but their addresses are checked.</summary>
     [Theory]
@@ -158,6 +163,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     [Fact]
     public async Task WithoutAnArgument_FindsWebServers()
     {
+        Programs.Require("nginx");
         var (_, output, _) = await ToolRun.RunAsync("doctor", "--no-connect", "--json");
         Assert.All(output.TrimEnd().Split('\n'), static line => Assert.Matches("/etc/", JsonDocument.Parse(line).RootElement.GetRawText()));
     }

@@ -130,7 +130,7 @@ public sealed class HostileTests : IDisposable
         using var port = new PortReservation();
         using var application = new Application(_folder, "A: b\n\nhello");
         var url = $"http://127.0.0.1:{port.EndPoint.Port}";
-        await using var proxy = ServerProcess.Start("bash", ["-c", $"exec dotnet {ApplicationProcess.Tool} proxy {application.Address} --listen {url} > /dev/full"]);
+        await using var proxy = ServerProcess.Start("bash", ["-c", $"exec dotnet '{ApplicationProcess.Tool}' proxy {application.Address} --listen {url} > /dev/full"]);
         await Waiting.UntilAsync(() => proxy.Output.Contains("Listening", StringComparison.Ordinal), "the proxy");
         using var client = new HttpClient();
 

@@ -54,9 +54,5 @@ public sealed class InterruptionTests
         server.DisposeLocalCopyOfClientHandle();
     }
 
-    private static void SendTerm()
-    {
-        using var kill = Process.Start("kill", ["-TERM", $"{Environment.ProcessId}"]);
-        kill.WaitForExit();
-    }
+    private static void SendTerm() => Signal.Send(Environment.ProcessId, "TERM");
 }

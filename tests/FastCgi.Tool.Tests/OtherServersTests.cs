@@ -18,10 +18,10 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
 
     /// <summary>php-fpm has three children: a kept connection would block one.</summary>
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
-    [ServerData("ours")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
+    [InlineData("ours")]
     public async Task Proxy_RequestsAtTheSameTime_AreAllAnswered(string server)
     {
         using var handler = new FastCgiHttpHandler(GetAddress(server), new FastCgiClientOptions { KeepConnections = false })
@@ -43,10 +43,10 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     }
 
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
-    [ServerData("ours")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
+    [InlineData("ours")]
     public async Task Proxy_ChunkedBody_ArrivesComplete(string server)
     {
         using var port = new PortReservation();
@@ -61,13 +61,13 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     }
 
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
-    [ServerData("ours")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
+    [InlineData("ours")]
     public async Task Request_StandardInput_ArrivesComplete(string server)
     {
-        var command = $"head -c 300000 /dev/zero | tr '\\0' a | dotnet {ApplicationProcess.Tool} request {GetAddress(server)} /sum -p SCRIPT_FILENAME={OtherServers.Script} -d @-";
+        var command = $"head -c 300000 /dev/zero | tr '\\0' a | dotnet '{ApplicationProcess.Tool}' request {GetAddress(server)} /sum -p SCRIPT_FILENAME='{OtherServers.Script}' -d @-";
         await using var process = ServerProcess.Start("bash", ["-c", command]);
 
         Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
@@ -75,10 +75,10 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     }
 
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
-    [ServerData("ours")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
+    [InlineData("ours")]
     public async Task Request_Options_WorkWithAnyServer(string server)
     {
         Assert.Matches("^Status: 200 OK\n(.+\n)+\nPOST 3 294$", await RequestAsync("-d", "abc", "-i"));
@@ -96,9 +96,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
 
     /// <summary>The table of the documents has what fails, and nothing else.</summary>
     [Theory]
-    [ServerData("php-fpm")]
-    [ServerData("libfcgi")]
-    [ServerData("go")]
+    [InlineData("php-fpm")]
+    [InlineData("libfcgi")]
+    [InlineData("go")]
     public async Task Check_FailsAsDocumented(string server)
     {
         // libfcgi does not respond to many checks.

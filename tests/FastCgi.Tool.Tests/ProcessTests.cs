@@ -37,7 +37,7 @@ public sealed class ProcessTests
     [InlineData("top unix:/nonexistent/app.sock --json > /dev/full", 3)]
     public async Task ClosedStreams_HaveAnExitCode(string command, int code)
     {
-        await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet {s_tool} {command}; exit $?"]);
+        await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet '{s_tool}' {command}; exit $?"]);
         Assert.Equal(code, await process.WaitForExitAsync(Waiting.Patience));
     }
 
@@ -48,7 +48,7 @@ public sealed class ProcessTests
     public async Task ReaderThatGoes_EndsTheCommand(string command)
     {
         await using var server = await SampleServer.StartAsync();
-        await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet {s_tool} {string.Format(null, command, server.Address)}"]);
+        await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet '{s_tool}' {string.Format(null, command, server.Address)}"]);
 
         Assert.Equal(3, await process.WaitForExitAsync(Waiting.Patience));
         Assert.Contains("fastcgi: Broken pipe", process.Output, StringComparison.Ordinal);
@@ -63,7 +63,7 @@ public sealed class ProcessTests
     {
         using var folder = new ScratchFolder();
         await using var server = await SampleServer.StartAsync();
-        var limited = $"export DOTNET_EnableWriteXorExecute=0 DOTNET_EnableDiagnostics=0; ulimit -f 1; dotnet {s_tool} {string.Format(null, command, server.Address)}";
+        var limited = $"export DOTNET_EnableWriteXorExecute=0 DOTNET_EnableDiagnostics=0; ulimit -f 1; dotnet '{s_tool}' {string.Format(null, command, server.Address)}";
         await using var process = ServerProcess.Start("bash", ["-c", $"cd {folder.Path}; {limited}; exit $?"]);
 
         Assert.Equal(command.Contains("endless", StringComparison.Ordinal) ? 3 : 0, await process.WaitForExitAsync(Waiting.Patience));
@@ -94,7 +94,7 @@ public sealed class ProcessTests
             for (var i = 0; i < 50; i++)
                 Assert.Equal("hello", await client.GetStringAsync($"{line!.Split(' ', ',')[2]}/?{new string('a', 4_000)}").Within("an answer, while the log is full"));
             // A shell's background processes ignore SIGINT.
-            using var kill = Process.Start("kill", [IsInterruptIgnored(process) ? "-TERM" : "-INT", $"{process.Id}"]);
+            Signal.Send(process.Id, IsInterruptIgnored(process) ? "TERM" : "INT");
             await process.WaitForExitAsync().Within("the end");
 
             Assert.Equal(0, process.ExitCode);

@@ -42,6 +42,8 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
             .Replace("127.0.0.1:9000", _server!.Address["fastcgi://".Length..], StringComparison.Ordinal)
             .Replace("127.0.0.1:9001", $"127.0.0.1:{port}", StringComparison.Ordinal)
             .Replace("localhost:8080", $"localhost:{port}", StringComparison.Ordinal);
+        if (block.Contains("curl ", StringComparison.Ordinal))
+            Programs.Require("curl");
         _server.Logs.Expected.Add("ApplicationError");
         await using var process = ServerProcess.Start("bash", ["-ec", $"PATH={_folder.Path}:$PATH\n{block}"], _folder.Path);
 

@@ -28,5 +28,5 @@ public sealed class LinuxFactAttribute : FactAttribute
 
 internal static class Conditions
 {
-    public static string? NoRoot { get; } = Environment.IsPrivilegedProcess ? null : "Needs root: an ordinary user may not become another.";
+    public static string? NoRoot { get; } = Environment.IsPrivilegedProcess ? null : "Needs root.";
 }

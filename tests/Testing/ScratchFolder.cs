@@ -6,16 +6,25 @@ public sealed class ScratchFolder : IDisposable
     private const UnixFileMode Mode = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
         | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
 
-    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    // Of the 107 bytes that the path of a Unix socket may have, this leaves enough for what is in the folder.
+    private const int MaxParentLength = 40;
 
     public ScratchFolder()
     {
-        // A web server that root starts has processes that run as another user.
-        if (!OperatingSystem.IsWindows())
-            File.SetUnixFileMode(Path, Mode);
+        if (OperatingSystem.IsWindows())
+        {
+            Directory.CreateDirectory(Path);
+            return;
+        }
+
+        Directory.CreateDirectory(Path, Mode);
+        // Whatever the umask is: the worker processes of a web server that root starts run as another user.
+        File.SetUnixFileMode(Path, Mode);
     }
 
-    public string Path => _folder.FullName;
+    /// <summary>A short path without spaces, which the configurations of some web servers cannot quote.</summary>
+    public string Path { get; } =
+        System.IO.Path.Combine(GetParent(), "fastcgi-" + System.IO.Path.GetRandomFileName()[..8]);
 
     public string GetPath(string name) => System.IO.Path.Combine(Path, name);
 
@@ -31,5 +40,12 @@ public sealed class ScratchFolder : IDisposable
     /// <summary>An address for an application in it: of a unix socket, or of a port that the system chooses.</summary>
     public string GetAddress(bool usesUnixSocket) => usesUnixSocket ? $"fastcgi://unix:{Path}/app.sock" : "fastcgi://127.0.0.1:0";
 
-    public void Dispose() => _folder.Delete(recursive: true);
+    public void Dispose() => Directory.Delete(Path, recursive: true);
+
+    private static string GetParent()
+    {
+        var parent = System.IO.Path.GetTempPath();
+        var isShort = parent.Length <= MaxParentLength && !parent.Contains(' ', StringComparison.Ordinal);
+        return isShort || OperatingSystem.IsWindows() ? parent : "/tmp";
+    }
 }

@@ -6,8 +6,8 @@ namespace FastCgi.AspNetCore.Testing;
 /// <summary>A server that ends with the test: when it is disposed, and when the test process is gone, however that happens.</summary>
 public sealed class ServerProcess : IAsyncDisposable
 {
-    // The server gets a process group of its own. The pipe on standard input closes when the test process ends, and then the group
-    // is killed. The search path of an ordinary user lacks the folder of the servers.
+    // The server has its own process group. When the test process ends, the pipe on standard input closes, and the group is killed.
+    // An ordinary user's search path lacks the folder of the web servers.
     private const string Guard =
         """
         PATH=$PATH:/usr/sbin
@@ -25,13 +25,14 @@ public sealed class ServerProcess : IAsyncDisposable
         wait "$server"
         """;
 
-    // Before the guard kills it. Behind that, only the system has work to do: to take back the memory of a process has been seen to take ten seconds,
-    // of a machine that is busy.
+    // The guard kills the group after 5 s. On a busy machine, the system may then need ten seconds to free the memory.
     private static readonly TimeSpan s_slowStop = TimeSpan.FromSeconds(4);
     private static readonly TimeSpan s_stopTimeout = TimeSpan.FromMinutes(1);
+    private static readonly TimeSpan s_outputTimeout = TimeSpan.FromSeconds(1);
 
     private readonly Process _process;
     private readonly StringBuilder _output = new();
+    private int _endedStreams;
 
     private ServerProcess(Process process)
     {
@@ -42,9 +43,19 @@ public sealed class ServerProcess : IAsyncDisposable
         process.BeginErrorReadLine();
     }
 
-    public bool HasExited => _process.HasExited;
+    /// <summary>Whether it has ended. If so, its output is complete, unless a child keeps the streams open.</summary>
+    public bool HasExited
+    {
+        get
+        {
+            if (!_process.HasExited)
+                return false;
+            SpinWait.SpinUntil(() => Volatile.Read(ref _endedStreams) == 2, s_outputTimeout);
+            return true;
+        }
+    }
 
-    /// <summary>What it has written to its standard output and error.</summary>
+    /// <summary>What it has written to standard output and standard error.</summary>
     public string Output
     {
         get
@@ -54,9 +65,10 @@ public sealed class ServerProcess : IAsyncDisposable
         }
     }
 
-    /// <param name="folder">The current folder, and its home, so that it writes nowhere else; those of the tests if not given.</param>
+    /// <param name="folder">The current folder and the home of the process, so that it writes nowhere else. The default is those of the tests.</param>
     public static ServerProcess Start(string program, IEnumerable<string> arguments, string? folder = null)
     {
+        Programs.Require(program);
         var startInfo = new ProcessStartInfo("sh", ["-c", Guard, "guard", program, .. arguments])
         {
             RedirectStandardInput = true,
@@ -72,8 +84,8 @@ public sealed class ServerProcess : IAsyncDisposable
         return new ServerProcess(Process.Start(startInfo)!);
     }
 
-    /// <summary>Waits until it ends by itself, and everything that it has written is there.</summary>
-    /// <param name="timeout">For how long at the most; without end if not given.</param>
+    /// <summary>Waits until it ends by itself and all its output has been read.</summary>
+    /// <param name="timeout">The maximum time to wait. The default is infinite.</param>
     public async Task<int> WaitForExitAsync(TimeSpan? timeout = null)
     {
         await _process.WaitForExitAsync().WaitAsync(timeout ?? Timeout.InfiniteTimeSpan);
@@ -121,9 +133,12 @@ public sealed class ServerProcess : IAsyncDisposable
 
     private void Append(string? line)
     {
-        // The end of one of the two, while the other may go on.
         if (line is null)
+        {
+            Interlocked.Increment(ref _endedStreams);
             return;
+        }
+
         lock (_output)
             _output.AppendLine(line);
     }

@@ -3,7 +3,7 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>A real web server in the foreground, on a free port, with its configuration and <c>error.log</c> in a folder of its own.</summary>
+/// <summary>A web server in the foreground, on a free port, with its configuration and <c>error.log</c> in its own folder.</summary>
 public sealed class WebServerProcess(string folder) : IAsyncDisposable
 {
     private readonly PortReservation _port = new();
@@ -23,7 +23,7 @@ public sealed class WebServerProcess(string folder) : IAsyncDisposable
         var process = ServerProcess.Start(program, arguments, folder);
         _process = process;
         await Waiting.UntilAsync(
-            AcceptsAsync, () => process.HasExited ? $"{program} did not start; ./tests/run.sh installs what is missing. It says:\n{Log}" : null, $"{program} to listen");
+            AcceptsAsync, () => process.HasExited ? DescribeFailure(program) : null, $"{program} to listen");
     }
 
     public async ValueTask DisposeAsync()
@@ -31,6 +31,12 @@ public sealed class WebServerProcess(string folder) : IAsyncDisposable
         if (_process is not null)
             await _process.DisposeAsync();
         _port.Dispose();
+    }
+
+    private string DescribeFailure(string program)
+    {
+        Programs.RequireNamedIn(Log);
+        return $"{program} did not start:\n{Log}";
     }
 
     private async Task<bool> AcceptsAsync()

@@ -83,6 +83,7 @@ internal sealed class FaultySite : IAsyncDisposable
 
     private async Task StartAsync()
     {
+        Programs.Require(FrontEndProgram.Of(_fault.Kind).Name);
         var setup = new FrontEndSetup
         {
             // HAProxy runs in a chroot, so that its document has TCP.

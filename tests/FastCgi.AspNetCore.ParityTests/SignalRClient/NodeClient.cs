@@ -21,16 +21,21 @@ public sealed class NodeClient : IAsyncLifetime
 
     /// <summary>Runs the script.</summary>
     /// <param name="transport">The transport to use, or <see langword="null"/> for the best that the hub offers.</param>
-    public static async Task<string> ChatAsync(IPEndPoint site, string? transport)
-        => await RunAsync("node", [Path.Combine(s_folder, "chat.js"), $"http://{site}/chat", .. (string[])(transport is null ? [] : [transport])]);
+    public static Task<string> ChatAsync(IPEndPoint site, string? transport) => ChatAsync($"http://{site}", transport);
+
+    /// <inheritdoc cref="ChatAsync(IPEndPoint, string?)"/>
+    public static async Task<string> ChatAsync(string site, string? transport)
+        => await RunAsync("node", [Path.Combine(s_folder, "chat.js"), site + "/chat", .. (string[])(transport is null ? [] : [transport])]);
 
     private static async Task<string> RunAsync(string program, params string[] arguments)
     {
-        using var process = Process.Start(new ProcessStartInfo(program, arguments)
+        using var process = Process.Start(new ProcessStartInfo(Programs.Find(program), arguments)
         {
             WorkingDirectory = s_folder,
             RedirectStandardOutput = true,
             RedirectStandardError = true,
+            // The sites of the tests have certificates that nothing else trusts.
+            Environment = { ["NODE_TLS_REJECT_UNAUTHORIZED"] = "0", ["NODE_NO_WARNINGS"] = "1" },
         })!;
         try
         {

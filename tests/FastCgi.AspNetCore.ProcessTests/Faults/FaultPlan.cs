@@ -17,18 +17,21 @@ public enum SystemCall
     Allocate,
 }
 
-/// <summary>What is to fail in a process that has loaded faults.c, which shares a file with this one.</summary>
+/// <summary>The system calls that fail in a process that has loaded faults.c. The two processes share a file.</summary>
 internal sealed class FaultPlan : IDisposable
 {
     private const int NumbersOfCall = 6;
     private const int Fail = 1;
     private const int Shorten = 2;
 
-    private static readonly Lazy<string?> s_library = new(Compile);
+    private static readonly ScratchFolder s_folder = new();
+    private static readonly Lazy<string> s_library = new(Compile);
 
     private readonly MemoryMappedFile _file;
     private readonly MemoryMappedViewAccessor _view;
     private readonly string _path;
+
+    static FaultPlan() => AppDomain.CurrentDomain.ProcessExit += static (_, _) => s_folder.Dispose();
 
     public FaultPlan(ScratchFolder folder)
     {
@@ -37,10 +40,7 @@ internal sealed class FaultPlan : IDisposable
         _view = _file.CreateViewAccessor();
     }
 
-    /// <summary>Why there is no library; nothing if there is one.</summary>
-    public static string? Obstacle => s_library.Value is null ? "There is no gcc that compiles faults.c here." : null;
-
-    /// <summary>What the process needs in its environment.</summary>
+    /// <summary>The environment of the process. Skips the test if faults.c cannot be compiled.</summary>
     public string[] Environment => [$"FAULTS={_path}", $"LD_PRELOAD={s_library.Value}"];
 
     public void FailNext(SystemCall call, int error, int count) => Set(call, Fail, error, count);
@@ -62,23 +62,17 @@ internal sealed class FaultPlan : IDisposable
         _file.Dispose();
     }
 
-    private static string? Compile()
+    private static string Compile()
     {
-        var library = Path.Combine(AppContext.BaseDirectory, "Faults", "faults.so");
-        var source = Path.ChangeExtension(library, ".c");
-        try
-        {
-            // Into a file of its own, for another run may be loading it.
-            var own = Path.Combine(Directory.CreateTempSubdirectory("faults-").FullName, "faults.so");
-            using var compiler = Process.Start(new ProcessStartInfo("gcc", ["-shared", "-fPIC", "-O2", "-o", own, source, "-ldl", "-lpthread"]) { RedirectStandardError = true })!;
-            compiler.StandardError.ReadToEnd();
-            compiler.WaitForExit();
-            return compiler.ExitCode == 0 ? own : null;
-        }
-        catch (System.ComponentModel.Win32Exception)
-        {
-            return null;
-        }
+        Programs.Require("gcc", "/usr/include/stdlib.h");
+        var library = s_folder.GetPath("faults.so");
+        var source = Path.Combine(AppContext.BaseDirectory, "Faults", "faults.c");
+        using var compiler = Process.Start(
+            new ProcessStartInfo("gcc", ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl", "-lpthread"]) { RedirectStandardError = true })!;
+        var errors = compiler.StandardError.ReadToEnd();
+        compiler.WaitForExit();
+        Assert.True(compiler.ExitCode == 0, errors);
+        return library;
     }
 
     private void Set(SystemCall call, int kind, int value, int count)
@@ -95,14 +89,4 @@ internal sealed class FaultPlan : IDisposable
     private void Write(SystemCall call, int number, int value) => _view.Write(Place(call, number), value);
 
     private static int Place(SystemCall call, int number) => (((int)call * NumbersOfCall) + number) * sizeof(int);
-}
-
-/// <summary>A theory that needs faults.c, and is skipped where it cannot be compiled.</summary>
-[AttributeUsage(AttributeTargets.Method)]
-internal sealed class FaultTheoryAttribute : TheoryAttribute
-{
-    public FaultTheoryAttribute()
-    {
-        Skip = FaultPlan.Obstacle;
-    }
 }

@@ -24,7 +24,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     private static readonly ImmutableArray<int> s_socketOptionErrors = [9, 14, 22, 92, 88];
     private static readonly int s_count = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_FAULTS") ?? "2", CultureInfo.InvariantCulture);
 
-    [FaultTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Calls_EachError_OnlyTheConnectionIsLost(ServerSetup setup)
     {
         await using var server = await FaultedServer.StartAsync(setup, arguments: ["--FastCgi:Limits:MaxRequestBufferSize=16384"]);
@@ -62,7 +62,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     }
 
     /// <summary>Without a spare descriptor either, nobody is served until there are some again, and then everybody is.</summary>
-    [FaultTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Accept_NoDescriptorInSystem_ServerRecovers(ServerSetup setup)
     {
         await using var server = await FaultedServer.StartAsync(setup);
@@ -81,7 +81,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     }
 
     /// <summary>Handlers that block want threads, and the system has none: they wait for those that there are.</summary>
-    [FaultTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Threads_CannotBeMade_RequestsAreAnswered(ServerSetup setup)
     {
         await using var server = await FaultedServer.StartAsync(setup);
@@ -97,7 +97,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     }
 
     /// <summary>What the epoll engine needs at its start: it says what is missing, and the other engine serves.</summary>
-    [FaultTheory]
+    [Theory]
     [InlineData(SystemCall.EventDescriptor, TooManyFilesInSystem)]
     [InlineData(SystemCall.EpollControl, NoSpace)]
     public async Task Start_CallFails_OtherEngineServes(SystemCall call, int error)
@@ -109,7 +109,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
         Assert.Contains("The epoll engine cannot start", server.Output, StringComparison.Ordinal);
     }
 
-    [FaultTheory, InlineData(FastCgiTransportEngine.Epoll)]
+    [Theory, InlineData(FastCgiTransportEngine.Epoll)]
     public async Task Start_NoMemory_EndsWithReason(FastCgiTransportEngine engine)
     {
         await using var server = FaultedServer.Begin(new ServerSetup(engine, IsUnix: true), isFaulted: true, fault: (SystemCall.Allocate, 12));
@@ -119,7 +119,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     }
 
     /// <summary>One byte at a time, of everything that is sent and received meanwhile.</summary>
-    [FaultTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task SendsAndReceives_OfOneByte_LoseNothing(ServerSetup setup)
     {
         await using var server = await FaultedServer.StartAsync(setup);

@@ -1,14 +1,12 @@
-using System.Reflection;
-
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
 
 /// <summary>One run of the sample application as a process of its own.</summary>
 internal sealed class AppProcess : IAsyncDisposable
 {
     private readonly ServerProcess _process;
-    private readonly string _id;
+    private readonly int _id;
 
-    private AppProcess(ServerProcess process, string id)
+    private AppProcess(ServerProcess process, int id)
     {
         _process = process;
         _id = id;
@@ -26,8 +24,7 @@ internal sealed class AppProcess : IAsyncDisposable
         return StartProgramAsync(program, startCount: 1, ["--contentRoot", Path.GetDirectoryName(program)!, "--urls", url, .. arguments]);
     }
 
-    public static string GetProgram(string sample)
-        => Path.GetFullPath(typeof(AppProcess).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>().Single(item => item.Key == sample).Value!);
+    public static string GetProgram(string sample) => Path.Combine(Repository.GetOutput($"samples/{sample}"), sample + ".dll");
 
     /// <summary>Starts a program and waits until all of its applications say that they have started.</summary>
     public static async Task<AppProcess> StartProgramAsync(string program, int startCount, IEnumerable<string> arguments)
@@ -42,7 +39,7 @@ internal sealed class AppProcess : IAsyncDisposable
                 () => process.HasExited ? "The application has ended: " + process.Output : null,
                 "the application to start");
             var id = process.Output.Split('\n').First(static line => line.StartsWith("id ", StringComparison.Ordinal))[3..];
-            return new AppProcess(process, int.Parse(id, CultureInfo.InvariantCulture).ToString(CultureInfo.InvariantCulture));
+            return new AppProcess(process, int.Parse(id, CultureInfo.InvariantCulture));
         }
         catch
         {
@@ -51,12 +48,7 @@ internal sealed class AppProcess : IAsyncDisposable
         }
     }
 
-    public void Send(string signal)
-    {
-        using var kill = Process.Start("kill", ["-s", signal, _id]);
-        kill.WaitForExit();
-        Assert.Equal(0, kill.ExitCode);
-    }
+    public void Send(string signal) => Signal.Send(_id, signal);
 
     /// <summary>Sends a signal and waits until the application has ended.</summary>
     /// <returns>Its exit code.</returns>

@@ -1,5 +1,3 @@
-using System.Reflection;
-
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
 
 /// <summary>systemd as process 1, with the files of this machine; see <c>systemd-root.sh</c>.</summary>
@@ -13,9 +11,6 @@ internal sealed class SystemdRoot : IAsyncDisposable
         _folder = folder;
         _process = process;
     }
-
-    private static string Repository { get; } = Path.GetFullPath(
-        typeof(SystemdRoot).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>().Single(static data => data.Key == "Repository").Value!);
 
     private static string Script { get; } = Path.Combine(AppContext.BaseDirectory, "systemd-root.sh");
 
@@ -34,7 +29,7 @@ internal sealed class SystemdRoot : IAsyncDisposable
     public static async Task<SystemdRoot> StartAsync()
     {
         var folder = new ScratchFolder();
-        var process = ServerProcess.Start("bash", [Script, "start", folder.Path, Repository]);
+        var process = ServerProcess.Start("bash", [Script, "start", folder.Path, Repository.Root]);
         var root = new SystemdRoot(folder, process);
         try
         {
@@ -68,9 +63,17 @@ internal sealed class SystemdRoot : IAsyncDisposable
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
-            WorkingDirectory = Repository,
-            // What a build leaves running would keep the pipes open; what takes it most of its time is not what is tested.
-            Environment = { ["MSBUILDDISABLENODEREUSE"] = "1", ["UseSharedCompilation"] = "false", ["RunAnalyzers"] = "false", ["CompressionEnabled"] = "false" },
+            WorkingDirectory = Repository.Root,
+            Environment =
+            {
+                // It has its own temporary folder.
+                ["TMPDIR"] = "/tmp",
+                // What a build leaves running would keep the pipes open; what takes it most of its time is not what is tested.
+                ["MSBUILDDISABLENODEREUSE"] = "1",
+                ["UseSharedCompilation"] = "false",
+                ["RunAnalyzers"] = "false",
+                ["CompressionEnabled"] = "false",
+            },
         })!;
         var error = process.StandardError.ReadToEndAsync();
         var output = await process.StandardOutput.ReadToEndAsync();

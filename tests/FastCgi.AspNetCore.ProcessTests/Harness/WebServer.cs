@@ -55,7 +55,7 @@ internal sealed class WebServer : IAsyncDisposable
     /// <returns>What is wrong with it.</returns>
     public static async Task<string> CheckNginxAsync(string folder, string site)
     {
-        File.Copy("/etc/nginx/fastcgi_params", Path.Combine(folder, "fastcgi_params"));
+        File.Copy(Programs.NginxParameters, Path.Combine(folder, "fastcgi_params"));
         await File.WriteAllTextAsync(Path.Combine(folder, "nginx.conf"), $"pid nginx.pid; events {{ }} http {{ access_log off; {TemporaryFolders}\n{site} }}");
         await using var check = Starter.Start("nginx", "-t", "-q", "-p", folder, "-c", "nginx.conf", "-e", "error.log");
         return await check.WaitForExitAsync() == 0 ? "" : check.Output;

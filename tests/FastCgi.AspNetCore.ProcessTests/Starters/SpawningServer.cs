@@ -1,5 +1,4 @@
 using System.Net.Http.Headers;
-using System.Runtime.InteropServices;
 using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.ProcessTests.Starters;
@@ -8,9 +7,6 @@ namespace FastCgi.AspNetCore.ProcessTests.Starters;
 internal sealed class SpawningServer : IAsyncDisposable
 {
     private const UnixFileMode Everything = (UnixFileMode)0x1FF;
-
-    // Where the runtime is that runs this: it lies in shared/Microsoft.NETCore.App/<version>.
-    private static readonly string s_dotnet = Path.GetFullPath(Path.Combine(RuntimeEnvironment.GetRuntimeDirectory(), "../../.."));
 
     private readonly PortReservation _port;
     private readonly Starter _starter;
@@ -94,12 +90,15 @@ internal sealed class SpawningServer : IAsyncDisposable
             text = text.Replace("user: {{user}}\n", "", StringComparison.Ordinal);
         text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
             .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
-            .Replace("{{dotnet}}", s_dotnet, StringComparison.Ordinal)
+            .Replace("{{dotnet}}", Starter.DotnetRoot, StringComparison.Ordinal)
             .Replace("{{user}}", Environment.UserName, StringComparison.Ordinal);
         Starter.CopyApplication(folder);
         Directory.CreateDirectory(Path.Combine(folder.Path, "run"));
         File.SetUnixFileMode(Path.Combine(folder.Path, "run"), Everything);
         await File.WriteAllTextAsync(Path.Combine(folder.Path, configuration), text);
+        Programs.Require(command[0]);
+        if (command[0] == "apache2")
+            Programs.Require("/usr/lib/apache2/modules/mod_fcgid.so");
         return new SpawningServer(port, Starter.Start(["env", "--chdir=" + folder.Path, .. command]));
     }
 }

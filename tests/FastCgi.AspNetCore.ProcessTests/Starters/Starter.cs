@@ -1,3 +1,5 @@
+using System.Runtime.InteropServices;
+
 namespace FastCgi.AspNetCore.ProcessTests.Starters;
 
 /// <summary>What starts the application, in a folder of its own, and stops it with itself at the latest.</summary>
@@ -9,6 +11,9 @@ internal sealed class Starter : IAsyncDisposable
     {
         _process = process;
     }
+
+    /// <summary>Where the application finds its runtime, which need not be the usual folder.</summary>
+    public static string DotnetRoot { get; } = Path.GetFullPath(Path.Combine(RuntimeEnvironment.GetRuntimeDirectory(), "../../.."));
 
     /// <summary>The application's program.</summary>
     public static string Application { get; } = Path.Combine(AppContext.BaseDirectory, "ApplicationToStart");
@@ -36,13 +41,17 @@ internal sealed class Starter : IAsyncDisposable
     public static Starter Start(params string[] command) => new(ServerProcess.Start(command[0], command[1..]));
 
     /// <summary>Starts a program with variables in its environment, <c>NAME=value</c>.</summary>
-    public static Starter Start(string[] environment, params string[] command) => Start(["env", .. environment, .. command]);
+    public static Starter Start(string[] environment, params string[] command)
+    {
+        Programs.Require(command[0]);
+        return Start(["env", .. environment, .. command]);
+    }
 
     /// <summary>Starts the application as a systemd socket unit does, at its first connection.</summary>
     /// <param name="engine">The engine it runs on.</param>
     /// <param name="sockets">The arguments that say where to listen.</param>
     public static Starter StartBySystemd(string engine, params string[] sockets)
-        => Start(["systemd-socket-activate", .. sockets, "-E", "FastCgi__Transport__Engine=" + engine, Application]);
+        => Start(["systemd-socket-activate", .. sockets, "-E", "FastCgi__Transport__Engine=" + engine, "-E", "DOTNET_ROOT=" + DotnetRoot, Application]);
 
     public Task<string> GetAsync(EndPoint endPoint, string uri)
         => WhenListeningAsync(() => FastCgiClient.GetAsync(endPoint, uri));
@@ -60,14 +69,6 @@ internal sealed class Starter : IAsyncDisposable
     /// <summary>Waits until a text stands in what it and the application write.</summary>
     public Task WaitForOutputAsync(string text)
         => Waiting.FindAsync(() => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null), () => $"'{text}' is not in:\n{Output}");
-
-    /// <summary>Tells a process to end.</summary>
-    public static async Task TerminateAsync(int process)
-    {
-        using var kill = Process.Start("kill", ["-TERM", process.ToString(CultureInfo.InvariantCulture)]);
-        await kill.WaitForExitAsync();
-        Assert.Equal(0, kill.ExitCode);
-    }
 
     /// <summary>Waits until it ends.</summary>
     /// <returns>Its exit code.</returns>

@@ -5,8 +5,6 @@ namespace FastCgi.AspNetCore.SocketTests.Status;
 /// <summary>Chromium, without a screen.</summary>
 internal static class Browser
 {
-    public const string Path = "/usr/bin/chromium";
-
     /// <summary>Loads a page, lets its script run, and returns the document as it is then.</summary>
     public static Task<string> LoadAsync(string url, string folder) => RunAsync(folder, "--dump-dom", "--virtual-time-budget=1000", url);
 
@@ -16,7 +14,7 @@ internal static class Browser
     private static async Task<string> RunAsync(string folder, params string[] arguments)
     {
         string[] all = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", $"--user-data-dir={folder}/browser", .. arguments];
-        var start = new ProcessStartInfo(Path, all) { RedirectStandardOutput = true, RedirectStandardError = true };
+        var start = new ProcessStartInfo(Programs.Find("chromium"), all) { RedirectStandardOutput = true, RedirectStandardError = true };
         start.Environment["HOME"] = folder;
         using var process = Process.Start(start)!;
         var errors = process.StandardError.ReadToEndAsync();

@@ -15,7 +15,7 @@ public sealed partial class StatusPageTests : HostTest
         base.Dispose(isDisposing);
     }
 
-    [BrowserFact]
+    [Fact]
     public async Task Page_InABrowser_ShowsRequestsLimitsAndRecommendations()
     {
         var (app, url) = await StartAsync();
@@ -35,7 +35,7 @@ public sealed partial class StatusPageTests : HostTest
         Assert.Equal("slow", await slow.ReadTextAsync());
     }
 
-    [BrowserFact]
+    [Fact]
     public async Task Tables_WhenTheirHeadIsClicked_Sort()
     {
         var (app, url) = await StartAsync();

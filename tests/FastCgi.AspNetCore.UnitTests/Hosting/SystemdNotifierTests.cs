@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 /// <summary>What systemd is told, over a socket such as its own.</summary>
 public sealed class SystemdNotifierTests : IDisposable
 {
-    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    private readonly ScratchFolder _folder = new();
     private readonly CollectedLogs _logs = new();
     private readonly Dictionary<string, string?> _environment = [];
     private readonly Socket _systemd = new(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
@@ -88,7 +88,7 @@ public sealed class SystemdNotifierTests : IDisposable
     [Fact]
     public void Ready_NobodyListens_IsLoggedAndNoError()
     {
-        _environment["NOTIFY_SOCKET"] = Path.Combine(_folder.FullName, "notify");
+        _environment["NOTIFY_SOCKET"] = Path.Combine(_folder.Path, "notify");
         using var notifier = Create()!;
 
         notifier.Ready(1);
@@ -99,14 +99,14 @@ public sealed class SystemdNotifierTests : IDisposable
     public void Dispose()
     {
         _systemd.Dispose();
-        _folder.Delete(recursive: true);
+        _folder.Dispose();
     }
 
     private SystemdNotifier? Create(TimeProvider? time = null) => SystemdNotifier.Create(_environment.GetValueOrDefault, _logs.CreateLogger(""), time ?? TimeProvider.System);
 
     private void Listen(bool isAbstract = false)
     {
-        var path = isAbstract ? "@fastcgi-" + Guid.NewGuid() : Path.Combine(_folder.FullName, "notify");
+        var path = isAbstract ? "@fastcgi-" + Guid.NewGuid() : Path.Combine(_folder.Path, "notify");
         _systemd.Bind(EndpointAddress.ToUnixEndPoint(path));
         _systemd.ReceiveTimeout = 30_000;
         _environment["NOTIFY_SOCKET"] = path;

@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 /// <summary>Unix sockets, with the system's own files.</summary>
 public sealed class UnixSocketsTests : IDisposable
 {
-    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    private readonly DirectoryInfo _folder = new(new ScratchFolder().Path);
 
     private readonly CollectedLogs _logs = new();
 

@@ -6,11 +6,11 @@ public sealed class SocketFileTests : IDisposable
 {
     private const int NotPermitted = 1;
 
-    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    private readonly ScratchFolder _folder = new();
 
-    private string FilePath => Path.Combine(_folder.FullName, "file");
+    private string FilePath => Path.Combine(_folder.Path, "file");
 
-    public void Dispose() => _folder.Delete(recursive: true);
+    public void Dispose() => _folder.Dispose();
 
     [Theory]
     [InlineData("socket", true)]
@@ -26,7 +26,7 @@ public sealed class SocketFileTests : IDisposable
     }
 
     [Fact]
-    public void IsSocket_Nothing_Null() => Assert.All([FilePath, Path.Combine(_folder.FullName, "no/folder/file")], static path => Assert.Null(SocketFile.IsSocket(path)));
+    public void IsSocket_Nothing_Null() => Assert.All([FilePath, Path.Combine(_folder.Path, "no/folder/file")], static path => Assert.Null(SocketFile.IsSocket(path)));
 
     /// <summary>What cannot be examined is not replaced.</summary>
     [Fact]
@@ -44,11 +44,11 @@ public sealed class SocketFileTests : IDisposable
     public void IsSocket_FolderMayNotBeSearched_Null()
     {
         using var socket = Make("socket");
-        File.SetUnixFileMode(_folder.FullName, UnixFileMode.None);
+        File.SetUnixFileMode(_folder.Path, UnixFileMode.None);
         bool? found = true;
 
         Sandbox.RunAsOrdinaryUser(() => found = SocketFile.IsSocket(FilePath));
-        File.SetUnixFileMode(_folder.FullName, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+        File.SetUnixFileMode(_folder.Path, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
 
         Assert.Null(found);
     }
@@ -56,7 +56,7 @@ public sealed class SocketFileTests : IDisposable
     [Fact]
     public void Bind_LongestPath_IsItsName()
     {
-        var path = Path.Combine(_folder.FullName, new string('a', 107 - _folder.FullName.Length - 1));
+        var path = Path.Combine(_folder.Path, new string('a', 107 - _folder.Path.Length - 1));
 
         using var socket = SocketFile.Bind(path);
 
@@ -72,7 +72,7 @@ public sealed class SocketFileTests : IDisposable
     {
         using var other = Make("socket");
 
-        Assert.Equal(error, Assert.Throws<IOException>(() => SocketFile.Bind(Path.Combine(_folder.FullName, name))).HResult);
+        Assert.Equal(error, Assert.Throws<IOException>(() => SocketFile.Bind(Path.Combine(_folder.Path, name))).HResult);
     }
 
     [Fact]

@@ -1,6 +1,3 @@
-using System.Reflection;
-using Xunit.Sdk;
-
 namespace FastCgi.Client.Tests.Harness;
 
 /// <summary>Applications of other FastCGI libraries. Each answers with the method, the length of the body, and the sum of its bytes.</summary>
@@ -17,6 +14,13 @@ public sealed class OtherServers : IAsyncLifetime, IDisposable
         pm.max_children = 3
         """;
 
+    private static readonly Dictionary<string, string[]> s_programs = new()
+    {
+        ["php-fpm"] = ["/usr/sbin/php-fpm*"],
+        ["libfcgi"] = ["gcc", "/usr/include/stdlib.h", "/usr/include/fcgiapp.h"],
+        ["go"] = ["go"],
+    };
+
     private readonly ScratchFolder _folder = new();
     private readonly List<ServerProcess> _processes = [];
 
@@ -25,28 +29,24 @@ public sealed class OtherServers : IAsyncLifetime, IDisposable
     /// <summary>What php-fpm needs as SCRIPT_FILENAME.</summary>
     public static string Script => Path.Combine(Sources, "index.php");
 
-    public string GetAddress(string server) => $"unix:{_folder.GetPath(server)}.sock";
+    /// <summary>The address of an application. Skips the test if it could not be started.</summary>
+    public string GetAddress(string server)
+    {
+        Programs.Require(s_programs[server]);
+        return $"unix:{_folder.GetPath(server)}.sock";
+    }
 
     public FastCgiHttpHandler CreateHandler(string server, FastCgiClientOptions? options = null) => new(GetAddress(server), options)
     {
         Parameters = { ["SCRIPT_FILENAME"] = Script },
     };
 
-    /// <summary>Says why a server cannot be tested.</summary>
-    public static string? FindMissing(string server) => server switch
-    {
-        "php-fpm" when FindPhp() is null => "php-fpm is not installed.",
-        "libfcgi" when !File.Exists("/usr/include/fcgiapp.h") || Find("gcc") is null => "libfcgi-dev or gcc is not installed.",
-        "go" when Find("go") is null => "Go is not installed.",
-        _ => null,
-    };
-
     public async Task InitializeAsync()
     {
         var configuration = _folder.Write("php-fpm.conf", System.Text.Encoding.UTF8.GetBytes(PhpConfiguration.Replace("{0}", _folder.Path, StringComparison.Ordinal)));
-        await StartAsync("php-fpm", $"exec {FindPhp()} -n -R -p . -y {configuration}");
-        await StartAsync("libfcgi", $"gcc -o c {Sources}/libfcgi.c -lfcgi && exec ./c libfcgi.sock");
-        await StartAsync("go", $"go build -o g {Sources}/main.go && exec ./g go.sock");
+        await StartAsync("php-fpm", $"set -- /usr/sbin/php-fpm*; exec \"$1\" -n -R -p . -y {configuration}");
+        await StartAsync("libfcgi", $"gcc -o c '{Sources}/libfcgi.c' -lfcgi && exec ./c libfcgi.sock");
+        await StartAsync("go", $"go build -o g '{Sources}/main.go' && exec ./g go.sock");
     }
 
     public async Task DisposeAsync()
@@ -57,13 +57,9 @@ public sealed class OtherServers : IAsyncLifetime, IDisposable
 
     public void Dispose() => _folder.Dispose();
 
-    private static string? FindPhp() => Directory.EnumerateFiles("/usr/sbin", "php-fpm*").FirstOrDefault();
-
-    private static string? Find(string program) => Environment.GetEnvironmentVariable("PATH")!.Split(':').Select(folder => Path.Combine(folder, program)).FirstOrDefault(File.Exists);
-
     private async Task StartAsync(string server, string command)
     {
-        if (FindMissing(server) is not null)
+        if (!Programs.AreInstalled(s_programs[server]))
             return;
 
         var process = ServerProcess.Start("sh", ["-c", command], _folder.Path);
@@ -71,13 +67,4 @@ public sealed class OtherServers : IAsyncLifetime, IDisposable
         await Waiting.UntilAsync(
             () => Task.FromResult(File.Exists(_folder.GetPath(server + ".sock"))), () => process.HasExited ? $"{server} did not start:\n{process.Output}" : null, $"{server} to listen");
     }
-}
-
-/// <summary>A server that a theory is tried on.</summary>
-[AttributeUsage(AttributeTargets.Method, AllowMultiple = true)]
-public sealed class ServerDataAttribute(string server) : DataAttribute
-{
-    public override string? Skip { get; set; } = OtherServers.FindMissing(server);
-
-    public override IEnumerable<object[]> GetData(MethodInfo testMethod) => [[server]];
 }

@@ -54,7 +54,7 @@ public sealed class DocumentedFrontEnd(
     {
         // What Debian's package has beside the configuration.
         if (Setup.Kind == FrontEndKind.Nginx)
-            File.Copy("/etc/nginx/fastcgi_params", Path.Combine(Folder, "fastcgi_params"), overwrite: true);
+            File.Copy(Programs.NginxParameters, Path.Combine(Folder, "fastcgi_params"), overwrite: true);
 
         var heading = Setup.IsBehindBalancer ? FrontEndDocument.BehindBalancer : Setup.UsesTls ? FrontEndDocument.Full : FrontEndDocument.Smallest;
         var text = GetDocument(Setup.Kind).GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture));

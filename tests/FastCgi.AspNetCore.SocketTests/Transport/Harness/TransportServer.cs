@@ -5,12 +5,12 @@ namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
 /// <summary>A real application on a real socket, with one loop, so that all requests are on the same. An unexpected error fails the test.</summary>
 internal sealed class TransportServer : IAsyncDisposable
 {
-    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    private readonly ScratchFolder _folder = new();
     private readonly WebApplication _app;
 
     private TransportServer(TransportSetup setup, Action<FastCgiServerOptions>? configure, Action<WebApplicationBuilder>? build)
     {
-        EndPoint = setup.CreateEndPoint(_folder.FullName);
+        EndPoint = setup.CreateEndPoint(_folder.Path);
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.Services.AddRoutingCore();
         builder.Services.AddSingleton<SocketTransportFactory>();
@@ -68,7 +68,7 @@ internal sealed class TransportServer : IAsyncDisposable
         // The system may tell of the end of a send when its connection is gone.
         await Waiting.UntilAsync(() => InUse.Buffers == 0, "all buffers to be returned");
         await _app.DisposeAsync();
-        _folder.Delete(recursive: true);
+        _folder.Dispose();
         Assert.Empty(Logs.UnexpectedErrors);
     }
 }
