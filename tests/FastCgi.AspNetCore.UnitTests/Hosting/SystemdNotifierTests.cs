@@ -64,7 +64,7 @@ public sealed class SystemdNotifierTests : IDisposable
 
         notifier.Ready(1);
 
-        Assert.Equal([(TimeSpan.Zero, TimeSpan.FromSeconds(15))], time.Timers);
+        Assert.Equal([(TimeSpan.FromSeconds(15), TimeSpan.FromSeconds(15))], time.Timers);
     }
 
     [Theory]
