@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Routing;
 
 namespace Microsoft.AspNetCore.Builder;
 
-/// <summary>Extension methods that map endpoints for the FastCGI roles Authorizer and Filter.</summary>
+/// <summary>Extension methods that map endpoints for the FastCGI role Authorizer.</summary>
 public static class FastCgiEndpointExtensions
 {
     private const string VariablePrefix = "Variable-";

@@ -8,7 +8,4 @@ public enum FastCgiRole
 
     /// <summary>Allow or refuse an HTTP request that another server handles (section 6.3).</summary>
     Authorizer = 2,
-
-    /// <summary>Transform a file that the web server sends with the request (section 6.4).</summary>
-    Filter = 3,
 }

@@ -81,25 +81,6 @@ public sealed class LateUseTests
         }
     }
 
-    [Fact]
-    public async Task FilterData_ReadTwiceAtOnce_OnlyTheSecondFails()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(HandleAsync, static options => options.Roles.Add(FastCgiRole.Filter));
-        frontEnd.Send(RecordBytes.Begin(1, 3), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/f", ("FCGI_DATA_LENGTH", "5"))), RecordBytes.Record(RecordBytes.Stdin, 1));
-
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Data, 1, "hello"u8), RecordBytes.Record(RecordBytes.Data, 1));
-
-        Assert.Equal("5 InvalidOperationException", (await frontEnd.ReadResponseAsync()).Text);
-
-        static async Task HandleAsync(HttpContext context)
-        {
-            var data = context.Features.GetRequiredFeature<IFastCgiFilterFeature>().Data;
-            var first = data.ReadAsync(new byte[100]).AsTask();
-            var error = await Record.ExceptionAsync(async () => await data.ReadAtLeastAsync(new byte[1], 1));
-            await context.Response.WriteAsync($"{await first} {error?.GetType().Name}");
-        }
-    }
-
     /// <summary>Nothing more of the body comes behind the end of the response: a read gets what is there, and then fails instead of waiting for ever.</summary>
     [Theory, Values(true, false)]
     public async Task Body_ReadAfterTheResponseIsComplete_EndsAndGivesItsPlaceBack(bool isStarted)

@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Routing;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>The roles Authorizer and Filter (FastCGI specification, sections 6.3 and 6.4), record by record.</summary>
+/// <summary>The role Authorizer (FastCGI specification, section 6.3), and roles that are not served, record by record.</summary>
 public class RoleTests
 {
     private const int Authorizer = 2;
@@ -130,7 +130,7 @@ public class RoleTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options =>
         {
             options.Roles.Clear();
-            options.Roles.Add(FastCgiRole.Filter);
+            options.Roles.Add(FastCgiRole.Authorizer);
         });
 
         frontEnd.Send(RecordBytes.Get());
@@ -139,122 +139,31 @@ public class RoleTests
     }
 
     [Fact]
-    public async Task FILTER_DataAfterStdin_IsAStreamWithLengthAndDate()
+    public async Task FILTER_EvenIfInOptions_UnknownRole()
     {
-        var file = Apps.Pattern(200_000);
-        await using var frontEnd = await StartAsync(MapFilter);
-
-        frontEnd.Send(BeginFilter("5", file.Length), RecordBytes.StdinStream(1, "query"u8));
-        for (var sent = 0; sent < file.Length; sent += 50_000)
-            frontEnd.Send(RecordBytes.Record(RecordBytes.Data, 1, file.AsSpan(sent, 50_000)));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Data, 1));
-
-        Assert.Equal($"query 200000 1996-04-29 {Apps.HashOf(file)}", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
-    public async Task FILTER_DataCutAnywhere_SameAnswer()
-    {
-        var file = Apps.Pattern(40);
-        byte[] stream = [.. BeginFilter("2", file.Length), .. RecordBytes.StdinStream(1, "ab"u8), .. RecordBytes.Record(RecordBytes.Data, 1, file, padding: 3), .. RecordBytes.Record(RecordBytes.Data, 1)];
-        await using var frontEnd = await StartAsync(MapFilter);
-
-        for (var cut = 1; cut < stream.Length; cut += 7)
-        {
-            frontEnd.Send(stream[..cut]);
-            frontEnd.Send(stream[cut..]);
-            Assert.EndsWith(Apps.HashOf(file), (await frontEnd.ReadResponseAsync()).Text, StringComparison.Ordinal);
-        }
-    }
-
-    [Fact]
-    public async Task FILTER_LessDataThanItsLength_ReadFailsWith400()
-    {
-        await using var frontEnd = await StartAsync(MapFilter);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-
-        frontEnd.Send(BeginFilter("0", 100), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[99]), RecordBytes.Record(RecordBytes.Data, 1));
-
-        Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Fact]
-    public async Task FILTER_DataNotRead_ReceivingPausesAndAnswerIsSent()
-    {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(
-            async context => await go.Task,
-            FilterWithWindow);
+            Apps.Hello, static options => options.Roles.Add((FastCgiRole)Filter));
 
-        frontEnd.Send(BeginFilter("0", 100_000), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[20_000]));
-        Assert.True(frontEnd.IsPaused);
-        go.SetResult();
+        frontEnd.Send(RecordBytes.Begin(1, Filter), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
 
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.False(frontEnd.IsInputComplete);
-    }
-
-    /// <summary>Not only who waits for more has made room for it.</summary>
-    [Fact]
-    public async Task FILTER_DataReadDownToTheWindow_ReceivingResumes()
-    {
-        var (read, go) = (Waiting.Signal(), Waiting.Signal());
-        await using var frontEnd = await TestServer.ConnectAsync(
-            async context =>
-            {
-                await read.Task;
-                await context.Features.Get<IFastCgiFilterFeature>()!.Data.ReadExactlyAsync(new byte[10_000]);
-                await go.Task;
-            },
-            FilterWithWindow);
-        frontEnd.Send(BeginFilter("0", 100_000), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[20_000]));
-        Assert.True(frontEnd.IsPaused);
-
-        read.SetResult();
-
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
-        go.SetResult();
-        await frontEnd.ReadResponseAsync();
-    }
-
-    [Fact]
-    public async Task FILTER_Aborted_ReadOfDataFails()
-    {
-        var failed = Waiting.Signal<Exception>();
-        await using var frontEnd = await TestServer.ConnectAsync(
-            async context =>
-            {
-                var data = context.Features.Get<IFastCgiFilterFeature>()!.Data;
-                failed.SetResult(await Assert.ThrowsAnyAsync<Exception>(async () => await data.CopyToAsync(Stream.Null)));
-            },
-            static options => options.Roles.Add(FastCgiRole.Filter));
-
-        frontEnd.Send(BeginFilter("0", 100), RecordBytes.Record(RecordBytes.Data, 1, new byte[10]));
-        frontEnd.Send(RecordBytes.Abort());
-
-        Assert.IsType<ConnectionResetException>(await failed.Task.Within("the read to fail"));
+        Assert.Equal(3, Assert.Single(frontEnd.ReadAvailable()).Content[4]);
     }
 
     [Fact]
     public async Task DATA_OfAResponder_Ignored()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(static context =>
-            context.Response.WriteAsync($"{context.Features.Get<IFastCgiFilterFeature>() is null}"));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
 
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Data, 1, new byte[10]), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()), RecordBytes.Record(RecordBytes.Data, 1));
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            RecordBytes.Record(RecordBytes.Data, 1, new byte[10]),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
+            RecordBytes.Record(RecordBytes.Data, 1, new byte[10]),
+            RecordBytes.Record(RecordBytes.Data, 1),
+            RecordBytes.StdinStream(1, "body"u8));
 
-        Assert.Equal("True", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(Apps.HashOf("body"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
     }
-
-    private static void MapFilter(IEndpointRouteBuilder app) => app.Map("/{**path}", static async context =>
-    {
-        using var reader = new StreamReader(context.Request.Body, Encoding.ASCII);
-        var query = await reader.ReadToEndAsync();
-        var filter = context.Features.Get<IFastCgiFilterFeature>()!;
-        using var file = new MemoryStream();
-        await filter.Data.CopyToAsync(file);
-        await context.Response.WriteAsync($"{query} {filter.DataLength} {filter.DataLastModified:yyyy-MM-dd} {Apps.HashOf(file.ToArray())}");
-    }).WithFastCgiRole(FastCgiRole.Filter);
 
     private static Task<FrontEnd> StartAsync(Action<IEndpointRouteBuilder> map) => TestServer.ConnectAsync(
         app =>
@@ -276,24 +185,7 @@ public class RoleTests
             services.AddSingleton<MatcherPolicy, RoleMatcherPolicy>();
         });
 
-    private static void AddRoles(FastCgiServerOptions options)
-    {
-        options.Roles.Add(FastCgiRole.Authorizer);
-        options.Roles.Add(FastCgiRole.Filter);
-    }
+    private static void AddRoles(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
 
     private static byte[] Authorize(string uri) => [.. RecordBytes.Begin(1, Authorizer), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", uri))];
-
-    private static byte[] BeginFilter(string contentLength, int dataLength) =>
-    [
-        .. RecordBytes.Begin(1, Filter),
-        .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams(
-            "POST", "/filtered", ("CONTENT_LENGTH", contentLength), ("FCGI_DATA_LENGTH", $"{dataLength}"), ("FCGI_DATA_LAST_MOD", "830736000"))),
-    ];
-
-    private static void FilterWithWindow(FastCgiServerOptions options)
-    {
-        options.Roles.Add(FastCgiRole.Filter);
-        options.Limits.MaxRequestBufferSize = 10_000;
-    }
 }

@@ -10,18 +10,15 @@ public sealed class WaitingAbortTests
 
     public static TheoryData<Leaving> Ways => [.. Enum.GetValues<Leaving>()];
 
-    public static TheoryData<Leaving, bool, bool> Cases
+    public static TheoryData<Leaving, bool> Cases
     {
         get
         {
-            var cases = new TheoryData<Leaving, bool, bool>();
+            var cases = new TheoryData<Leaving, bool>();
             foreach (var how in Enum.GetValues<Leaving>())
             {
-                foreach (var isFilter in new[] { false, true })
-                {
-                    cases.Add(how, isFilter, false);
-                    cases.Add(how, isFilter, true);
-                }
+                cases.Add(how, false);
+                cases.Add(how, true);
             }
 
             return cases;
@@ -29,11 +26,11 @@ public sealed class WaitingAbortTests
     }
 
     [Theory, MemberData(nameof(Cases))]
-    public async Task Request_AbortedBeforeItIsExecuted_ReleasesWhatItHasReceived(Leaving how, bool isFilter, bool isOver)
+    public async Task Request_AbortedBeforeItIsExecuted_ReleasesWhatItHasReceived(Leaving how, bool isOver)
     {
         var isCalled = false;
-        await using var server = await StartAsync(Apps.Do(_ => isCalled = true));
-        var waiting = WaitingRequest.Receive(server, s_content, isFilter, s_content.Length + (isOver ? 0 : 1));
+        await using var server = await TestServer.StartAsync(Apps.Do(_ => isCalled = true));
+        var waiting = WaitingRequest.Receive(server, s_content, s_content.Length + (isOver ? 0 : 1));
         var request = waiting.Request;
         Assert.NotEqual(0, request.Parameters.Length);
         Assert.Equal(s_content.Length, request.Input.ReceivedLength);
@@ -52,7 +49,7 @@ public sealed class WaitingAbortTests
     [Theory, MemberData(nameof(Ways))]
     public async Task Request_AbortedBeforeItIsExecuted_KeepsNoTarget(Leaving how)
     {
-        await using var server = await StartAsync(Apps.Hello);
+        await using var server = await TestServer.StartAsync(Apps.Hello);
         var waiting = WaitingRequest.Receive(server, RecordBytes.Get(1, $"/{new string('p', 20_000)}?{new string('q', 20_000)}"));
         var request = waiting.Request;
         var (path, query) = GetTarget(request);
@@ -72,13 +69,13 @@ public sealed class WaitingAbortTests
     {
         var go = Waiting.Signal();
         var seen = Waiting.Signal<(string?, Exception?)>();
-        await using var server = await StartAsync(async context =>
+        await using var server = await TestServer.StartAsync(async context =>
         {
             await go.Task;
             var failure = await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null));
             seen.SetResult((context.Request.Headers["X-Long"], failure));
         });
-        var waiting = WaitingRequest.Receive(server, s_content, isFilter: false, s_content.Length + 1);
+        var waiting = WaitingRequest.Receive(server, s_content, s_content.Length + 1);
         waiting.Request.Execute();
 
         waiting.Leave(how);
@@ -92,7 +89,4 @@ public sealed class WaitingAbortTests
     // Apart, so that no local variable keeps them.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static (WeakReference Path, WeakReference Query) GetTarget(IHttpRequestFeature request) => (new(request.Path), new(request.QueryString));
-
-    private static Task<TestServer> StartAsync(RequestDelegate application)
-        => TestServer.StartAsync(application, static options => options.Roles.Add(FastCgiRole.Filter));
 }

@@ -40,7 +40,7 @@ public sealed class ConfigurationTests
         var options = Configure("""
             {
               "FastCgi": {
-                "Roles": [ "Authorizer", "filter" ],
+                "Roles": [ "Responder", "authorizer" ],
                 "ReservedPaths": [ "/health", "/status/" ],
                 "Limits": { "MinRequestBodyDataRate": { "BytesPerSecond": 0.5, "GracePeriod": "00:00:09" } },
                 "Endpoints": {
@@ -51,7 +51,7 @@ public sealed class ConfigurationTests
             }
             """);
 
-        Assert.Equal([FastCgiRole.Authorizer, FastCgiRole.Filter], options.Roles.Order());
+        Assert.Equal([FastCgiRole.Responder, FastCgiRole.Authorizer], options.Roles.Order());
         Assert.Equal(["/health", "/status"], options.ReservedPaths);
         var rate = options.Limits.MinRequestBodyDataRate!;
         Assert.Equal((0.5, TimeSpan.FromSeconds(9)), (rate.BytesPerSecond, rate.GracePeriod));

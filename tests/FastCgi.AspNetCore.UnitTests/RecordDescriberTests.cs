@@ -60,7 +60,7 @@ public sealed class RecordDescriberTests
 
     [Theory]
     [InlineData("BEGIN_REQUEST, request 1, 8 bytes: 513, closes the connection", 1, new byte[] { 2, 1, 0xFE, 0, 0, 0, 0, 0 })]
-    [InlineData("BEGIN_REQUEST, request 1, 3 bytes: Filter, keeps the connection", 1, new byte[] { 0, 3, 0xFF })]
+    [InlineData("BEGIN_REQUEST, request 1, 3 bytes: Authorizer, keeps the connection", 1, new byte[] { 0, 2, 0xFF })]
     [InlineData("BEGIN_REQUEST, request 1, 2 bytes", 1, new byte[] { 0, 3 })]
     [InlineData("ABORT_REQUEST, request 1, 0 bytes", 2, new byte[0])]
     [InlineData("END_REQUEST, request 1, 5 bytes: protocol status 9, application status 16909060", 3, new byte[] { 1, 2, 3, 4, 9 })]

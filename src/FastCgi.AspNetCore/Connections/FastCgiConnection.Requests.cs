@@ -88,17 +88,6 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    private void OnData(ConnectionScope scope, in RecordPiece piece)
-    {
-        if (_requests.Find(piece.Header.RequestId) is not { HasAllParameters: true } request)
-            return;
-
-        if (piece.IsEmptyRecord)
-            request.Input.EndData(scope);
-        else
-            request.Input.AppendData(scope, piece.Content);
-    }
-
     private void OnAbortRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (!piece.IsEnd || _requests.Find(piece.Header.RequestId) is not { } request)

@@ -127,7 +127,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         return ProtocolError.None;
     }
 
-    /// <summary>Unknown records, and those that only a server sends, are ignored.</summary>
+    /// <summary>Other records are ignored: unknown ones, DATA, and those that only a server sends.</summary>
     private ProtocolError OnPiece(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         var header = piece.Header;
@@ -143,9 +143,6 @@ internal sealed partial class FastCgiConnection : RequestConnection
                 break;
             case RecordType.Stdin:
                 OnStdin(scope, in piece, ref ready);
-                break;
-            case RecordType.Data:
-                OnData(scope, in piece);
                 break;
             case RecordType.AbortRequest:
                 OnAbortRequest(scope, in piece, ref ready);

@@ -18,7 +18,7 @@ internal abstract partial class FastCgiRequest :
     public void EndInput()
     {
         using var scope = Connection.EnterLock();
-        Input.End(scope);
+        Input.EndStdin(scope);
     }
 
     // If the end of STDIN has not arrived: front-ends that stream announce a body by the header, but not for HTTP/2 clients.

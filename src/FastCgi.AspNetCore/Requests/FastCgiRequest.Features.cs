@@ -109,7 +109,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         typeof(IHttpMaxRequestBodySizeFeature), typeof(IHttpMinRequestBodyDataRateFeature), typeof(IRequestBodyPipeFeature), typeof(IServerVariablesFeature),
         typeof(IHttpResponseFeature), typeof(IHttpResponseBodyFeature), typeof(IEndpointFeature), typeof(IRouteValuesFeature),
         typeof(IBadRequestExceptionFeature), typeof(IFastCgiRequestFeature), typeof(ITlsConnectionFeature),
-        typeof(IFastCgiFilterFeature),
     ];
 
     /// <summary>
@@ -119,7 +118,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private object? GetOwn(Type key)
         => key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature) ? Response
             : key == typeof(ITlsConnectionFeature) ? TlsConnection
-            : key == typeof(IFastCgiFilterFeature) && Role != FastCgiRole.Filter ? null
             : Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
 
     private object? GetField(Type key)

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>Features that only FastCGI has: the parameters, the web server's error log, and the roles Authorizer and Filter.</content>
-internal abstract partial class FastCgiRequest : IFastCgiRequestFeature, IFastCgiFilterFeature
+/// <content>Features that only FastCGI has: the parameters, the web server's error log, and the role Authorizer.</content>
+internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
 {
     // The request whose authorizer this execution flow is in. Other work of the application must not answer for it.
     private static readonly AsyncLocal<FastCgiRequest?> s_asked = new();
@@ -25,25 +25,12 @@ internal abstract partial class FastCgiRequest : IFastCgiRequestFeature, IFastCg
 
     TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
 
-    Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new ReceivedStream(Input, isData: true));
-
-    long? IFastCgiFilterFeature.DataLength => GetNumber("FCGI_DATA_LENGTH");
-
-    DateTimeOffset? IFastCgiFilterFeature.DataLastModified
-        => GetNumber("FCGI_DATA_LAST_MOD") is { } seconds && seconds <= DateTimeOffset.MaxValue.ToUnixTimeSeconds()
-            ? DateTimeOffset.FromUnixTimeSeconds(seconds)
-            : null;
-
     private RequestInput CreateInput()
     {
         // The body belongs to the handler of the request. An authorizer gets none, whatever its params say.
         if (Role == FastCgiRole.Authorizer)
             _head.ContentLength = null;
 
-        var dataLength = Role == FastCgiRole.Filter ? GetNumber("FCGI_DATA_LENGTH") : null;
-        return new RequestInput(this, _head.ContentLength, Server.Options.Limits.MaxRequestBodySize, dataLength);
+        return new RequestInput(this, _head.ContentLength, Server.Options.Limits.MaxRequestBodySize);
     }
-
-    private long? GetNumber(string name)
-        => long.TryParse(Parameters.GetVariable(name), NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
 }

@@ -11,7 +11,6 @@ internal sealed class LazyRequestState
     public RequestAddresses? Addresses;
     public TlsConnection? TlsConnection;
     public List<KeyValuePair<string, string>>? ParameterList;
-    public ReceivedStream? Data;
 
     // Set by the application. Boxed if longer than a word, because other threads read them meanwhile.
     public ReplacedReader? BodyReader;

@@ -1,8 +1,7 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The application's <c>Request.Body</c>, another view of what <see cref="RequestBodyReader"/> reads, or the file that a filter gets.</summary>
-/// <param name="isData">Whether it is the file (FCGI_DATA).</param>
-internal sealed class ReceivedStream(RequestInput input, bool isData = false) : Stream
+/// <summary>The application's <c>Request.Body</c>, another view of what <see cref="RequestBodyReader"/> reads.</summary>
+internal sealed class ReceivedStream(RequestInput input) : Stream
 {
     public override bool CanRead => true;
     public override bool CanSeek => false;
@@ -17,7 +16,7 @@ internal sealed class ReceivedStream(RequestInput input, bool isData = false) : 
 
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
+        var result = await input.ReadAsync(cancellationToken).ConfigureAwait(false);
         return Take(result, buffer.Span);
     }
 
@@ -36,7 +35,7 @@ internal sealed class ReceivedStream(RequestInput input, bool isData = false) : 
     public override int Read(Span<byte> buffer)
     {
         input.ThrowIfSynchronousIONotAllowed();
-        return Take(ReadResultAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
+        return Take(input.ReadAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
     }
 
     public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
@@ -93,7 +92,7 @@ internal sealed class ReceivedStream(RequestInput input, bool isData = false) : 
     {
         while (true)
         {
-            var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
+            var result = await input.ReadAsync(cancellationToken).ConfigureAwait(false);
             ThrowIfCanceled(result);
             var consumed = result.Buffer.Start;
             try
@@ -121,16 +120,7 @@ internal sealed class ReceivedStream(RequestInput input, bool isData = false) : 
         }
     }
 
-    private ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
-        => isData ? input.ReadDataAsync(cancellationToken) : input.ReadAsync(cancellationToken);
-
-    private void Advance(SequencePosition consumed)
-    {
-        if (isData)
-            input.AdvanceData(consumed);
-        else
-            input.AdvanceTo(consumed, consumed);
-    }
+    private void Advance(SequencePosition consumed) => input.AdvanceTo(consumed, consumed);
 
     private int Take(ReadResult result, Span<byte> buffer)
     {

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// What follows the params: STDIN, which is the request body, and DATA in the role Filter. The connection appends under its own lock. Members for the
-/// application take the lock of the request, and inside it that of the connection.
+/// What follows the params: STDIN, which is the request body. The connection appends under its own lock. Members for the application take the lock of
+/// the request, and inside it that of the connection.
 /// </summary>
 internal sealed class RequestInput
 {
@@ -10,7 +10,6 @@ internal sealed class RequestInput
 
     private readonly FastCgiRequest _request;
     private readonly long _declaredLength;
-    private readonly RequestBody? _data;
     private RequestBody? _body;
     private RequestBodyReader? _reader;
     private ReceivedStream? _stream;
@@ -20,20 +19,17 @@ internal sealed class RequestInput
 
     /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
     /// <param name="maxBodySize">The maximum body size, unless the application changes it.</param>
-    /// <param name="dataLength">FCGI_DATA_LENGTH, if known.</param>
-    public RequestInput(FastCgiRequest request, long? declaredLength, long? maxBodySize, long? dataLength)
+    public RequestInput(FastCgiRequest request, long? declaredLength, long? maxBodySize)
     {
         _request = request;
         _declaredLength = declaredLength ?? UnknownLength;
         _maxBodySize = maxBodySize ?? UnknownLength;
         // Web servers send no STDIN to an authorizer, and most do not even end it.
         _isStdinOver = request.Role == FastCgiRole.Authorizer;
-        if (request.Role == FastCgiRole.Filter)
-            _data = CreateBody(dataLength);
     }
 
-    public bool IsOver => _isStdinOver && _data is null or { IsInputOver: true };
-    public long UnreadLength => Math.Max(Body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
+    public bool IsOver => _isStdinOver;
+    public long UnreadLength => Body?.UnreadLength ?? 0;
     public long ReceivedLength => Body?.ReceivedLength ?? 0;
     public bool IsReading => Body is { IsReading: true };
 
@@ -75,6 +71,7 @@ internal sealed class RequestInput
             GetOrCreateBody(connection).Append(connection, content);
     }
 
+    /// <summary>No more of the body arrives. Reads of an incomplete body fail instead of waiting.</summary>
     public void EndStdin(ConnectionScope connection)
     {
         if (_isStdinOver)
@@ -84,23 +81,11 @@ internal sealed class RequestInput
         _body?.EndInput(connection);
     }
 
-    public void AppendData(ConnectionScope connection, ReadOnlySpan<byte> content) => _data?.Append(connection, content);
-
-    public void EndData(ConnectionScope connection) => _data?.EndInput(connection);
-
-    /// <summary>The response is complete, so the web server sends no more. Reads of an incomplete body fail instead of waiting.</summary>
-    public void End(ConnectionScope connection)
-    {
-        EndStdin(connection);
-        EndData(connection);
-    }
-
     /// <summary>Makes reads fail, because the rest does not arrive.</summary>
     public void Fail(ConnectionScope connection, Exception exception)
     {
         _error = exception;
         _body?.CompleteInput(connection, exception);
-        _data?.CompleteInput(connection, exception);
     }
 
     /// <summary>The application has returned, or will not be called: reads fail from now on, and memory is returned.</summary>
@@ -108,10 +93,9 @@ internal sealed class RequestInput
     {
         Fail(connection, new ObjectDisposedException(nameof(HttpRequest)));
         _body?.CompleteReader();
-        _data?.CompleteReader();
     }
 
-    public bool IsUsed => Body is not null || _data is not null;
+    public bool IsUsed => Body is not null;
 
     public void ThrowIfSynchronousIONotAllowed() => _request.Response.ThrowIfSynchronousIONotAllowed("ReadAsync");
 
@@ -155,31 +139,6 @@ internal sealed class RequestInput
             if (body.IsReaderOver)
                 throw new InvalidOperationException("No reading operation to complete.");
             body.AdvanceTo(consumed, examined);
-        }
-
-        Connection.ResumeReceiving();
-    }
-
-    /// <summary>Reads the file that the web server passes to a filter.</summary>
-    public ValueTask<ReadResult> ReadDataAsync(CancellationToken cancellationToken)
-    {
-        ValueTask<ReadResult> read;
-        using (_request.EnterLock())
-        {
-            ThrowIfOver();
-            _data!.BeginRead(maxLength: null);
-            read = _data.ReadAsync(cancellationToken);
-        }
-
-        return Examined(read);
-    }
-
-    public void AdvanceData(SequencePosition consumed)
-    {
-        using (_request.EnterLock())
-        {
-            ThrowIfOver();
-            _data!.AdvanceTo(consumed, consumed);
         }
 
         Connection.ResumeReceiving();
@@ -247,7 +206,7 @@ internal sealed class RequestInput
         if (_body is { } there)
             return there;
 
-        var body = CreateBody(_declaredLength == UnknownLength ? null : _declaredLength);
+        var body = new RequestBody(new BodyMemory(Connection.Output.Pool), _declaredLength == UnknownLength ? null : _declaredLength);
         if (_error is not null || _declaredLength == 0)
             body.CompleteInput(connection, _error);
         else if (_isStdinOver)
@@ -255,8 +214,6 @@ internal sealed class RequestInput
         Volatile.Write(ref _body, body);
         return body;
     }
-
-    private RequestBody CreateBody(long? length) => new(new BodyMemory(Connection.Output.Pool), length);
 
     private void ThrowIfOver()
     {

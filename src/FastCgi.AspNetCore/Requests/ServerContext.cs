@@ -96,5 +96,5 @@ internal sealed class ServerContext
     public required ServerClock Time { get; init; }
 
     /// <returns>0 if the number is not a role.</returns>
-    private static uint GetBit(FastCgiRole role) => (uint)role < 32 ? 1u << (int)role : 0;
+    private static uint GetBit(FastCgiRole role) => role is FastCgiRole.Responder or FastCgiRole.Authorizer ? 1u << (int)role : 0;
 }

@@ -11,8 +11,6 @@ public enum Leaving
 /// <summary>A request that has come and waits to be executed, which is up to the test.</summary>
 internal sealed class WaitingRequest
 {
-    private const int Filter = 3;
-
     private WaitingRequest(FrontEnd frontEnd, FastCgiRequest request) => (FrontEnd, Request) = (frontEnd, request);
 
     public FrontEnd FrontEnd { get; }
@@ -27,17 +25,16 @@ internal sealed class WaitingRequest
     }
 
     /// <summary>Pushes a request with a query of 2,001 characters, a header X-Long of 1,000, a trace id and a body.</summary>
-    /// <param name="length">The declared length of both, if it is another.</param>
-    public static WaitingRequest Receive(TestServer server, byte[] content, bool isFilter, int? length = null)
+    /// <param name="length">The declared length, if it is another.</param>
+    public static WaitingRequest Receive(TestServer server, byte[] content, int? length = null)
     {
         var declared = $"{length ?? content.Length}";
         var parameters = RecordBytes.RequestParams(
             "POST", "/?" + new string('q', 2_000), ("CONTENT_LENGTH", declared), ("HTTP_X_LONG", new string('x', 1_000)), ("HTTP_X_TRACE", "trace"),
-            ("FCGI_DATA_LENGTH", declared), ("SERVER_SOFTWARE", "nginx/1.28"));
-        byte[] data = isFilter ? RecordBytes.Record(RecordBytes.Data, 1, content) : [];
+            ("SERVER_SOFTWARE", "nginx/1.28"));
         return Receive(
             server,
-            [.. RecordBytes.Begin(role: isFilter ? Filter : 1), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1, content), .. data]);
+            [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1, content)]);
     }
 
     public void Leave(Leaving how)
