@@ -1,10 +1,10 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// One request: first its params, then the feature collection for the application, and the lock of everything that belongs to it. Parts:
+/// One request: first its params, then the feature collection for the application. Parts:
 /// <c>.Features</c> (the collection), <c>.Request</c>, <c>.Body</c> and <c>.Lifetime</c>. <see cref="FastCgiRequest{TContext}"/> runs the application.
 /// </summary>
-internal abstract partial class FastCgiRequest(ServerContext server, RequestConnection connection, in RequestStart start) : RequestLock, IFeatureCollection
+internal abstract partial class FastCgiRequest(ServerContext server, RequestConnection connection, in RequestStart start) : IFeatureCollection
 {
     private RequestHeaders? _headers;
     private RequestHead _head;
@@ -35,6 +35,9 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     /// <summary>The path after the base; <see langword="null"/> if the request is rejected.</summary>
     public string? Path => _head.Path;
     public ILogger Log => server.Log;
+
+    /// <summary>Takes the lock of the request, which exists once the params are complete.</summary>
+    public RequestScope EnterLock() => Response.Output.EnterLock();
 
     /// <param name="isWhole">Whether it is the whole content of its record.</param>
     public void AppendParameters(ReadOnlySpan<byte> content, bool isWhole)

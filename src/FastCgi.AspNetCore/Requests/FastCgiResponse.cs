@@ -26,7 +26,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _request = request;
         _isHead = isHead;
         _output = new ResponseOutput(request);
-        _headers = new ResponseHeaders(request) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
+        _headers = new ResponseHeaders(_output) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
         Headers = _headers;
         AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }

@@ -4,7 +4,7 @@ using Microsoft.Extensions.Primitives;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The headers of a request. A single header is looked up in the params. All become strings if they are enumerated or changed.</summary>
-internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request)
+internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request.Response.Output)
 {
     private const int MaxSharedHostLength = 128;
 

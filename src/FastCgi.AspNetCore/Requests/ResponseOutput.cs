@@ -1,7 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The bytes of one response: a flush turns what is staged into records and moves them to the send queue (<c>.Sending</c>).</summary>
-internal sealed partial class ResponseOutput(FastCgiRequest request)
+/// <remarks>It is also the lock of the request, because the application never gets it.</remarks>
+internal sealed partial class ResponseOutput(FastCgiRequest request) : RequestLock
 {
     private const int NotHeld = -1;
 
@@ -22,8 +23,6 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
     public bool NeedsHeaderBlock => _staging.NeedsHeaderBlock;
     private RecordOutput Outlet => request.Connection.Output;
     private bool IsHolding => _heldLength != NotHeld;
-
-    public RequestScope EnterLock() => request.EnterLock();
 
     public void ThrowIfOver(Type type) => ObjectDisposedException.ThrowIf(request.IsOver, type);
 

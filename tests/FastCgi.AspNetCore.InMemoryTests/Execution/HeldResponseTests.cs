@@ -110,6 +110,35 @@ public sealed class HeldResponseTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
+    /// <summary>No lock of the server is an object that the application can hold.</summary>
+    [Fact]
+    public async Task HandlerHoldsAllThatItHasAndBlocks_WhatItsNeighborHasWrittenIsSent()
+    {
+        Platform.Probe!.Sleeps = true;
+        Application = async context =>
+        {
+            await Apps.Hello(context);
+            if (context.Request.Path != "/keeps1")
+                return;
+
+            var held = ListObjects(context);
+            held.ForEach(Monitor.Enter);
+            Scheduler.Watchdog.Sample();
+            Scheduler.Watchdog.Sample();
+            var others = Task.Run(Platform.RunAll);
+            var isDone = others.Wait(TimeSpan.FromSeconds(10));
+            held.ForEach(Monitor.Exit);
+            await others;
+            Assert.True(isDone, "The other threads waited for the handler.");
+        };
+
+        Assert.False(Run(RecordBytes.Get(1, "/first1"), RecordBytes.Get(2, "/keeps1")));
+
+        Platform.RunAll();
+        await FrontEnd.ReadResponseAsync(1);
+        Assert.Equal("Hello", (await FrontEnd.ReadResponseAsync(2)).Text);
+    }
+
     /// <summary>The end is likely to follow at once. Otherwise, the next sample has it sent.</summary>
     [Theory, Values(true, false)]
     public async Task FlushThatIsLikelyTheLast_LeavesAtTheNextSampleOrTheEndOfTheWatchdog(bool samples)
@@ -167,6 +196,21 @@ public sealed class HeldResponseTests : SchedulerTest
         FrontEnd.Close();
         request.Execute();
     }
+
+    private static List<object> ListObjects(HttpContext context) =>
+    [
+        .. context.Features.Select(static feature => feature.Value),
+        context,
+        context.Features,
+        context.Request,
+        context.Request.Headers,
+        context.Request.Body,
+        context.Request.BodyReader,
+        context.Response,
+        context.Response.Headers,
+        context.Response.Body,
+        context.Response.BodyWriter,
+    ];
 
     private static async Task FlushAsync(HttpContext context)
     {
