@@ -56,17 +56,6 @@ public sealed class FastCgiServerLimits
     } = TimeSpan.FromSeconds(30);
 
     /// <summary>
-    /// Gets or sets the maximum number of requests for <see cref="FastCgiServerOptions.ReservedPaths"/> that are accepted in addition to
-    /// <see cref="MaxConcurrentRequests"/>. Further requests for them are queued or refused like any other.
-    /// </summary>
-    /// <remarks>Defaults to 8, twice what two load balancers, an orchestrator and one person need. Must be at least 1. Requires reserved paths.</remarks>
-    public int MaxReservedRequests
-    {
-        get;
-        set => field = (int)InRange(value, 1);
-    } = 8;
-
-    /// <summary>
     /// Gets or sets the maximum number of concurrent requests on one connection (multiplexing). Further requests get a 503. With 1, a
     /// connection carries one request after another, and the server reports FCGI_MPXS_CONNS as 0.
     /// </summary>

@@ -28,17 +28,6 @@ public sealed class FastCgiServerOptions
     /// <remarks>Defaults to <see cref="FastCgiRole.Responder"/>. Routing selects endpoints by role too: see <see cref="FastCgiRoleAttribute"/>.</remarks>
     public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
 
-    /// <summary>
-    /// Gets the paths, such as <c>/health</c>, whose requests are accepted even while <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> is
-    /// reached, up to <see cref="FastCgiServerLimits.MaxReservedRequests"/>. Use them for monitoring, which must work under overload.
-    /// </summary>
-    /// <remarks>
-    /// Empty by default. A path includes everything below it (<c>/health/ready</c>, but not <c>/healthy</c>) and ignores case, as in routing. Paths are
-    /// compared with <c>HttpRequest.Path</c>, which excludes the path base. Adding a path that does not begin with a slash, or <c>/</c> itself,
-    /// throws an <see cref="ArgumentException"/>.
-    /// </remarks>
-    public IList<string> ReservedPaths { get; } = new ReservedPathList();
-
     /// <summary>Gets or sets the parameter that <c>HttpRequest.Path</c> comes from.</summary>
     /// <remarks>Defaults to <see cref="FastCgiPathSource.RequestUri"/>.</remarks>
     public FastCgiPathSource PathSource { get; set; }

@@ -164,22 +164,22 @@ public class OverloadTests
     }
 
     [Theory]
-    [InlineData("/health", true)]
-    [InlineData("/health/", true)]
-    [InlineData("/health/ready", true)]
-    [InlineData("/HEALTH", true)]
-    [InlineData("/health?now", true)]
+    [InlineData("/status", true)]
+    [InlineData("/status/", true)]
     [InlineData("/status/all", true)]
-    [InlineData("/healthy", false)]
-    [InlineData("/healt", false)]
-    [InlineData("/status", false)]
+    [InlineData("/STATUS", true)]
+    [InlineData("/status?now", true)]
+    [InlineData("/other/status", true)]
+    [InlineData("/statuses", false)]
+    [InlineData("/statu", false)]
+    [InlineData("/other", false)]
     [InlineData("/", false)]
-    [InlineData("/a/health", false)]
-    [InlineData("/health/../a", false)]
-    [InlineData("/app/health", true)]
-    public async Task ReservedPaths_AtTheLimit_AreTaken(string uri, bool isTaken)
+    [InlineData("/a/status", false)]
+    [InlineData("/status/../a", false)]
+    [InlineData("/app/status", true)]
+    public async Task Status_AtTheLimit_IsTaken(string uri, bool isTaken)
     {
-        await using var server = await StartAsync(queue: 0, configure: null, ["/health", "/status/all/"]);
+        await using var server = await StartAsync(queue: 0, configure: null, ["/status", "/other/status"]);
         Send(server, "/1");
         var frontEnd = server.Connect();
 
@@ -189,9 +189,24 @@ public class OverloadTests
         Assert.Equal(isTaken ? 200 : 503, (await frontEnd.ReadResponseAsync()).Status);
     }
 
-    /// <summary>A reserved place is for the next of the reserved paths, whoever waits before it; any other place for whoever waits longest.</summary>
     [Fact]
-    public async Task ReservedPaths_InTheQueue_GetTheReservedPlaceFirst()
+    public async Task Status_NineAtTheLimit_OneIsRefused()
+    {
+        await using var server = await StartAsync(queue: 0, configure: null, "/status");
+        Send(server, "/1");
+
+        var statuses = Enumerable.Range(0, 9).Select(_ => Send(server, "/status")).ToList();
+        _go.SetResult();
+
+        var answers = new List<int>();
+        foreach (var status in statuses)
+            answers.Add((await status.ReadResponseAsync()).Status);
+        Assert.Equal([.. Enumerable.Repeat(200, 8), 503], answers);
+    }
+
+    /// <summary>A place of the status is not for others.</summary>
+    [Fact]
+    public async Task Status_Ends_TheQueueStillWaits()
     {
         var ends = new ConcurrentDictionary<string, TaskCompletionSource>();
         await using var server = await TestServer.StartAsync(
@@ -200,29 +215,24 @@ public class OverloadTests
                 var end = ends[context.Request.Path!] = Waiting.Signal();
                 await end.Task.WaitAsync(context.RequestAborted);
             },
-            static options =>
-            {
-                options.ReservedPaths.Add("/health");
-                (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit, options.Limits.MaxReservedRequests) = (1, 3, 1);
-            });
-        var frontEnds = new[] { "/1", "/health/1", "/2", "/health/2", "/health/3" }.Select(path => Send(server, path)).ToList();
-        Assert.Equal(["/1", "/health/1"], ends.Keys.Order());
+            static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1),
+            statusPaths: ["/status"]);
+        var frontEnds = new[] { "/1", "/2", "/status" }.Select(path => Send(server, path)).ToList();
+        Assert.Equal(["/1", "/status"], ends.Keys.Order());
 
-        ends["/health/1"].SetResult();
-        await Waiting.UntilAsync(() => ends.ContainsKey("/health/2"), "the next of the reserved paths");
+        ends["/status"].SetResult();
+        await frontEnds[2].ReadResponseAsync();
+        Assert.Equal((1, 0), server.Context.Admission.TakenCount);
         Assert.False(ends.ContainsKey("/2"));
         ends["/1"].SetResult();
-        await Waiting.UntilAsync(() => ends.ContainsKey("/2"), "the one that waited longest");
-        Assert.False(ends.ContainsKey("/health/3"));
+        await Waiting.UntilAsync(() => ends.ContainsKey("/2"), "the one that waited");
         ends["/2"].SetResult();
-        await Waiting.UntilAsync(() => ends.ContainsKey("/health/3"), "the last");
-        ends["/health/2"].SetResult();
-        ends["/health/3"].SetResult();
-        foreach (var frontEnd in frontEnds)
+        foreach (var frontEnd in frontEnds[..2])
             Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
     }
 
-    private async Task<TestServer> StartAsync(int queue, Action<FastCgiServerLimits>? configure = null, params string[] paths) => await TestServer.StartAsync(
+    private async Task<TestServer> StartAsync(
+        int queue, Action<FastCgiServerLimits>? configure = null, params string[] statusPaths) => await TestServer.StartAsync(
         async context =>
         {
             _begun.Enqueue(context.Request.Path!);
@@ -233,10 +243,9 @@ public class OverloadTests
         {
             options.Limits.MaxConcurrentRequests = 1;
             options.Limits.RequestQueueLimit = queue;
-            foreach (var path in paths)
-                options.ReservedPaths.Add(path);
             configure?.Invoke(options.Limits);
-        });
+        },
+        statusPaths: statusPaths);
 
     private static FrontEnd Send(TestServer server, string path)
     {

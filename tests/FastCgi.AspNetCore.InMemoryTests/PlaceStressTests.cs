@@ -8,7 +8,7 @@ public sealed class PlaceStressTests
 {
     private const int Limit = 3;
     private const int Queue = 5;
-    private const int Reserved = 2;
+    private const int Status = 8;
     private const int Threads = 4;
     private const int Steps = 150;
 
@@ -23,13 +23,15 @@ public sealed class PlaceStressTests
     [InlineData(4, true)]
     public async Task Places_AllAtOnce_AreKeptAndGivenBack(int seed, bool isStopped)
     {
-        await using var server = await TestServer.StartAsync(RunAsync, static options =>
-        {
-            options.ReservedPaths.Add("/health");
-            (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit, options.Limits.MaxReservedRequests) = (Limit, Queue, Reserved);
-            options.Limits.RequestQueueTimeout = TimeSpan.FromSeconds(3);
-            options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.ThreadPool;
-        });
+        await using var server = await TestServer.StartAsync(
+            RunAsync,
+            static options =>
+            {
+                (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (Limit, Queue);
+                options.Limits.RequestQueueTimeout = TimeSpan.FromSeconds(3);
+                options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.ThreadPool;
+            },
+            statusPaths: ["/status"]);
         server.Logs.Expected.Add("ApplicationError");
         server.Logs.Expected.Add("ConnectionsNotClosedInTime");
         server.Logs.Expected.Add("StopTimedOut");
@@ -105,7 +107,7 @@ public sealed class PlaceStressTests
                 default:
                     ids.Add(step);
                     var what = random.Next(10);
-                    frontEnd.Send(RecordBytes.Get(step, (random.Next(4) == 0 ? "/health/" : "/") + what));
+                    frontEnd.Send(RecordBytes.Get(step, (random.Next(4) == 0 ? "/status/" : "/") + what));
                     break;
             }
         }
@@ -119,26 +121,26 @@ public sealed class PlaceStressTests
         }
     }
 
-    private void Enter(bool isReserved)
+    private void Enter(bool isForStatus)
     {
-        if (Interlocked.Increment(ref _all) > Limit + Reserved)
+        if (Interlocked.Increment(ref _all) > Limit + Status)
             _wrong.Add("Too many run.");
-        if (!isReserved && Interlocked.Increment(ref _ordinary) > Limit)
-            _wrong.Add("Too many that are not reserved run.");
+        if (!isForStatus && Interlocked.Increment(ref _ordinary) > Limit)
+            _wrong.Add("Too many that are not for the status run.");
     }
 
-    private void Leave(bool isReserved)
+    private void Leave(bool isForStatus)
     {
-        if (!isReserved)
+        if (!isForStatus)
             Interlocked.Decrement(ref _ordinary);
         Interlocked.Decrement(ref _all);
     }
 
     private async Task RunAsync(HttpContext context)
     {
-        var isReserved = context.Request.Path.StartsWithSegments("/health");
+        var isForStatus = context.Request.Path.StartsWithSegments("/status");
         var what = context.Request.Path.Value![^1] - '0';
-        Enter(isReserved);
+        Enter(isForStatus);
         try
         {
             switch (what)
@@ -146,9 +148,9 @@ public sealed class PlaceStressTests
                 case 0:
                     context.Response.OnStarting(async () =>
                     {
-                        Enter(isReserved);
+                        Enter(isForStatus);
                         await YieldAsync(10);
-                        Leave(isReserved);
+                        Leave(isForStatus);
                     });
                     break;
                 case 1:
@@ -184,7 +186,7 @@ public sealed class PlaceStressTests
         }
         finally
         {
-            Leave(isReserved);
+            Leave(isForStatus);
         }
     }
 

@@ -82,12 +82,9 @@ public sealed class StatusRowTests
     {
         await using var server = await TestServer.StartAsync(
             async _ => await _go.Task,
-            static options =>
-            {
-                options.Limits.MaxConcurrentRequests = 2;
-                options.ReservedPaths.Add("/health");
-            });
-        foreach (var uri in new[] { "/1", "/2", "/health" })
+            static options => options.Limits.MaxConcurrentRequests = 2,
+            statusPaths: ["/status"]);
+        foreach (var uri in new[] { "/1", "/2", "/status" })
         {
             var frontEnd = server.Connect();
             frontEnd.Send(RecordBytes.Get(uri: uri));

@@ -41,7 +41,6 @@ public sealed class ConfigurationTests
             {
               "FastCgi": {
                 "Roles": [ "Responder", "authorizer" ],
-                "ReservedPaths": [ "/health", "/status/" ],
                 "Limits": { "MinRequestBodyDataRate": { "BytesPerSecond": 0.5, "GracePeriod": "00:00:09" } },
                 "Endpoints": {
                   "Site": { "Url": "fastcgi://localhost:9000", "Backlog": 12 },
@@ -52,7 +51,6 @@ public sealed class ConfigurationTests
             """);
 
         Assert.Equal([FastCgiRole.Responder, FastCgiRole.Authorizer], options.Roles.Order());
-        Assert.Equal(["/health", "/status"], options.ReservedPaths);
         var rate = options.Limits.MinRequestBodyDataRate!;
         Assert.Equal((0.5, TimeSpan.FromSeconds(9)), (rate.BytesPerSecond, rate.GracePeriod));
         Assert.Equal(
@@ -151,7 +149,7 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:MaxRequestHeaderCount", "FastCgi:Limits:MaxRequestParameterCount")]
     [InlineData("FastCgi:Limits:PathBase", "FastCgi:PathBase")]
     [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSec", "FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond")]
-    [InlineData("FastCgi:ReservedPath", "FastCgi:ReservedPaths")]
+    [InlineData("FastCgi:Role", "FastCgi:Roles")]
     [InlineData("FastCgi:Endpoint", "FastCgi:Endpoints")]
     [InlineData("FastCgi:Endpoints:Site:Bakclog", "FastCgi:Endpoints:Site:Backlog")]
     [InlineData("FastCgi:Endpoints:Site:AllowedAdresses", "FastCgi:Endpoints:Site:AllowedAddresses")]
@@ -169,8 +167,6 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:TrustScriptName", "PathInfo")]
     [InlineData("FastCgi:Roles", "Authorizer")]
     [InlineData("FastCgi:Roles:0", "Accelerator")]
-    [InlineData("FastCgi:ReservedPaths", "/health")]
-    [InlineData("FastCgi:ReservedPaths:0", "health", "/")]
     [InlineData("FastCgi:Transport", "Epoll")]
     [InlineData("FastCgi:Transport:Engine", "1")]
     [InlineData("FastCgi:Transport:ApplicationScheduling", "Sometimes")]
@@ -182,7 +178,6 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:MaxConcurrentRequests", "many")]
     [InlineData("FastCgi:Limits:RequestQueueLimit", "-1", "")]
     [InlineData("FastCgi:Limits:RequestQueueTimeout", "00:00:00")]
-    [InlineData("FastCgi:Limits:MaxReservedRequests", "0")]
     [InlineData("FastCgi:Limits:MinRequestBodyDataRate", "240")]
     [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "0", "fast", "NaN", "Infinity")]
     [InlineData("FastCgi:Limits:MaxRequestsPerConnection", "65536")]

@@ -40,7 +40,6 @@ public sealed class LimitsTests
     [InlineData(nameof(FastCgiServerLimits.MaxRequestsPerConnection), 1, 65_535, false)]
     [InlineData(nameof(FastCgiServerLimits.MaxRequestParametersTotalSize), 1, int.MaxValue, false)]
     [InlineData(nameof(FastCgiServerLimits.MaxRequestParameterCount), 1, int.MaxValue, false)]
-    [InlineData(nameof(FastCgiServerLimits.MaxReservedRequests), 1, int.MaxValue, false)]
     public void Number_OfEachLimit_HasItsRange(string name, long smallest, long largest, bool isOptional)
     {
         foreach (var value in new[] { smallest, smallest + 1, largest })

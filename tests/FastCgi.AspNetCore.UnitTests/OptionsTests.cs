@@ -28,30 +28,6 @@ public sealed class OptionsTests
     }
 
     [Fact]
-    public void ReservedPaths_Added_HaveNoTrailingSlash()
-    {
-        foreach (var path in (string[])["/health", "/ready/", "/status/live"])
-            _options.ReservedPaths.Add(path);
-        Assert.Equal(["/health", "/ready", "/status/live"], _options.ReservedPaths);
-
-        _options.ReservedPaths[0] = "/other/";
-        Assert.Equal("/other", _options.ReservedPaths[0]);
-    }
-
-    [Fact]
-    public void ReservedPaths_AllOrNoPath_IsRefused()
-    {
-        _options.ReservedPaths.Add("/health");
-        Assert.All(["", "/", "//", "health"], value =>
-        {
-            Assert.Throws<ArgumentException>(() => _options.ReservedPaths.Add(value));
-            Assert.Throws<ArgumentException>(() => _options.ReservedPaths[0] = value);
-        });
-        Assert.Throws<ArgumentNullException>(() => _options.ReservedPaths.Add(null!));
-        Assert.Equal(["/health"], _options.ReservedPaths);
-    }
-
-    [Fact]
     public void Listen_EachForm_IsAnEndpoint()
     {
         _options.Listen(IPAddress.Loopback, 9000);

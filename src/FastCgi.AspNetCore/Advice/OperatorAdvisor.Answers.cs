@@ -48,7 +48,7 @@ internal sealed partial class OperatorAdvisor
             return;
 
         var isMapped = request.Response.StatusCode != StatusCodes.Status404NotFound || !string.IsNullOrEmpty(request.Head.PathBase);
-        if (isMapped && request.Response.HasStarted && !request.Server.Admission.IsReserved(request.Path))
+        if (isMapped && request.Response.HasStarted && !request.IsForStatus)
             UnmappedPaths.End();
     }
 

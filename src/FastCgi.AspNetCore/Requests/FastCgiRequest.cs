@@ -79,8 +79,8 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     /// <summary>Has it executed on another thread. Returns at once.</summary>
     public void RunLater() => connection.Run(this);
 
-    /// <summary>Whether it is for a path that never waits for other requests, such as the status.</summary>
-    public bool IsForStatus => server.Admission.IsReserved(Path);
+    /// <summary>Whether it is for the status, which never waits for other requests.</summary>
+    public bool IsForStatus => server.Admission.IsForStatus(Path);
 
     /// <summary>Lets the application choose how non-ASCII headers are decoded.</summary>
     /// <returns>Whether the request can be passed to it.</returns>

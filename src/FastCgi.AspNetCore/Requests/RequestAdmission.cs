@@ -15,33 +15,35 @@ internal enum RequestPlace : byte
 
     Ordinary,
 
-    Reserved,
+    /// <summary>One of the slots for the status.</summary>
+    Status,
 
     Queued,
 }
 
-/// <summary>Limits the requests that the application works on. Others wait in a limited queue. Reserved paths have slots of their own.</summary>
-/// <param name="statusPaths">The paths of the status, which are always reserved.</param>
-internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time, IEnumerable<string> statusPaths)
+/// <summary>Limits the requests that the application works on. Others wait in a limited queue. The status has slots of its own.</summary>
+/// <param name="statusPaths">The paths of the status.</param>
+internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time, IReadOnlyList<string> statusPaths)
 {
+    // 2 × (two load balancers + orchestrator + one human).
+    private const int StatusLimit = 8;
+
     private readonly Lock _lock = new();
     private readonly long? _limit = options.Limits.MaxConcurrentRequests;
     private readonly int _queueLimit = options.Limits.RequestQueueLimit;
     private readonly TimeSpan _queueTimeout = options.Limits.RequestQueueTimeout ?? TimeSpan.MaxValue;
-    private readonly int _reservedLimit = options.Limits.MaxReservedRequests;
-    private readonly string[] _reservedPaths = [.. options.ReservedPaths, .. statusPaths];
     private readonly LinkedList<(FastCgiRequest Request, long Since)> _queue = new();
 
     // Not in the requests: few of them ever wait, and every request would pay for the field.
     private readonly Dictionary<FastCgiRequest, LinkedListNode<(FastCgiRequest Request, long Since)>> _nodes = new(ReferenceEqualityComparer.Instance);
     private long _ordinaryCount;
-    private int _reservedCount;
+    private int _statusCount;
 
     // A figure for the status needs no lock.
     public int QueuedCount => _queue.Count;
 
     /// <summary>The slots in use. An aborted request keeps its slot until its application returns.</summary>
-    public (long Ordinary, int Reserved) TakenCount => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _reservedCount));
+    public (long Ordinary, int Status) TakenCount => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _statusCount));
 
     /// <summary>Tries to acquire a slot. Evicts requests that timed out if the queue is full.</summary>
     public AdmissionResult Admit(FastCgiRequest request)
@@ -69,7 +71,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return result;
     }
 
-    /// <summary>Releases a slot to the request that has waited longest and has not timed out; a reserved slot, to one with a reserved path.</summary>
+    /// <summary>Releases a slot, to the request that has waited longest and has not timed out.</summary>
     public void Release(FastCgiRequest request)
     {
         if (request.Place == RequestPlace.None)
@@ -82,10 +84,10 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
             var place = request.Place;
             request.Place = RequestPlace.None;
             overdue = TakeOverdue();
-            if ((place == RequestPlace.Reserved ? FindReserved() : _queue.First) is { } node)
+            if (place == RequestPlace.Status)
+                _statusCount--;
+            else if (_queue.First is { } node)
                 next = Take(node, place);
-            else if (place == RequestPlace.Reserved)
-                _reservedCount--;
             else
                 _ordinaryCount--;
         }
@@ -128,10 +130,10 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
             return true;
         }
 
-        if (_reservedCount < _reservedLimit && IsReserved(request.Path))
+        if (_statusCount < StatusLimit && request.IsForStatus)
         {
-            _reservedCount++;
-            request.Place = RequestPlace.Reserved;
+            _statusCount++;
+            request.Place = RequestPlace.Status;
             return true;
         }
 
@@ -176,23 +178,18 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return request;
     }
 
-    private LinkedListNode<(FastCgiRequest Request, long Since)>? FindReserved()
-    {
-        var node = _queue.First;
-        while (node is not null && !IsReserved(node.Value.Request.Path))
-            node = node.Next;
-        return node;
-    }
-
-    public bool IsReserved(string? path)
+    public bool IsForStatus(string? path)
     {
         if (path is null)
             return false;
 
-        foreach (var reserved in _reservedPaths)
+        foreach (var status in statusPaths)
         {
-            if (path.StartsWith(reserved, StringComparison.OrdinalIgnoreCase) && (path.Length == reserved.Length || path[reserved.Length] == '/'))
+            if (path.StartsWith(status, StringComparison.OrdinalIgnoreCase)
+                && (path.Length == status.Length || path[status.Length] == '/'))
+            {
                 return true;
+            }
         }
 
         return false;

@@ -15,7 +15,7 @@ internal sealed class ServerContext
         RecordLog? records = null,
         Func<long>? getMaxDescriptors = null,
         Advisor? advisor = null,
-        IEnumerable<string>? statusPaths = null)
+        IReadOnlyList<string>? statusPaths = null)
         where TContext : notnull
     {
         var clock = new ServerClock(time);

@@ -9,11 +9,10 @@ internal static class StatusLimits
     {
         var limits = options.Limits;
         yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connections.Count);
-        var taken = connections.Server.Admission.TakenCount;
-        yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, limits.MaxConcurrentRequests is null ? requests.Active : taken.Ordinary);
+        var taken = limits.MaxConcurrentRequests is null ? requests.Active : connections.Server.Admission.TakenCount.Ordinary;
+        yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, taken);
         yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
         yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);
-        yield return Gauge("MaxReservedRequests", limits.MaxReservedRequests, taken.Reserved);
         yield return Gauge("MaxBlockingThreads", options.Transport.MaxBlockingThreads, resources.KeptThreads);
         if (resources.Descriptors is { } descriptors)
             yield return Gauge("file descriptors", connections.Server.GetMaxDescriptors(), descriptors);

@@ -90,11 +90,8 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [Fact]
     public async Task Status_EvenIfItsPathWasSlow_RunsAtOnce()
     {
-        await using var server = await TestServer.StartAsync(Apps.Target, static options =>
-        {
-            options.ReservedPaths.Add("/status");
-            options.Limits.MaxConcurrentRequests = 10;
-        });
+        await using var server = await TestServer.StartAsync(
+            Apps.Target, static options => options.Limits.MaxConcurrentRequests = 10, statusPaths: ["/status"]);
         var frontEnd = server.Connect();
         Scheduler.Predictor.OnStalled(new PathKey("/status"));
         Occupy(Hold.Thread, MaxBlockingThreads);

@@ -50,15 +50,20 @@ internal sealed class TestServer : IAsyncDisposable
 
     public IServiceProvider Services => _host.Services;
 
-    public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
-        => StartAsync(app => app.Run(application), configure, expects: expects);
+    public static Task<TestServer> StartAsync(
+        RequestDelegate application,
+        Action<FastCgiServerOptions>? configure = null,
+        string? expects = null,
+        string[]? statusPaths = null)
+        => StartAsync(app => app.Run(application), configure, expects: expects, statusPaths: statusPaths);
 
     public static async Task<TestServer> StartAsync(
         Action<IApplicationBuilder> pipeline,
         Action<FastCgiServerOptions>? configure = null,
         Action<IServiceCollection>? services = null,
         RecordLog? records = null,
-        string? expects = null)
+        string? expects = null,
+        string[]? statusPaths = null)
     {
         var logs = new CollectedLogs();
         if (expects is not null)
@@ -75,7 +80,8 @@ internal sealed class TestServer : IAsyncDisposable
                 .ConfigureServices(collection =>
                 {
                     services?.Invoke(collection);
-                    collection.AddSingleton<IServer>(provider => new MemoryServer(options, provider.GetRequiredService<ILoggerFactory>(), clock, records));
+                    collection.AddSingleton<IServer>(provider => new MemoryServer(
+                        options, provider.GetRequiredService<ILoggerFactory>(), clock, records, statusPaths));
                 })
                 .Configure(pipeline))
             .Build();
@@ -174,7 +180,8 @@ internal sealed class TestServer : IAsyncDisposable
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_value")]
     private static extern ref long GetUses(ref ConnectionUses uses);
 
-    private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records) : IServer
+    private sealed class MemoryServer(
+        FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records, string[]? statusPaths) : IServer
     {
         public ConnectionManager Connections { get; private set; } = null!;
 
@@ -196,7 +203,15 @@ internal sealed class TestServer : IAsyncDisposable
             var deadlines = new ChosenDeadlines { TrySet = Scheduler.Watchdog.TrySetDeadline };
             Advisor = new OperatorAdvisor(SafeLogger.Wrap(log), clock);
             Connections = new ConnectionManager(ServerContext.Create(
-                options, application, SafeLogger.Wrap(log), clock, deadlines.TrySetDeadline, records, () => GetMaxDescriptors(), Advisor));
+                options,
+                application,
+                SafeLogger.Wrap(log),
+                clock,
+                deadlines.TrySetDeadline,
+                records,
+                () => GetMaxDescriptors(),
+                Advisor,
+                statusPaths));
             // Without its watchdog, which goes by the time that passes: tests that want a look call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;

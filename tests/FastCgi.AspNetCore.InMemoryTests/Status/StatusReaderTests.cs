@@ -10,10 +10,9 @@ public sealed class StatusReaderTests
     private static readonly string[] s_limits =
     [
         "MaxConcurrentConnections 1,000 3 0.003",
-        "MaxConcurrentRequests 1 1 1",
+        "MaxConcurrentRequests 2 2 1",
         "RequestQueueLimit 4 0 0",
         "RequestQueueTimeout 1.5 s",
-        "MaxReservedRequests 5 1 0.2",
         "MaxBlockingThreads 6 0 0",
         "MaxRequestsPerConnection 7",
         "MaxRequestParametersTotalSize 80,000",
@@ -108,7 +107,7 @@ public sealed class StatusReaderTests
         Assert.InRange(resources.PoolThreads, 1, 100_000);
     }
 
-    /// <summary>Three connections, one of them idle and one with a request that waits for its body; a reserved place is taken too.</summary>
+    /// <summary>Three connections, one of them idle and one with a request that waits for its body.</summary>
     [Fact]
     public async Task Read_ConnectionsAndRequests_AreShownWithWhatTheyDo()
     {
@@ -121,8 +120,8 @@ public sealed class StatusReaderTests
         reading.Send(
             RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/body?secret", ("CONTENT_LENGTH", "10"))), RecordBytes.Record(RecordBytes.Stdin, 1, "12345"u8));
         run.Clock.Advance(TimeSpan.FromSeconds(20));
-        var reserved = run.Connect();
-        reserved.Send(RecordBytes.Get(3, "/health", keepConnection: false, more: ("HTTPS", "on")));
+        var other = run.Connect();
+        other.Send(RecordBytes.Get(3, "/other", keepConnection: false, more: ("HTTPS", "on")));
         run.Clock.Advance(TimeSpan.FromSeconds(1));
         run.Server.Connections!.Server.Counters.OnPeerRefused();
 
@@ -131,7 +130,10 @@ public sealed class StatusReaderTests
         Assert.Equal(["active 1 1", "active 1 1", "idle 1 0"], status.OpenConnections.OrderBy(static c => c.State).Select(static c => $"{c.State} {c.Requests} {c.Active}"));
         Assert.Equal([1, 21, 31], status.OpenConnections.Select(static c => c.Age).Order());
         Assert.Equal(
-            [$"{reading.Transport.Connection!.Id} 1 POST /body 192.0.2.7 waiting for the body 5 0", $"{reserved.Transport.Connection!.Id} 3 GET /health 192.0.2.7 in the application 0 3"],
+            [
+                $"{reading.Transport.Connection!.Id} 1 POST /body 192.0.2.7 waiting for the body 5 0",
+                $"{other.Transport.Connection!.Id} 3 GET /other 192.0.2.7 in the application 0 3",
+            ],
             status.ActiveRequests.Select(static r => $"{r.Connection} {r.Id} {r.Method} {r.Path} {r.Client} {r.State} {r.BytesRead} {r.BytesWritten}"));
         Assert.Equal([21, 1], status.ActiveRequests.Select(static r => r.Age));
         Assert.Equal((2, 0, 3), (status.Requests.Active, status.Requests.Queued, status.Requests.Total));
@@ -141,7 +143,7 @@ public sealed class StatusReaderTests
         Assert.InRange(status.Connections.BytesReceived, 3 * 400, 3 * 1_000);
         Assert.InRange(status.Connections.BytesSent, 50, 300);
         Assert.Equal(s_limits, status.Limits.Where(static l => l.Name != "file descriptors").Select(Format));
-        Assert.Equal(OperatingSystem.IsLinux() ? 6 : -1, status.Limits.ToList().FindIndex(static l => l.Name == "file descriptors"));
+        Assert.Equal(OperatingSystem.IsLinux() ? 5 : -1, status.Limits.ToList().FindIndex(static l => l.Name == "file descriptors"));
         var seen = Assert.Single(status.FrontEnds);
         Assert.Equal(("nginx/1.22.1", 3, 2, 3, 3, 0, 3, 0), (seen.Software, seen.Samples, seen.KeepConnection, seen.WithScheme, seen.WithTarget, seen.WithoutHost, seen.WithClient, seen.WithUser));
         go.SetResult();
@@ -262,14 +264,12 @@ public sealed class StatusReaderTests
 
     private static void SetLimits(FastCgiServerOptions options)
     {
-        options.ReservedPaths.Add("/health");
         options.Transport.MaxBlockingThreads = 6;
         var limits = options.Limits;
         limits.MaxConcurrentConnections = 1_000;
-        limits.MaxConcurrentRequests = 1;
+        limits.MaxConcurrentRequests = 2;
         limits.RequestQueueLimit = 4;
         limits.RequestQueueTimeout = TimeSpan.FromSeconds(1.5);
-        limits.MaxReservedRequests = 5;
         limits.MaxRequestsPerConnection = 7;
         limits.MaxRequestParametersTotalSize = 80_000;
         limits.MaxRequestParameterCount = 90;

@@ -36,11 +36,6 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var role in Members(setting))
                     Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
                 break;
-            case "RESERVEDPATHS":
-                options.ReservedPaths.Clear();
-                foreach (var path in Members(setting))
-                    Set(path, () => options.ReservedPaths.Add(Required(path)));
-                break;
             case "LIMITS":
                 foreach (var limit in Members(setting))
                     ApplyLimit(limit, options.Limits);

@@ -29,7 +29,6 @@ internal static class KnownSettings
         ["MaxConcurrentRequests"] = static (setting, limits) => limits.MaxConcurrentRequests = OptionalNumber(setting),
         ["RequestQueueLimit"] = static (setting, limits) => limits.RequestQueueLimit = Number(setting),
         ["RequestQueueTimeout"] = static (setting, limits) => limits.RequestQueueTimeout = OptionalTime(setting),
-        ["MaxReservedRequests"] = static (setting, limits) => limits.MaxReservedRequests = Number(setting),
         ["MaxRequestsPerConnection"] = static (setting, limits) => limits.MaxRequestsPerConnection = Number(setting),
         ["MaxRequestParametersTotalSize"] = static (setting, limits) => limits.MaxRequestParametersTotalSize = Number(setting),
         ["MaxRequestParameterCount"] = static (setting, limits) => limits.MaxRequestParameterCount = Number(setting),
@@ -63,7 +62,7 @@ internal static class KnownSettings
 
     public static IEnumerable<string> Paths =>
     [
-        .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "ReservedPaths", "Limits"]).Select(static name => $"{Root}:{name}"),
+        .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"]).Select(static name => $"{Root}:{name}"),
         .. Limits.Keys.Select(static name => $"{Root}:Limits:{name}"),
         $"{Root}:Limits:MinRequestBodyDataRate",
         $"{Root}:Limits:MinRequestBodyDataRate:BytesPerSecond",
