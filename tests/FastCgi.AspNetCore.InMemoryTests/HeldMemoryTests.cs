@@ -9,7 +9,7 @@ public sealed class HeldMemoryTests
     private const int Clients = 20;
     private const int Limit = 64 * 1024;
 
-    // Before a slab is cut, and for the receive.
+    // Before a block is allocated, and for the receive.
     private const int Slack = 2 * 8 * BufferPool.LargeBlockSize;
 
     [Theory, Values(1, 25, 1_000, 4_000, 4_096, 60_000, 65_536)]

@@ -1,48 +1,30 @@
 namespace FastCgi.AspNetCore.Buffers;
 
 /// <summary>A buffer and its used range. Blocks form chains, which a single system call can send. A block has one owner at a time.</summary>
-internal sealed class BufferBlock : IMemoryOwner<byte>
+/// <param name="pool">The pool of the block; <see langword="null"/> for a block that is not pooled.</param>
+internal sealed class BufferBlock(int capacity, BlockPool? pool = null) : IMemoryOwner<byte>
 {
-    private readonly byte[] _array;
-    private readonly int _offset;
+    private readonly byte[] _array = GC.AllocateUninitializedArray<byte>(capacity, pinned: true);
 
-    internal BufferBlock(Slab slab, byte[] array, int offset, int length)
-    {
-        Slab = slab;
-        _array = array;
-        _offset = offset;
-        Capacity = length;
-        Address = Marshal.UnsafeAddrOfPinnedArrayElement(array, offset);
-    }
-
-    internal BufferBlock(int length)
-    {
-        _array = GC.AllocateUninitializedArray<byte>(length, pinned: true);
-        Capacity = length;
-        Address = Marshal.UnsafeAddrOfPinnedArrayElement(_array, 0);
-    }
-
-    /// <summary>The slab that contains the block; <see langword="null"/> for a block that is not pooled.</summary>
-    internal Slab? Slab { get; }
     internal bool IsRented { get; set; } = true;
 
     /// <summary>Whether the application may still write to the block. On return, a leased block is left to the garbage collector.</summary>
     public bool IsLeased { get; set; }
-    public int Capacity { get; }
+    public int Capacity => _array.Length;
 
     /// <summary>Pinned, for system calls.</summary>
-    public nint Address { get; }
+    public nint Address => Marshal.UnsafeAddrOfPinnedArrayElement(_array, 0);
     public int Start { get; set; }
     public int End { get; set; }
     public int Length => End - Start;
     public int FreeLength => Capacity - End;
     public BufferBlock? Next { get; set; }
-    public Memory<byte> Memory => _array.AsMemory(_offset, Capacity);
-    public Span<byte> Span => _array.AsSpan(_offset, Capacity);
-    public ReadOnlyMemory<byte> UsedMemory => _array.AsMemory(_offset + Start, Length);
-    public Span<byte> UsedSpan => _array.AsSpan(_offset + Start, Length);
-    public Span<byte> FreeSpan => _array.AsSpan(_offset + End, FreeLength);
-    public Memory<byte> FreeMemory => _array.AsMemory(_offset + End, FreeLength);
+    public Memory<byte> Memory => _array;
+    public Span<byte> Span => _array;
+    public ReadOnlyMemory<byte> UsedMemory => _array.AsMemory(Start, Length);
+    public Span<byte> UsedSpan => _array.AsSpan(Start, Length);
+    public Span<byte> FreeSpan => _array.AsSpan(End);
+    public Memory<byte> FreeMemory => _array.AsMemory(End);
 
     public void Append(ReadOnlySpan<byte> bytes)
     {
@@ -54,7 +36,7 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
     /// <exception cref="InvalidOperationException">The block is already in its pool.</exception>
     public void Return()
     {
-        if (Slab is null)
+        if (pool is null)
             return;
 
         // In release builds too: with two owners, the bytes of one request would show up in another.
@@ -65,9 +47,9 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
         Start = 0;
         End = 0;
         if (IsLeased)
-            Slab.Pool.Abandon(this);
+            pool.Abandon(this);
         else
-            Slab.Pool.Return(this);
+            pool.Return(this);
     }
 
     public static void ReturnChain(BufferBlock? head)

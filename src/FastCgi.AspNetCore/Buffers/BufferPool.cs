@@ -8,8 +8,8 @@ internal sealed class BufferPool : MemoryPool<byte>
     /// <summary>8 bytes of record header and 65,528 bytes of content.</summary>
     public const int LargeBlockSize = 65_536;
 
-    private readonly SlabPool _small = new(SmallBlockSize, blocksPerSlab: 32);
-    private readonly SlabPool _large = new(LargeBlockSize, blocksPerSlab: 8);
+    private readonly BlockPool _small = new(SmallBlockSize);
+    private readonly BlockPool _large = new(LargeBlockSize);
 
     public override int MaxBufferSize => int.MaxValue;
     public long AllocatedBytes => _small.AllocatedBytes + _large.AllocatedBytes;
@@ -25,7 +25,7 @@ internal sealed class BufferPool : MemoryPool<byte>
 
     public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => RentBlock(minBufferSize);
 
-    /// <summary>Frees unused slabs gradually after a peak. Called every few seconds.</summary>
+    /// <summary>Frees unused blocks gradually after a peak. Called every second.</summary>
     public void Trim()
     {
         _small.Trim();

@@ -1,24 +1,23 @@
 namespace FastCgi.AspNetCore.UnitTests.Buffers;
 
-public sealed class SlabPoolTests
+public sealed class BlockPoolTests
 {
     private const int BlockSize = 64;
-    private const int BlocksPerSlab = 4;
-    private const int SlabSize = BlockSize * BlocksPerSlab;
 
-    private readonly SlabPool _pool = new(BlockSize, BlocksPerSlab);
+    private readonly BlockPool _pool = new(BlockSize);
 
     [Fact]
-    public void Rent_MoreThanASlab_AllocatesFurtherOnes()
+    public void Rent_NoneIsFree_AllocatesOne()
     {
         Assert.Equal(0, _pool.AllocatedBytes);
         var block = _pool.Rent();
         Assert.Equal((BlockSize, BlockSize, true), (block.Capacity, block.Span.Length, block.IsRented));
-        Rent(BlocksPerSlab - 1);
-        Assert.Equal((SlabSize, BlocksPerSlab), (_pool.AllocatedBytes, _pool.RentedCount));
+        Assert.Equal((BlockSize, 1), (_pool.AllocatedBytes, _pool.RentedCount));
 
-        Rent(1);
-        Assert.Equal(2 * SlabSize, _pool.AllocatedBytes);
+        block.Return();
+        Assert.Same(block, _pool.Rent());
+        Rent(2);
+        Assert.Equal((3 * BlockSize, 3), (_pool.AllocatedBytes, _pool.RentedCount));
     }
 
     [Fact]
@@ -48,60 +47,69 @@ public sealed class SlabPoolTests
     }
 
     [Fact]
-    public void Trim_AllReturned_HalvesTheSlabsToOne()
+    public void Trim_AllReturned_HalvesThem()
     {
-        var blocks = Rent(9 * BlocksPerSlab);
-        ReturnAll(blocks.Where(static (_, i) => i % BlocksPerSlab != 0));
-        _pool.Trim();
-        // One block of every slab is out.
-        Assert.Equal((9 * SlabSize, 9), (_pool.AllocatedBytes, _pool.RentedCount));
-        Assert.All(blocks.Where(static (_, i) => i % BlocksPerSlab == 0), static block => Assert.True(block.IsRented));
+        ReturnAll(Rent(36));
 
-        ReturnAll(blocks.Where(static (_, i) => i % BlocksPerSlab == 0));
-        // Half of those beyond the first, rounded up.
-        foreach (var slabs in new[] { 5, 3, 2, 1, 1 })
+        // The first call counts, but does not know yet for how long they were free.
+        foreach (var count in new[] { 36, 18, 9, 4, 2, 1, 0, 0 })
         {
             _pool.Trim();
-            Assert.Equal(slabs * SlabSize, _pool.AllocatedBytes);
+            Assert.Equal((count * BlockSize, 0), (_pool.AllocatedBytes, _pool.RentedCount));
+        }
+    }
+
+    [Fact]
+    public void Trim_AllNeededBetweenTwoCalls_Stay()
+    {
+        for (var i = 0; i < 10; i++)
+        {
+            ReturnAll(Rent(36));
+            _pool.Trim();
         }
 
-        Assert.Equal(0, _pool.RentedCount);
+        Assert.Equal(36 * BlockSize, _pool.AllocatedBytes);
+    }
+
+    [Fact]
+    public void Trim_SomeNeededBetweenTwoCalls_OthersGo()
+    {
+        var rented = Rent(36);
+        ReturnAll(rented.Skip(1));
+
+        for (var i = 0; i < 10; i++)
+        {
+            ReturnAll(Rent(10));
+            _pool.Trim();
+        }
+
+        Assert.Equal((11 * BlockSize, 1), (_pool.AllocatedBytes, _pool.RentedCount));
+        Assert.True(rented[0].IsRented);
     }
 
     [Fact]
     public void Trim_BlocksInSlots_CanBeRentedAfterwards()
     {
-        ReturnAll(Rent(6 * BlocksPerSlab));
+        ReturnAll(Rent(24));
         _pool.Trim();
 
-        var blocks = Rent(6 * BlocksPerSlab);
+        var blocks = Rent(24);
 
         Assert.Equal(blocks.Count, blocks.Distinct().Count());
-        Assert.Equal(6 * BlocksPerSlab, _pool.RentedCount);
-        Assert.Equal(6 * SlabSize, _pool.AllocatedBytes);
+        Assert.Equal((24 * BlockSize, 24), (_pool.AllocatedBytes, _pool.RentedCount));
     }
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(2)]
-    [InlineData(5)]
-    public void Trim_OneSlabInUse_ItStaysAndOthersGo(int slab)
+    [Fact]
+    public void Return_LeasedBlock_IsNotRentedAgain()
     {
-        var blocks = Rent(6 * BlocksPerSlab);
-        var kept = blocks[slab * BlocksPerSlab];
-        ReturnAll(blocks.Where(block => block != kept));
+        var leased = Rent(1)[0];
+        leased.IsLeased = true;
 
-        for (var i = 0; i < 10; i++)
-            _pool.Trim();
+        leased.Return();
 
-        // Here no slab has to stay for the next request: one is in use.
-        Assert.Equal(SlabSize, _pool.AllocatedBytes);
-        Assert.Equal(1, _pool.RentedCount);
-        kept.Return();
-        Assert.Equal(0, _pool.RentedCount);
-        _pool.Trim();
-        var others = Rent(BlocksPerSlab - 1);
-        Assert.All(others, block => Assert.Same(kept.Slab, block.Slab));
+        Assert.Equal((0, 0), (_pool.AllocatedBytes, _pool.RentedCount));
+        Assert.NotSame(leased, _pool.Rent());
+        Assert.Throws<InvalidOperationException>(leased.Return);
     }
 
     [Fact]
@@ -139,7 +147,7 @@ public sealed class SlabPoolTests
 
         Assert.Equal(0, isStolen);
         Assert.Equal(0, _pool.RentedCount);
-        Assert.InRange(_pool.AllocatedBytes, SlabSize, (64 + (8 * Environment.ProcessorCount)) * SlabSize);
+        Assert.InRange(_pool.AllocatedBytes, 0, 2 * Workers * 12 * BlockSize);
     }
 
     private List<BufferBlock> Rent(int count) => [.. Enumerable.Range(0, count).Select(_ => _pool.Rent())];
