@@ -12,7 +12,7 @@ public sealed class ServerMetricsTests
         "buffer_memory By 0",
         "connections {connection} 0",
         "hand_overs {hand_over} 0",
-        "kept_threads {thread} 0",
+        "blocked_threads {thread} 0",
         "queued_requests {request} 0",
         "received By 0",
         "refused_connections {connection} 0",
@@ -31,7 +31,7 @@ public sealed class ServerMetricsTests
         var instruments = Read(run, out var measured);
 
         Assert.Equal(
-            [.. s_idle.Append("kept_threads.limit {thread} 9").Order()],
+            [.. s_idle.Append("blocked_threads.limit {thread} 9").Order()],
             measured.Where(static line => !line.Contains("aborted", StringComparison.Ordinal)).Select(static line => line.StartsWith("threads ", StringComparison.Ordinal) ? "threads {thread} 0" : line).Order());
         Assert.Equal(
             ["aborted_requests {request} 0 fastcgi.abort.cause=Application", "aborted_requests {request} 0 fastcgi.abort.cause=ConnectionLost", "aborted_requests {request} 0 fastcgi.abort.cause=Server", "aborted_requests {request} 0 fastcgi.abort.cause=WebServer"],

@@ -29,7 +29,7 @@ internal static class ServerMetrics
         ["buffer_memory"] = ("By", "Memory of pooled buffers, in use or free."),
         ["hand_overs"] = ("{hand_over}", "Event loops and batches moved off a blocked thread."),
         ["threads"] = ("{thread}", "The server's own threads, including idle ones."),
-        ["kept_threads"] = ("{thread}", "Threads blocked by handlers."),
+        ["blocked_threads"] = ("{thread}", "Threads blocked by handlers."),
         ["requests_without_thread"] = ("{request}", "Requests waiting because MaxBlockingThreads is reached."),
     };
 
@@ -55,7 +55,7 @@ internal static class ServerMetrics
         Gauge(meter, "buffer_memory", () => server.Buffers.AllocatedBytes);
         Counter(meter, "hand_overs", () => scheduler.Watchdog.HandOverCount);
         Gauge(meter, "threads", () => scheduler.Workers.Count);
-        Gauge(meter, "kept_threads", () => scheduler.Workers.BlockedCount);
+        Gauge(meter, "blocked_threads", () => scheduler.Workers.BlockedCount);
         Gauge(meter, "requests_without_thread", () => scheduler.Workers.WaitingCount);
         ObserveLimits(meter, server.Options);
     }
@@ -66,7 +66,7 @@ internal static class ServerMetrics
         Limit(meter, "active_connections", limits.MaxConcurrentConnections);
         Limit(meter, "active_requests", limits.MaxConcurrentRequests);
         Limit(meter, "queued_requests", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit);
-        Limit(meter, "kept_threads", options.Transport.MaxBlockingThreads);
+        Limit(meter, "blocked_threads", options.Transport.MaxBlockingThreads);
     }
 
     private static void Gauge(Meter meter, string name, Func<long> read)

@@ -13,7 +13,7 @@ internal static class StatusLimits
         yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, taken);
         yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
         yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);
-        yield return Gauge("MaxBlockingThreads", options.Transport.MaxBlockingThreads, resources.KeptThreads);
+        yield return Gauge("MaxBlockingThreads", options.Transport.MaxBlockingThreads, resources.BlockedThreads);
         if (resources.Descriptors is { } descriptors)
             yield return Gauge("file descriptors", connections.Server.GetMaxDescriptors(), descriptors);
         yield return Number("MaxRequestsPerConnection", limits.MaxRequestsPerConnection);

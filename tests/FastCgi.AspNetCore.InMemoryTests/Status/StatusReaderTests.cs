@@ -103,7 +103,7 @@ public sealed class StatusReaderTests
         Assert.InRange(resources.ProcessorTime, 0.01, 1_000_000);
         Assert.Equal(resources.ProcessorTime, Math.Round(resources.ProcessorTime, 2));
         Assert.Equal(OperatingSystem.IsLinux(), resources.Descriptors > 3);
-        Assert.Equal((0, 0, 0), (resources.HandOvers, resources.KeptThreads, resources.RequestsWithoutThread));
+        Assert.Equal((0, 0, 0), (resources.HandOvers, resources.BlockedThreads, resources.RequestsWithoutThread));
         Assert.InRange(resources.PoolThreads, 1, 100_000);
     }
 

@@ -12,7 +12,7 @@ public sealed class StatusJsonTests
         "connections":{"active":11,"total":12,"rejected":13,"refused":14,"bytesReceived":15000000000,"bytesSent":16,"protocolErrors":{"BadRecord":17,"WrongProtocol":18}},
         "requests":{"active":21,"queued":22,"total":23,"rejected":{"400 MissingMethod":24},"aborted":{"ByWebServer":25}},
         "recent":{"seconds":60,"requestsPerSecond":1.1,"connectionsPerSecond":1.2,"bytesReceivedPerSecond":1.3,"bytesSentPerSecond":1.4,"measured":31,"p50":0.25,"p90":0.5,"p99":null,"max":4},
-        "resources":{"bufferMemory":41,"managedMemory":42,"residentMemory":43,"processorTime":4.4,"descriptors":45,"handOvers":46,"threads":47,"keptThreads":48,"requestsWithoutThread":49,"poolThreads":50,"poolWaiting":51},
+        "resources":{"bufferMemory":41,"managedMemory":42,"residentMemory":43,"processorTime":4.4,"descriptors":45,"handOvers":46,"threads":47,"blockedThreads":48,"requestsWithoutThread":49,"poolThreads":50,"poolWaiting":51},
         "limits":[{"name":"MaxConcurrentRequests","limit":"100","used":21,"part":0.21}],
         "recommendations":[{"eventId":61,"name":"HostNotPassed","level":"Warning","message":"Add \u003Ca\u003E \u0026 \u0022b\u0022.","count":62,"lastSeen":"2026-01-02T03:04:05+00:00"}],
         "errors":[{"eventId":63,"name":"LoopFailed","level":"Error","message":"It failed.","count":64,"lastSeen":"2026-01-02T03:04:05+00:00"}],
