@@ -31,12 +31,9 @@ internal sealed class CgiMapping
 
     /// <param name="value">A value that <see cref="CanDecodeHeader"/> accepted, and for which the application selected no encoding.</param>
     public string DecodeHeader(string headerName, ReadOnlySpan<byte> value)
-    {
-        if (Ascii.IsValid(value))
-            return HeaderNames.IsPersonal(headerName) ? Encoding.ASCII.GetString(value) : Strings.GetString(value);
-
-        return Encoding.UTF8.GetString(value);
-    }
+        => Ascii.IsValid(value) && !HeaderNames.IsUncached(headerName)
+            ? Strings.GetString(value)
+            : Encoding.UTF8.GetString(value);
 
     /// <summary>Decodes non-ASCII headers with the encodings that the application selects, which is application code: call it without a lock.</summary>
     /// <param name="texts">The values by the offset of their pair; <see langword="null"/> if there are none.</param>
@@ -59,18 +56,16 @@ internal sealed class CgiMapping
         return RequestRejection.None;
     }
 
-    /// <summary>UTF-8 if valid, otherwise Latin-1: server variables have no defined encoding.</summary>
+    /// <inheritdoc cref="DecodeUncached"/>
     public string DecodeVariable(ReadOnlySpan<byte> value)
-    {
-        if (Ascii.IsValid(value))
-            return Strings.GetString(value);
+        => Ascii.IsValid(value) ? Strings.GetString(value) : DecodeUncached(value);
 
-        return Utf8.IsValid(value) ? Encoding.UTF8.GetString(value) : Encoding.Latin1.GetString(value);
-    }
-
-    /// <summary>Cookies and credentials are not cached.</summary>
     public string DecodeVariable(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
-        => HeaderNames.IsPersonalVariable(name) && Ascii.IsValid(value) ? Encoding.ASCII.GetString(value) : DecodeVariable(value);
+        => HeaderNames.IsUncachedVariable(name) ? DecodeUncached(value) : DecodeVariable(value);
+
+    /// <summary>UTF-8 if valid, otherwise Latin-1: server variables have no defined encoding.</summary>
+    public static string DecodeUncached(ReadOnlySpan<byte> value)
+        => Utf8.IsValid(value) ? Encoding.UTF8.GetString(value) : Encoding.Latin1.GetString(value);
 
     /// <summary>An encoding either replaces what it cannot decode, or throws.</summary>
     private static bool TryDecode(Encoding? encoding, ReadOnlySpan<byte> value, [NotNullWhen(true)] out string? text)

@@ -47,12 +47,12 @@ internal static class CgiRequestMapper
                 return string.Empty;
 
             // For http://host?query, only the query remains.
-            var raw = mapping.Strings.GetString(target.Raw);
+            var raw = target.Query.IsEmpty ? mapping.Strings.GetString(target.Raw) : Encoding.ASCII.GetString(target.Raw);
             return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
         }
 
         path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
-        query = MapQuery(variables.QueryString, mapping);
+        query = MapQuery(variables.QueryString);
         return null;
     }
 
@@ -119,13 +119,13 @@ internal static class CgiRequestMapper
         var source = mapping.PathSource;
         if (source == FastCgiPathSource.DocumentUri && !variables.DocumentUri.IsEmpty)
         {
-            head.QueryString = MapQuery(variables.QueryString, mapping);
+            head.QueryString = MapQuery(variables.QueryString);
             return MapDecodedPath(variables.DocumentUri, default, ref variables, mapping, ref head);
         }
 
         if (source == FastCgiPathSource.ScriptNameAndPathInfo || variables.RequestUri.IsEmpty)
         {
-            head.QueryString = MapQuery(variables.QueryString, mapping);
+            head.QueryString = MapQuery(variables.QueryString);
             head.LacksTarget = variables.RequestUri.IsEmpty && variables.ScriptName.IsEmpty && variables.PathInfo.IsEmpty;
             return MapDecodedPath(variables.ScriptName, variables.PathInfo, ref variables, mapping, ref head);
         }
@@ -135,12 +135,14 @@ internal static class CgiRequestMapper
             return rejection;
 
         // A query that is only in QUERY_STRING was added by the web server's configuration.
-        head.QueryString = target.Query.IsEmpty ? MapQuery(variables.QueryString, mapping) : mapping.Strings.GetString(target.Query);
+        head.QueryString = target.Query.IsEmpty
+            ? MapQuery(variables.QueryString)
+            : Encoding.ASCII.GetString(target.Query);
         return MapRawPath(target.Path, ref variables, mapping, ref head);
     }
 
-    private static string MapQuery(ReadOnlySpan<byte> query, CgiMapping mapping)
-        => query.IsEmpty ? string.Empty : "?" + mapping.DecodeVariable(query);
+    private static string MapQuery(ReadOnlySpan<byte> query)
+        => query.IsEmpty ? string.Empty : "?" + CgiMapping.DecodeUncached(query);
 
     private static RequestRejection MapRawPath(
         ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)

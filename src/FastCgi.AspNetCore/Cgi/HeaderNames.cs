@@ -10,6 +10,11 @@ internal static class HeaderNames
 
     private const int TableSize = 512;
 
+    private static readonly string[] s_uncached =
+    [
+        Known.Cookie, Known.Authorization, Known.ProxyAuthorization, "X-Forwarded-For", "X-Real-IP",
+    ];
+
     // Open addressing by a hash of the bytes, to find known names without creating a string.
     private static readonly (byte[] Variable, string Header)[] s_known = BuildTable();
 
@@ -64,17 +69,31 @@ internal static class HeaderNames
         _ => false,
     };
 
-    public static bool IsPersonal(string header) => header.Length switch
+    /// <summary>Whether the values of a header are secret or hardly repeat, so that <see cref="StringCache"/> must not keep them.</summary>
+    public static bool IsUncached(string header)
     {
-        6 => header.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase),
-        13 => header.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase),
-        19 => header.Equals(Known.ProxyAuthorization, StringComparison.OrdinalIgnoreCase),
-        _ => false,
-    };
+        foreach (var name in s_uncached)
+        {
+            if (name.Equals(header, StringComparison.OrdinalIgnoreCase))
+                return true;
+        }
 
-    public static bool IsPersonalVariable(ReadOnlySpan<byte> variable)
-        => IsVariableOf(variable, Known.Cookie) || IsVariableOf(variable, Known.Authorization) || IsVariableOf(variable, Known.ProxyAuthorization)
-            || IsRenamedAuthorization(variable);
+        return false;
+    }
+
+    /// <inheritdoc cref="IsUncached"/>
+    public static bool IsUncachedVariable(ReadOnlySpan<byte> variable)
+    {
+        foreach (var name in s_uncached)
+        {
+            if (IsVariableOf(variable, name))
+                return true;
+        }
+
+        return IsRenamedAuthorization(variable) || variable.SequenceEqual("REMOTE_ADDR"u8)
+            || variable.SequenceEqual("REMOTE_PORT"u8) || variable.SequenceEqual("QUERY_STRING"u8)
+            || variable.SequenceEqual("REQUEST_URI"u8);
+    }
 
     private static bool IsSame(byte inVariable, char inHeader)
         => inVariable == '_' ? inHeader == '-' : inVariable == inHeader || ((inVariable ^ inHeader) == 0x20 && char.IsAsciiLetter(inHeader));

@@ -6,7 +6,10 @@ namespace FastCgi.AspNetCore.Cgi;
 /// Caches strings by their ASCII bytes: requests repeat paths, hosts and header values. The size is fixed, and new strings replace old ones, so a peer
 /// cannot make it grow. Threads share it without a lock; at worst, a string is created twice.
 /// </summary>
-/// <remarks>Never caches cookies and credentials (<see cref="HeaderNames.IsPersonal"/>). Query strings and client addresses are cached.</remarks>
+/// <remarks>
+/// Not for secrets, nor for what hardly repeats: cookies, credentials, query strings and client addresses
+/// (<see cref="HeaderNames.IsUncachedVariable"/>).
+/// </remarks>
 internal sealed class StringCache
 {
     private const int Size = 1_024;

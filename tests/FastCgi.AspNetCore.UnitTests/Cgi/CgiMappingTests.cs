@@ -63,6 +63,38 @@ public sealed class CgiMappingTests
         Assert.Same(mapping.DecodeHeader("Accept", "*/*"u8), mapping.DecodeHeader("Accept", "*/*"u8));
     }
 
+    [Theory]
+    [InlineData("REMOTE_ADDR", false)]
+    [InlineData("REMOTE_PORT", false)]
+    [InlineData("QUERY_STRING", false)]
+    [InlineData("REQUEST_URI", false)]
+    [InlineData("HTTP_COOKIE", false)]
+    [InlineData("SERVER_NAME", true)]
+    public void DecodeVariable_ValueThatHardlyRepeats_IsNotShared(string name, bool isShared)
+    {
+        var mapping = new CgiMapping();
+
+        var first = mapping.DecodeVariable(Encoding.ASCII.GetBytes(name), "192.0.2.7"u8);
+
+        Assert.Equal(isShared, ReferenceEquals(first, mapping.DecodeVariable(Encoding.ASCII.GetBytes(name), "192.0.2.7"u8)));
+    }
+
+    [Fact]
+    public void Map_TargetWithQuery_SharesOnlyThePath()
+    {
+        var mapping = new CgiMapping();
+        var parameters = Pairs(("REQUEST_METHOD", "GET"u8.ToArray()), ("REQUEST_URI", "/path?query=1"u8.ToArray()));
+
+        CgiRequestMapper.Map(parameters, mapping, out var first);
+        CgiRequestMapper.Map(parameters, mapping, out var second);
+        var raw = CgiRequestMapper.TryGetRawTarget(parameters, mapping, out _, out _);
+
+        Assert.Same(first.Path, second.Path);
+        Assert.Equal(("?query=1", "/path?query=1"), (first.QueryString, raw));
+        Assert.NotSame(first.QueryString, second.QueryString);
+        Assert.NotSame(raw, CgiRequestMapper.TryGetRawTarget(parameters, mapping, out _, out _));
+    }
+
     [Fact]
     public void PathBaseBytes_AreItsUtf8()
     {

@@ -93,10 +93,14 @@ public sealed class HeaderNamesTests
         => Assert.All(headers, header => Assert.Equal(isIgnored, HeaderNames.IsIgnored(header)));
 
     [Theory]
-    [InlineData(true, "Cookie", "authorization", "PROXY-AUTHORIZATION")]
+    [InlineData(true, "Cookie", "authorization", "PROXY-AUTHORIZATION", "X-Forwarded-For", "X-Real-IP")]
     [InlineData(false, "Accept", "Accept-Language", "Referer")]
-    public void IsPersonal_Header_TellsWhetherItBelongsToOneClient(bool isPersonal, params string[] headers)
-        => Assert.All(headers, header => Assert.Equal(isPersonal, HeaderNames.IsPersonal(header)));
+    public void IsUncached_Header_TellsWhetherItsValuesAreSecretOrHardlyRepeat(bool isUncached, params string[] headers)
+        => Assert.All(headers, header =>
+        {
+            Assert.Equal(isUncached, HeaderNames.IsUncached(header));
+            Assert.Equal(isUncached, HeaderNames.IsUncachedVariable(Variable(header)));
+        });
 
     private static byte[] Variable(string header) => Encoding.ASCII.GetBytes("HTTP_" + header.ToUpperInvariant().Replace('-', '_'));
 }
