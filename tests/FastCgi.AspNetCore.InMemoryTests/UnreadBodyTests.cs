@@ -59,45 +59,13 @@ public class UnreadBodyTests
         Assert.Equal("POST /upload", (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    [Fact]
-    public async Task STDIN_UnreadOnAConnectionOfOneRequestAtATime_WaitsWithoutLimit()
+    [Theory, Values(true, false)]
+    public async Task STDIN_UnreadOnAConnectionOfOneRequestAtATime_WaitsWithoutLimit(bool isKept)
     {
         await using var frontEnd = await StartAsync(_go.Task);
-        await frontEnd.AskAsync();
 
-        var body = Apps.Pattern(6_000_000);
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{body.Length}"))),
-            RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, Window + 1)));
+        BeginUpload(frontEnd, length: Window + 1, keepConnection: isKept);
         Assert.True(frontEnd.IsPaused);
-
-        // It is looked once whether other requests wait behind the body, and not without a limit.
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
-        Assert.Equal(1, frontEnd.Transport.ResumeCount);
-        var sent = Window + 1;
-        do
-        {
-            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(sent, 50_000)));
-            sent += 50_000;
-        }
-        while (!frontEnd.IsPaused);
-        Assert.InRange(sent, 4_000_000, 5_000_000);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
-        Assert.Equal(1, frontEnd.Transport.ResumeCount);
-        _go.SetResult();
-
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 2, "receiving to be resumed");
-        frontEnd.Send(RecordBytes.StdinStream(1, body.AsSpan(sent)));
-        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
-    public async Task STDIN_UnreadOnAConnectionThatIsNotKept_NothingMoreIsReceived()
-    {
-        await using var frontEnd = await StartAsync(_go.Task);
-
-        BeginUpload(frontEnd, length: Window + 1, keepConnection: false);
         frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
 
         Assert.Equal(0, frontEnd.Transport.ResumeCount);
@@ -105,39 +73,6 @@ public class UnreadBodyTests
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)));
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
-    public async Task STDIN_UnreadAndAnotherRequestBehindIt_IsRefusedWhenThatShows()
-    {
-        await using var frontEnd = await StartAsync(_go.Task);
-        BeginUpload(frontEnd, length: Window + 1);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
-
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(Window + 1, Window)), RecordBytes.Get(3, "/other"));
-
-        Assert.False(frontEnd.IsPaused);
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync(3)).Status);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        _go.SetResult();
-        Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Fact]
-    public async Task STDIN_UnreadOfTheOneBehindAnUnreadOne_PausesAtTheWindow()
-    {
-        await using var frontEnd = await StartAsync(_go.Task);
-        BeginUpload(frontEnd, length: Window + 1);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
-
-        BeginUpload(frontEnd, length: Window + 1, id: 2);
-
-        Assert.True(frontEnd.IsPaused);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        _go.SetResult();
-        Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
-        frontEnd.Send(RecordBytes.StdinStream(2, s_body.AsSpan(Window + 1)));
-        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
     }
 
     [Fact]

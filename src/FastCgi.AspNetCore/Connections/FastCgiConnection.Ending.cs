@@ -174,7 +174,6 @@ internal sealed partial class FastCgiConnection
         var wasThere = _requests.Remove(request);
         if (Invariants.AreChecked)
             Invariants.Require(wasThere, "A request that has not left is not in the table of its connection.");
-        _surplus = 0;
         if (how == RequestPhase.Over)
             _halfOpenCount--;
         return true;

@@ -25,8 +25,8 @@ internal sealed partial class FastCgiConnection
             if (_halfOpenCount > 0)
                 RejectOverdue(scope, now, limits.RequestParametersTimeout, ref ready);
 
-            if (_isReceivePaused && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
-                EndPause(scope, ref ready);
+            if (_isReceivePaused && _isShared && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
+                RefuseUnreadBodies(scope, ref ready);
             if (_requests.HasTimedBody())
                 FailSlowBodies(scope, now, ref ready);
 
@@ -98,21 +98,9 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    /// <summary>
-    /// An unread body may block other requests behind it in input that was not received yet. On a connection that has carried one request at a
-    /// time, more is received to check that, within limits. If nothing comes, it waits as long as the application does.
-    /// </summary>
-    private void EndPause(ConnectionScope scope, ref ReadyRequests ready)
-    {
-        if (_isShared)
-            RefuseUnreadBodies(scope, ref ready);
-        else if (_requests.ToList() is [{ KeepConnection: true }])
-            _surplus = MaxSurplus;
-    }
-
+    /// <summary>Drops the bodies that block other requests. On a connection for one request at a time, they block none.</summary>
     private void RefuseUnreadBodies(ConnectionScope scope, ref ReadyRequests ready)
     {
-        _surplus = 0;
         foreach (var request in _requests.ToList())
         {
             if (request.UnreadBodyLength > BodyWindow)

@@ -13,9 +13,6 @@ internal sealed partial class FastCgiConnection : RequestConnection
     // Complete responses that wait for a peer that keeps sending requests. A front-end that counts them, such as HAProxy, stays below.
     private const int MaxPendingResponses = 100;
 
-    // What is received beyond the window to find other requests behind a body: as much as the buffers of HAProxy and the system hold.
-    private const long MaxSurplus = 4 * 1024 * 1024;
-
     private readonly ConnectionManager _manager;
     private readonly ServerContext _server;
     private readonly ConnectionTransport _transport;
@@ -28,7 +25,6 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private uint _requestCount;
     private int _halfOpenCount;
     private ConnectionUses _uses = new();
-    private long _surplus;
     private bool _isShared;
     private bool _isReceivePaused;
     private long _pausedSince;
@@ -166,7 +162,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     }
 
     private bool CanReceive(ConnectionScope scope)
-        => Output.CountAnswers(scope) <= MaxPendingResponses && _requests.GetMaxUnreadBodyLength() - _surplus <= BodyWindow;
+        => Output.CountAnswers(scope) <= MaxPendingResponses && _requests.GetMaxUnreadBodyLength() <= BodyWindow;
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
