@@ -44,7 +44,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     {
         AdviseOnHeadLength(request);
         AdviseOnDroppedHeaders(request);
-        if (request.Rejection == RequestRejection.None)
+        if (request.IsForApplication)
             AdviseOnAnswer(request);
     }
 

@@ -22,9 +22,6 @@ internal enum RequestRejection : byte
     CannotMultiplex,
     RequestBodyBacklog,
     RequestQueueTimeout,
-
-    /// <summary>A health check, not an error.</summary>
-    Ping,
 }
 
 /// <summary>The answers to rejected requests, and the reasons for the log.</summary>
@@ -56,7 +53,6 @@ internal static class RequestRejections
             = (503, "The web server has more requests on this connection than MaxRequestsPerConnection allows."),
         [RequestRejection.CannotMultiplex] = (503, "The server does not accept concurrent requests on this connection."),
         [RequestRejection.RequestBodyBacklog] = (503, "The request body was not read and blocked the other requests on its connection."),
-        [RequestRejection.Ping] = (200, "pong"),
     };
 
     public static int GetStatusCode(this RequestRejection rejection) => s_answers[rejection].StatusCode;

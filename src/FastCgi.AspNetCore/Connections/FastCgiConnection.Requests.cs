@@ -40,8 +40,6 @@ internal sealed partial class FastCgiConnection
         }
 
         _isShared |= _requests.Count > 0;
-        if (_surplus > 0)
-            RefuseUnreadBodies(scope, ref ready);
         var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
         var request = _server.CreateRequest(_server, this, new RequestStart(id, role, body.KeepConnection, _requestCount, beganAt));
         _halfOpenCount++;
@@ -113,7 +111,7 @@ internal sealed partial class FastCgiConnection
     {
         _halfOpenCount--;
         request.Prepare(scope);
-        var admission = request.Rejection == RequestRejection.None ? _server.Admission.Admit(request) : AdmissionResult.Admitted;
+        var admission = request.IsForApplication ? _server.Admission.Admit(request) : AdmissionResult.Admitted;
         if (admission == AdmissionResult.Refused)
             request.Reject(RequestRejection.TooManyRequests);
         if (admission != AdmissionResult.Queued)

@@ -263,7 +263,7 @@ internal sealed class RequestScheduler
 
     private static PathKey GetPath(FastCgiRequest request)
         // A request that the server ends itself needs no thread of the application.
-        => request is { Rejection: RequestRejection.None, HasLeft: false } ? new PathKey(request.Path) : default;
+        => request is { IsForApplication: true, HasLeft: false } ? new PathKey(request.Path) : default;
 
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
     private bool TryDispatch(FastCgiRequest request, PathKey path, RunQueue loop)

@@ -26,8 +26,14 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     /// <summary>Set when the params are complete.</summary>
     public FastCgiResponse Response { get; private set; } = null!;
 
-    /// <summary>Why the server answers the request itself, if so.</summary>
+    /// <summary>Why the server rejects the request, if so.</summary>
     public RequestRejection Rejection { get; private set; }
+
+    /// <summary>Whether it is a health check, to which the server responds.</summary>
+    public bool IsPing { get; private set; }
+
+    /// <summary>Whether the application handles the request, not the server.</summary>
+    public bool IsForApplication => Rejection == RequestRejection.None && !IsPing;
     public FastCgiRequest? NextReady { get; set; }
     public RequestPlace Place { get; set; }
     public ref readonly RequestHead Head => ref _head;
@@ -51,7 +57,7 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
             Parameters.Append(content, isWhole);
     }
 
-    /// <summary>Makes the server answer the request itself. The first reason counts.</summary>
+    /// <summary>Makes the server reject the request. The first reason counts.</summary>
     public void Reject(RequestRejection rejection)
     {
         if (Rejection == RequestRejection.None)
@@ -64,15 +70,13 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
         Parameters.Complete();
         if (Rejection == RequestRejection.None)
             Rejection = CgiRequestMapper.Map(Parameters.Span, server.Mapping, out _head);
-        if (server.Options.PingPath is { } ping && IsPing(ping))
-            Reject(RequestRejection.Ping);
-
+        IsPing = Rejection == RequestRejection.None && Role == FastCgiRole.Responder && IsForPing(in _head);
         Response = new FastCgiResponse(this, isHead: ReferenceEquals(_head.Method, HttpMethods.Head));
         Input = CreateInput();
         Volatile.Write(ref _phase, (int)RequestPhase.Waiting);
     }
 
-    /// <summary>Calls the application, or answers a rejected request, unless another thread does or the request is aborted. Never throws.</summary>
+    /// <summary>Calls the application, or answers a request that is not for it, unless another thread does or the request is aborted. Never throws.</summary>
     /// <returns>Whether the request is finished. If not, the application awaits something.</returns>
     public abstract bool Execute();
 
@@ -91,7 +95,7 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
         return Rejection == RequestRejection.None;
     }
 
-    private bool IsPing(string path)
-        => Rejection == RequestRejection.None && _head.Path == path && Role == FastCgiRole.Responder
-            && (HttpMethods.IsGet(_head.Method) || HttpMethods.IsHead(_head.Method));
+    private bool IsForPing(in RequestHead head)
+        => server.Options.PingPath is { } path && head.Path == path
+            && (HttpMethods.IsGet(head.Method) || HttpMethods.IsHead(head.Method));
 }

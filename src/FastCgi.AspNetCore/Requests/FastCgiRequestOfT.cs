@@ -22,7 +22,7 @@ internal sealed class FastCgiRequest<TContext>(
         Server.Advise<FastCgiRequest>(this, static (advisor, request) => advisor.OnStarted(request));
         try
         {
-            if (Rejection != RequestRejection.None || !TryDecodeHeaders())
+            if (!IsForApplication || !TryDecodeHeaders())
             {
                 RequestCompletion.Complete(this, exception: null);
                 return true;

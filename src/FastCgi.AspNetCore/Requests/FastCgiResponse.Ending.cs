@@ -57,7 +57,8 @@ internal sealed partial class FastCgiResponse
     /// <param name="body">An ASCII body, if any.</param>
     /// <param name="status">The protocol status of END_REQUEST.</param>
     /// <returns>Whether the response had not started.</returns>
-    public bool TryFinishAsError(int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
+    public bool TryAnswerForApplication(
+        int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
         EndedRequest ended;
         using (var scope = _request.EnterLock())
@@ -65,7 +66,7 @@ internal sealed partial class FastCgiResponse
             if (HasStarted)
                 return false;
 
-            BecomeError(scope, statusCode, body);
+            Replace(scope, statusCode, body);
             ended = End(scope, head: default, status);
         }
 
@@ -103,7 +104,7 @@ internal sealed partial class FastCgiResponse
             return false;
 
         if (hasFailed)
-            BecomeError(scope, StatusCodes.Status500InternalServerError, body: null);
+            Replace(scope, StatusCodes.Status500InternalServerError, body: null);
         else
             ThrowIfTooShort(scope, in head);
         ended = End(scope, in head, ProtocolStatus.RequestComplete);
@@ -147,7 +148,7 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    private void BecomeError(RequestScope scope, int statusCode, string? body)
+    private void Replace(RequestScope scope, int statusCode, string? body)
     {
         _lazy?.OnStarting?.Clear();
         _output.ClearStaged(scope);

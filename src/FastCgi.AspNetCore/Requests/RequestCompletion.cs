@@ -81,9 +81,9 @@ internal static class RequestCompletion
             return;
         }
 
-        if (request.Rejection != RequestRejection.None)
+        if (!request.IsForApplication)
         {
-            Refuse(request);
+            Answer(request);
             return;
         }
 
@@ -108,7 +108,7 @@ internal static class RequestCompletion
     private static void Fail(FastCgiRequest request)
     {
         var response = request.Response;
-        if (response.TryFinishAsError(request.ErrorStatusCode))
+        if (response.TryAnswerForApplication(request.ErrorStatusCode))
             return;
 
         // If everything is written, a later error does not make the response wrong.
@@ -118,13 +118,18 @@ internal static class RequestCompletion
             response.Cut();
     }
 
-    private static void Refuse(FastCgiRequest request)
+    private static void Answer(FastCgiRequest request)
     {
         var rejection = request.Rejection;
+        if (rejection == RequestRejection.None)
+        {
+            request.Response.TryAnswerForApplication(StatusCodes.Status200OK, "pong\n");
+            return;
+        }
+
         var statusCode = rejection.GetStatusCode();
-        if (rejection != RequestRejection.Ping)
-            request.ReportRejection(statusCode);
-        request.Response.TryFinishAsError(statusCode, rejection.GetReason() + "\n", rejection switch
+        request.ReportRejection(statusCode);
+        request.Response.TryAnswerForApplication(statusCode, rejection.GetReason() + "\n", rejection switch
         {
             RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout or RequestRejection.TooManyRequestsOnConnection
                 => ProtocolStatus.Overloaded,

@@ -31,7 +31,8 @@ public sealed class HeaderCollectionLockTests
     [MemberData(nameof(Uses))]
     public void Use_AnotherThreadHasTheLock_Waits(string use, bool ofRequest)
     {
-        var headersOfRequest = RequestHeadersBuilder.Build(CgiParameters.Get(("HTTP_X_ONE", "1")).Bytes, out var requestLock);
+        var headersOfRequest = RequestHeadersBuilder.Build(CgiParameters.Get(("HTTP_X_ONE", "1")).Bytes, out var request);
+        var requestLock = request.Response.Output;
         HeaderCollection headers = ofRequest ? headersOfRequest : new ResponseHeaders(requestLock) { ["X-One"] = "1" };
         Assert.Single(headers);
         var user = new Thread(() => UsesOf(headers)[use]()) { IsBackground = true };

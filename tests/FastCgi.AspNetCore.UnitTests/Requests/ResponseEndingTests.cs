@@ -42,7 +42,7 @@ public sealed class ResponseEndingTests
     [InlineData("GET", 500, "", "Content-Length: 0\r\n")]
     [InlineData("GET", 400, "no\n", "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n")]
     [InlineData("HEAD", 400, "no\n", "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n")]
-    public void TryFinishAsError_EachStatus_HasItsHeaderAndBodyAndNothingOfTheApplication(string method, int status, string text, string headers)
+    public void TryAnswerForApplication_EachStatus_HasItsHeaderAndBodyAndNothingOfTheApplication(string method, int status, string text, string headers)
     {
         _rig.Options.ResponseHeaderEncodingSelector = static _ => Encoding.UTF8;
         _rig.Begin(method: method);
@@ -52,7 +52,7 @@ public sealed class ResponseEndingTests
         Response.DisableBuffering();
         _rig.Put("gone");
 
-        Assert.True(Response.TryFinishAsError(status, text.Length == 0 ? null : text));
+        Assert.True(Response.TryAnswerForApplication(status, text.Length == 0 ? null : text));
 
         Assert.Equal((false, 0), (Response.HasOnStarting, _rig.RentedCount));
         Assert.True(text.Length > 0 || Response.BytesWritten == 0);
