@@ -23,9 +23,8 @@ internal static unsafe partial class Descriptors
     {
         try
         {
-            // Since Linux 6.2, the size of the folder is the number of descriptors in use, including one reserved by a call in progress, which is not
-            // listed. Minus the one that reads the folder.
-            return (GetFolderSize() is > 0 and var count ? count : Directory.EnumerateFileSystemEntries(Folder).LongCount()) - 1;
+            // Minus the one that reads the folder.
+            return Directory.EnumerateFileSystemEntries(Folder).LongCount() - 1;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
@@ -71,12 +70,6 @@ internal static unsafe partial class Descriptors
     {
         var target = new FileInfo($"{Folder}/{descriptor}").LinkTarget;
         return target is not null && target.StartsWith("pipe:", StringComparison.Ordinal) ? target : null;
-    }
-
-    private static long GetFolderSize()
-    {
-        using var folder = Libc.Open(Folder);
-        return folder.IsInvalid ? 0 : RandomAccess.GetLength(folder);
     }
 
     [LibraryImport(Libc.Library, SetLastError = true)]

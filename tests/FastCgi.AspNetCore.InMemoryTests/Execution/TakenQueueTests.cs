@@ -17,7 +17,7 @@ public sealed class TakenQueueTests
             },
             static options => options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Auto);
 
-        var sending = Task.Run(() => frontEnd.Send(RecordBytes.Get(), RecordBytes.Begin(2, role: 3)));
+        var sending = Task.Run(() => frontEnd.Send(RecordBytes.Get(), RecordBytes.Begin(2, role: 2)));
         await begun.Task.Within("the handler");
         var since = Environment.TickCount64;
         while (!frontEnd.Server.Logs.All.Any(static log => log.EventName == "RoleNotServed"))

@@ -152,7 +152,7 @@ public sealed class StatusReaderTests
 
         async Task HandleAsync(HttpContext context)
         {
-            if (context.Request.Path == "/health")
+            if (context.Request.Path == "/other")
             {
                 await context.Response.WriteAsync("abc");
                 await go.Task;
