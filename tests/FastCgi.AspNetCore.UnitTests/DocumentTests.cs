@@ -119,16 +119,6 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         Assert.Empty(named.Except(known));
     }
 
-    [Fact]
-    public void Events_InTheList_SayWhatToDo()
-    {
-        var rows = EventRow().Matches(Read("docs/diagnostics.md"));
-
-        Assert.Equal(Messages().Select(static message => message.EventId).Distinct().Order(), rows.Select(static row => int.Parse(row.Groups["id"].ValueSpan)));
-        Assert.All(rows, static row => Assert.Equal(6, row.Value.Count(static letter => letter == '|')));
-        Assert.DoesNotContain(rows, static row => row.Value.EndsWith("|  |", StringComparison.Ordinal));
-    }
-
     private static IEnumerable<(string Name, int EventId)> Messages() => typeof(FastCgiServerOptions).Assembly.GetTypes()
         .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
         .Where(static method => method.IsDefined(typeof(LoggerMessageAttribute)))
@@ -190,7 +180,4 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
 
     [GeneratedRegex(@"[Ee]vent \d+ \(\w+\)")]
     private static partial Regex Event();
-
-    [GeneratedRegex(@"^\| <a id=""event-(?<id>\d+)""></a>\k<id> \| .*$", RegexOptions.Multiline)]
-    private static partial Regex EventRow();
 }

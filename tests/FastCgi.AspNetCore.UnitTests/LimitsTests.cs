@@ -8,6 +8,8 @@ namespace FastCgi.AspNetCore.UnitTests;
 /// <summary>The range of each limit, and the places that a new one needs. ConfigurationDocumentTests compares the defaults.</summary>
 public sealed class LimitsTests
 {
+    private static readonly string s_document = File.ReadAllText(Repository.GetPath("docs/configuration.md"));
+
     private readonly FastCgiServerLimits _limits = new();
 
     public static TheoryData<string> Names => [.. typeof(FastCgiServerLimits).GetProperties().Select(static property => property.Name)];
@@ -21,7 +23,7 @@ public sealed class LimitsTests
         [
             ("Hosting/Configuration/KnownSettings.cs", KnownSettings.Paths.Contains($"FastCgi:Limits:{name}")),
             ("Status/StatusLimits.cs", ReadStatus().Contains(name)),
-            ("docs/configuration.md", File.ReadAllText(Repository.GetPath("docs/configuration.md")).Contains($"\n| `options.Limits.{name}` | `FastCgi:Limits:{name}` |", StringComparison.Ordinal)),
+            ("docs/configuration.md", s_document.Contains($"\n| `Limits:{name}` |", StringComparison.Ordinal)),
             ("Hosting/Configuration/KestrelSettings.cs: Kestrel has a limit of this name, which applies or is without effect", !IsKestrels(name) || IsInKestrelSettings(name)),
             ("LimitsTests.cs: its range", HasRange(name)),
         ];

@@ -69,18 +69,6 @@ public sealed class SourceTests
     }
 
     [Fact]
-    public void LogMessages_All_AreInTheDocument()
-    {
-        var document = File.ReadAllText(Repository.GetPath("docs/diagnostics.md"));
-
-        var missing = s_logMessages
-            .Select(static message => $"</a>{message.Attribute.EventId} | {message.Name} | {(message.Attribute.Level == LogLevel.None ? "" : $"{message.Attribute.Level} | ")}")
-            .Where(row => !document.Contains(row, StringComparison.Ordinal));
-
-        Assert.Empty(missing);
-    }
-
-    [Fact]
     public void LogMessages_Names_AreUniqueAndThoseOfTheirMethods()
     {
         Assert.DoesNotContain(s_logMessages, static message => message.Attribute.EventName is not null);

@@ -107,7 +107,7 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         await run.WaitAsync();
         var failed = JsonDocument.Parse(run.Out).RootElement.GetProperty("results").EnumerateArray()
             .Where(static result => result.GetProperty("result").GetString() == "fail").Select(static result => result.GetProperty("id").GetString());
-        var page = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "tool.md"));
+        var page = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "other-servers.md"));
         var documented = Regex.Matches(page, @"^\| `(?<check>[a-z-]+)` \| (?<servers>[^|]*(php-fpm|Go|libfcgi)[^|]*) \|", RegexOptions.Multiline)
             .Where(row => row.Groups["servers"].Value.Contains(server, StringComparison.OrdinalIgnoreCase)).Select(static row => row.Groups["check"].Value);
 

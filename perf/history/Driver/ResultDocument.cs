@@ -4,7 +4,7 @@ using SideBySide.Driver;
 
 namespace History.Driver;
 
-/// <summary>What is printed and written: all sections, first one table of all that is asked; and the lines that README.md quotes.</summary>
+/// <summary>What is printed and written: all sections, first one table of all that is asked; and the lines that perf/README.md quotes.</summary>
 internal static class ResultDocument
 {
     private const string Start = "<!-- written by perf/history/run.sh -->", End = "<!-- end of what perf/history/run.sh writes -->";
@@ -28,7 +28,7 @@ internal static class ResultDocument
         return text.ToString().TrimEnd('\n') + "\n";
     }
 
-    /// <summary>Replaces the table of the lines in README.md.</summary>
+    /// <summary>Replaces the table of the lines in perf/README.md.</summary>
     public static void Quote(string readme, Settings settings, IReadOnlyList<Section> sections)
     {
         var text = File.ReadAllText(readme);

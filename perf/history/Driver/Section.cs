@@ -3,7 +3,7 @@ using System.Text;
 
 namespace History.Driver;
 
-/// <summary>What an experiment finds: its text, what is asked of it, and the line that README.md quotes.</summary>
+/// <summary>What an experiment finds: its text, what is asked of it, and the line that perf/README.md quotes.</summary>
 /// <param name="Name">The name for --only, and of its picture.</param>
 /// <param name="Title">The heading.</param>
 /// <param name="Source">Where the record comes from, what was published, and with which command.</param>
@@ -12,7 +12,7 @@ internal sealed record Section(string Name, string Title, string Source)
     private readonly StringBuilder _text = new();
     private readonly List<string> _checks = [];
 
-    /// <summary>The line for README.md.</summary>
+    /// <summary>The line for perf/README.md.</summary>
     public string Line { get; set; } = "";
 
     /// <summary>Why the experiment could not be run to its end.</summary>
