@@ -20,9 +20,9 @@ public static class FastCgiStatusExtensions
     /// server restricts access to the path. Without either, the status is shown only in Development.
     /// </returns>
     /// <remarks>
-    /// The endpoint responds even if <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> is reached. Latencies are recorded from the first request
-    /// for the status until ten minutes after the last; otherwise, recording is off and costs nothing. Paths are shown without query strings, and
-    /// headers are not shown.
+    /// The endpoint responds even if <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> is reached. Latencies are
+    /// recorded from the first request for the status until ten minutes after the last; otherwise, recording is off and
+    /// costs nothing. Paths are shown without query strings, and headers are not shown.
     /// </remarks>
     public static IEndpointConventionBuilder MapFastCgiStatus(this IEndpointRouteBuilder endpoints, string pattern = "/fastcgi-status")
     {

@@ -76,7 +76,7 @@ internal sealed class BlockPool(int blockSize)
         Interlocked.Decrement(ref _count);
     }
 
-    /// <summary>Leaves half of the blocks that were not needed since the last call, rounded up, to the garbage collector.</summary>
+    /// <summary>Frees half of the blocks that were not needed since the last call, rounded up.</summary>
     public void Trim()
     {
         lock (_lock)
@@ -97,5 +97,9 @@ internal sealed class BlockPool(int blockSize)
         }
     }
 
-    private int FirstSlot() => (int)((uint)Thread.GetCurrentProcessorId() % (uint)(_slots.Length / SlotStride)) * SlotStride + SlotGap;
+    private int FirstSlot()
+    {
+        var processor = (uint)Thread.GetCurrentProcessorId() % (uint)(_slots.Length / SlotStride);
+        return ((int)processor * SlotStride) + SlotGap;
+    }
 }

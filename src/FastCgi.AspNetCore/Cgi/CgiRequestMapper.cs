@@ -47,7 +47,9 @@ internal static class CgiRequestMapper
                 return string.Empty;
 
             // For http://host?query, only the query remains.
-            var raw = target.Query.IsEmpty ? mapping.Strings.GetString(target.Raw) : Encoding.ASCII.GetString(target.Raw);
+            var raw = target.Query.IsEmpty
+                ? mapping.Strings.GetString(target.Raw)
+                : Encoding.ASCII.GetString(target.Raw);
             return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
         }
 

@@ -69,7 +69,7 @@ internal static class HeaderNames
         _ => false,
     };
 
-    /// <summary>Whether the values of a header are secret or hardly repeat, so that <see cref="StringCache"/> must not keep them.</summary>
+    /// <summary>Whether the values of a header are secret or hardly repeat: <see cref="StringCache"/> must not keep them.</summary>
     public static bool IsUncached(string header)
     {
         foreach (var name in s_uncached)

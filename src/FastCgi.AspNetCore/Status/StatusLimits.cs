@@ -9,7 +9,9 @@ internal static class StatusLimits
     {
         var limits = options.Limits;
         yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connections.Count);
-        var taken = limits.MaxConcurrentRequests is null ? requests.Active : connections.Server.Admission.TakenCount.Ordinary;
+        var taken = limits.MaxConcurrentRequests is null
+            ? requests.Active
+            : connections.Server.Admission.TakenCount.Ordinary;
         yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, taken);
         yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
         yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);

@@ -46,8 +46,8 @@ internal sealed record RecentStatus(
         double? P50, double? P90, double? P99, double? Max);
 
 internal sealed record ResourceStatus(
-    long BufferMemory, long ManagedMemory, long ResidentMemory, double ProcessorTime, long? Descriptors, long HandOvers, int Threads,
-        int BlockedThreads, int RequestsWithoutThread, int PoolThreads, long PoolWaiting);
+    long BufferMemory, long ManagedMemory, long ResidentMemory, double ProcessorTime, long? Descriptors, long HandOvers,
+    int Threads, int BlockedThreads, int RequestsWithoutThread, int PoolThreads, long PoolWaiting);
 
 internal sealed record LimitStatus(string Name, string Limit, long? Used, double? Part);
 

@@ -50,7 +50,7 @@ public sealed class EpollListenerTests
         hand.Connect(1);
         if (isShared)
             hand.Server.Clock.Advance(AcceptFailures.RetryDelay);
-            hand.Loop.Turn();
+        hand.Loop.Turn();
         hand.Loop.TurnUntil(() => hand.Server.Connections.Count == (isShared ? 136 : 1), "the next");
     }
 

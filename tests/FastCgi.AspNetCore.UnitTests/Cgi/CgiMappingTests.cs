@@ -63,22 +63,6 @@ public sealed class CgiMappingTests
         Assert.Same(mapping.DecodeHeader("Accept", "*/*"u8), mapping.DecodeHeader("Accept", "*/*"u8));
     }
 
-    [Theory]
-    [InlineData("REMOTE_ADDR", false)]
-    [InlineData("REMOTE_PORT", false)]
-    [InlineData("QUERY_STRING", false)]
-    [InlineData("REQUEST_URI", false)]
-    [InlineData("HTTP_COOKIE", false)]
-    [InlineData("SERVER_NAME", true)]
-    public void DecodeVariable_ValueThatHardlyRepeats_IsNotShared(string name, bool isShared)
-    {
-        var mapping = new CgiMapping();
-
-        var first = mapping.DecodeVariable(Encoding.ASCII.GetBytes(name), "192.0.2.7"u8);
-
-        Assert.Equal(isShared, ReferenceEquals(first, mapping.DecodeVariable(Encoding.ASCII.GetBytes(name), "192.0.2.7"u8)));
-    }
-
     [Fact]
     public void Map_TargetWithQuery_SharesOnlyThePath()
     {

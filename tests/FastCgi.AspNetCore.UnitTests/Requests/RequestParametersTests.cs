@@ -51,8 +51,13 @@ public sealed class RequestParametersTests
     [InlineData("HTTP_PROXY_AUTHORIZATION", false)]
     [InlineData("REDIRECT_HTTP_AUTHORIZATION", false)]
     [InlineData("HTTP_HOST", true)]
-    [InlineData("REMOTE_ADDR", true)]
-    public void GetVariable_OfCookiesAndCredentials_IsNotShared(string name, bool isShared)
+    [InlineData("SERVER_NAME", true)]
+    [InlineData("REMOTE_ADDR", false)]
+    [InlineData("REMOTE_PORT", false)]
+    [InlineData("QUERY_STRING", false)]
+    [InlineData("REQUEST_URI", false)]
+    [InlineData("HTTP_X_FORWARDED_FOR", false)]
+    public void GetVariable_SecretOrHardlyRepeated_IsNotShared(string name, bool isShared)
     {
         Append((name, "a value"));
 

@@ -62,7 +62,8 @@ internal static class KnownSettings
 
     public static IEnumerable<string> Paths =>
     [
-        .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"]).Select(static name => $"{Root}:{name}"),
+        .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"])
+            .Select(static name => $"{Root}:{name}"),
         .. Limits.Keys.Select(static name => $"{Root}:Limits:{name}"),
         $"{Root}:Limits:MinRequestBodyDataRate",
         $"{Root}:Limits:MinRequestBodyDataRate:BytesPerSecond",
