@@ -1,4 +1,4 @@
-using FastCgi.AspNetCore.UnitTests.Captures;
+using FastCgi.AspNetCore.InMemoryTests.Replay;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
@@ -49,7 +49,7 @@ internal static class FuzzCorpus
         RecordBytes.Get(keepConnection: false),
         RecordBytes.Post(1, "/body", Apps.Pattern(300)),
         [.. RecordBytes.Begin(1), .. RecordBytes.Begin(2), .. RecordBytes.ParamsStream(2, RecordBytes.RequestParams()), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams())],
-        .. CaptureLibrary.All.Select(static capture => capture.ReadBytes()).Where(static bytes => bytes.Length is > 0 and <= MaxCaptureLength),
+        .. CaptureLibrary.All.Select(static capture => capture.Bytes).Where(static bytes => bytes.Length is > 0 and <= MaxCaptureLength),
     ];
 
     private static byte[] Request(int id, byte[] pairs)

@@ -1,11 +1,10 @@
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.UnitTests.Captures;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>
-/// The bytes of real front-ends, through the whole server: the application sees the HTTP requests that clients sent, but for what
-/// <see cref="FrontEndRules"/> says of the front-end.
+/// The bytes of real front-ends, through the whole server: the application sees the HTTP requests that clients sent,
+/// but for what <see cref="FrontEndRules"/> says of the front-end.
 /// </summary>
 public sealed class CaptureReplayTests(ReplayServer server) : IClassFixture<ReplayServer>
 {
@@ -24,9 +23,10 @@ public sealed class CaptureReplayTests(ReplayServer server) : IClassFixture<Repl
             .Select(request => (Captured: request, Expected: new ExpectedRequest(capture, request)))
             .ToLookup(static request => request.Expected.Rejection);
         var served = expected[RequestRejection.None].ToList();
-        var rejections = expected.Where(static group => group.Key != RequestRejection.None).Select(static group => $"{group.Count()} {group.Key}");
+        var rejections = expected.Where(static group => group.Key != RequestRejection.None)
+            .Select(static group => $"{group.Count()} {group.Key}");
 
-        var (seen, rejected) = await server.PlayAsync(capture.ReadBytes());
+        var (seen, rejected) = await server.PlayAsync(capture.Bytes);
 
         Assert.Equal(rejections.Order(), rejected);
         Assert.Equal(served.Count, seen.Count);
@@ -40,22 +40,31 @@ public sealed class CaptureReplayTests(ReplayServer server) : IClassFixture<Repl
     [Fact]
     public void Captures_Library_IsWhole()
     {
-        Assert.Equal(CaptureLibrary.FrontEnds.Count, CaptureLibrary.All.Select(static capture => capture.FrontEnd).Distinct().Count());
+        Assert.Equal(
+            CaptureLibrary.FrontEnds.Count,
+            CaptureLibrary.All.Select(static capture => capture.FrontEnd).Distinct().Count());
         Assert.True(CaptureLibrary.All.Count > 1_000);
-        Assert.All(CaptureLibrary.All, static capture => Assert.Contains(capture.Requests, static request => request.Http is not null));
+        Assert.All(
+            CaptureLibrary.All,
+            static capture => Assert.Contains(capture.Requests, static request => request.Http is not null));
     }
 
     private static void AssertSeen(CapturedRequest captured, ExpectedRequest expected, SeenRequest seen)
     {
         Assert.Equal(
-            (expected.Method, expected.Protocol, expected.IsHttps, "", expected.Path, expected.QueryString, expected.RawTarget, expected.RemoteAddress),
-            (seen.Method, seen.Protocol, seen.IsHttps, seen.PathBase, seen.Path, seen.QueryString, seen.RawTarget, seen.RemoteAddress));
+            (expected.Method, expected.Protocol, expected.IsHttps, "", expected.Path, expected.QueryString,
+                expected.RawTarget, expected.RemoteAddress),
+            (seen.Method, seen.Protocol, seen.IsHttps, seen.PathBase, seen.Path, seen.QueryString,
+                seen.RawTarget, seen.RemoteAddress));
         if (captured.HeadersUnknown)
             return;
 
         Assert.Contains(seen.ContentLength, expected.ContentLengths);
         var headers = expected.GetHeaders(seen.ContentLength, seen.ServerName);
-        Assert.Equal(headers.Order(StringComparer.OrdinalIgnoreCase), seen.Headers.Order(StringComparer.OrdinalIgnoreCase), StringComparer.OrdinalIgnoreCase);
+        Assert.Equal(
+            headers.Order(StringComparer.OrdinalIgnoreCase),
+            seen.Headers.Order(StringComparer.OrdinalIgnoreCase),
+            StringComparer.OrdinalIgnoreCase);
 
         var body = Encoding.Latin1.GetString(seen.Body);
         if (seen.IsBodyWhole)

@@ -1,9 +1,10 @@
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.UnitTests.Captures;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
-/// <summary>What the application should see of a captured request: the HTTP request, and the rules of the front-end.</summary>
+/// <summary>
+/// What the application should see of a captured request: the HTTP request, and the rules of the front-end.
+/// </summary>
 internal sealed class ExpectedRequest
 {
     /// <summary>The one byte in the headers of the captures that is no UTF-8.</summary>
@@ -48,7 +49,9 @@ internal sealed class ExpectedRequest
 
     public string Body => _captured.Subrequest ? "" : _captured.Body;
 
-    /// <summary>Bytes beyond ASCII in the target and bytes that are not UTF-8 in a header are refused, as by Kestrel.</summary>
+    /// <summary>
+    /// Bytes beyond ASCII in the target and bytes that are not UTF-8 in a header are refused, as by Kestrel.
+    /// </summary>
     public RequestRejection Rejection
     {
         get
@@ -91,13 +94,19 @@ internal sealed class ExpectedRequest
     {
         // By the name that the client sent: only what was the same there is joined by the front-end.
         var passed = _http.Headers.GroupBy(static header => header.Name, StringComparer.OrdinalIgnoreCase)
-            .Select(group => group.Select(header => _rules.Pass(header.Name, header.Value)).OfType<(string Name, string Value)>().ToList())
+            .Select(
+                group => group.Select(
+                    header => _rules.Pass(header.Name, header.Value)).OfType<(string Name, string Value)>().ToList())
             .Where(group => group.Count > 0 && !IsOfTheServer(group[0].Name, contentLength))
-            .Select(group => (group[0].Name, Value: string.Join(GetSeparator(group[0].Name), group.Select(static header => header.Value))))
+            .Select(
+                group => (
+                    group[0].Name,
+                    Value: string.Join(GetSeparator(group[0].Name), group.Select(static header => header.Value))))
             .ToList();
         passed.AddRange(GetOwnHeaders(contentLength, madeUpHost));
 
-        return passed.GroupBy(static header => header.Name, static header => header.Value, StringComparer.OrdinalIgnoreCase)
+        return passed.GroupBy(
+            static header => header.Name, static header => header.Value, StringComparer.OrdinalIgnoreCase)
             .Select(static group => $"{group.Key}: {string.Join(" | ", group)}");
     }
 
@@ -108,7 +117,10 @@ internal sealed class ExpectedRequest
         return _rules.JoinsRepeatedHeaders ? ", " : " | ";
     }
 
-    /// <summary>The server tells the length that it knows, and hides Transfer-Encoding beside one, for the body has been de-chunked.</summary>
+    /// <summary>
+    /// The server tells the length that it knows, and hides Transfer-Encoding beside one, for the body has been
+    /// de-chunked.
+    /// </summary>
     private static bool IsOfTheServer(string name, long? contentLength)
         => name is "Host" or "Content-Length" || (name == "Transfer-Encoding" && contentLength is not null);
 
@@ -140,6 +152,8 @@ internal sealed class ExpectedRequest
         var query = target.IndexOf('?', StringComparison.Ordinal);
         var path = query < 0 ? target : target[..query];
         var prefix = path.StartsWith("/app/", StringComparison.Ordinal) ? "/app" : "";
-        return (prefix + s_decodedPaths.GetValueOrDefault(path[prefix.Length..], path[prefix.Length..]), query < 0 ? "" : target[query..]);
+        return (
+            prefix + s_decodedPaths.GetValueOrDefault(path[prefix.Length..], path[prefix.Length..]),
+            query < 0 ? "" : target[query..]);
     }
 }

@@ -1,33 +1,43 @@
-using FastCgi.AspNetCore.UnitTests.Captures;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>
-/// What a front-end does to the HTTP request before the application can see it: each member is one peculiarity, with the
-/// front-ends that have it. What no rule changes arrives as the client sent it.
+/// What a front-end does to the HTTP request before the application can see it: each member is one peculiarity, with
+/// the front-ends that have it. What no rule changes arrives as the client sent it.
 /// </summary>
 internal sealed class FrontEndRules(Capture capture)
 {
-    private static readonly char[] s_nameCharacters = [.. "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"];
+    private static readonly char[] s_nameCharacters =
+        [.. "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"];
 
     private bool IsApacheKind => IsAny("apache", "fcgid");
 
-    /// <summary>The client of the captures runs beside the front-end; cgi-fcgi sends what its environment says.</summary>
+    /// <summary>
+    /// The client of the captures runs beside the front-end; cgi-fcgi sends what its environment says.
+    /// </summary>
     public string RemoteAddress => IsAny("cgi-fcgi") ? "192.0.2.1" : "127.0.0.1";
 
     public bool TakesHostOfTarget => IsApacheKind;
 
-    /// <summary>Headers of one name are one variable, with commas between the values; nginx and HAProxy repeat the variable.</summary>
+    /// <summary>
+    /// Headers of one name are one variable, with commas between the values; nginx and HAProxy repeat the variable.
+    /// </summary>
     public bool JoinsRepeatedHeaders => IsAny("apache", "fcgid", "lighttpd");
 
-    /// <summary>Apache joins the cookies of HTTP/1 like any other header; the others as it should be, or leave that to this server.</summary>
+    /// <summary>
+    /// Apache joins the cookies of HTTP/1 like any other header; the others as it should be, or leave that to this
+    /// server.
+    /// </summary>
     public string GetCookieSeparator(string protocol) => IsApacheKind && protocol != "HTTP/2" ? ", " : "; ";
 
     /// <summary>What CONTENT_LENGTH says of a request without a body: nothing in nginx, Apache and cgi-fcgi.</summary>
     public long? LengthOfNoBody => IsAny("fcgid", "lighttpd", "haproxy") ? 0 : null;
 
-    /// <summary>Whether a body of untold length is passed on while it arrives, so that CONTENT_LENGTH may be missing. Others count it first.</summary>
-    public bool StreamsBodies => IsAny("apache") || (IsAny("nginx") && capture.Mode.EndsWith("nobuf", StringComparison.Ordinal));
+    /// <summary>
+    /// Whether a body of untold length is passed on while it arrives, so that CONTENT_LENGTH may be missing. Others
+    /// count it first.
+    /// </summary>
+    public bool StreamsBodies
+        => IsAny("apache") || (IsAny("nginx") && capture.Mode.EndsWith("nobuf", StringComparison.Ordinal));
 
     /// <summary>A header that the front-end makes up itself.</summary>
     public (string Name, string Value)? Added => IsAny("fcgid") ? ("Connection", "close") : null;
@@ -48,8 +58,8 @@ internal sealed class FrontEndRules(Capture capture)
     private bool PassesOddNames => IsAny("lighttpd") || (IsAny("nginx") && capture.Mode == "opts");
 
     /// <summary>
-    /// lighttpd makes an underscore of every odd byte; nginx leaves all but the hyphen as it is. Either way an underscore is seen as
-    /// a hyphen.
+    /// lighttpd makes an underscore of every odd byte; nginx leaves all but the hyphen as it is. Either way an
+    /// underscore is seen as a hyphen.
     /// </summary>
     private string MapOddName(string name) => IsAny("lighttpd")
         ? string.Concat(name.Select(static c => char.IsAsciiLetterOrDigit(c) ? c : '-'))
@@ -61,7 +71,8 @@ internal sealed class FrontEndRules(Capture capture)
         "PROXY" => true,
 
         // CGIPassAuth, which the configurations named fix have, passes it in Apache.
-        "AUTHORIZATION" or "PROXY-AUTHORIZATION" => IsAny("fcgid", "haproxy") || (IsAny("apache") && !capture.Mode.StartsWith("fix", StringComparison.Ordinal)),
+        "AUTHORIZATION" or "PROXY-AUTHORIZATION" => IsAny("fcgid", "haproxy")
+            || (IsAny("apache") && !capture.Mode.StartsWith("fix", StringComparison.Ordinal)),
 
         // mod_fcgid has a Connection of its own.
         "CONNECTION" or "KEEP-ALIVE" or "UPGRADE" => IsAny("fcgid", "haproxy"),

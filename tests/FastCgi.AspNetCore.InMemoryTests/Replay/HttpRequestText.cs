@@ -24,5 +24,6 @@ internal sealed class HttpRequestText
 
     public IReadOnlyList<(string Name, string Value)> Headers => _headers;
 
-    public string? this[string name] => _headers.Find(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
+    public string? this[string name]
+        => _headers.Find(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
 }

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
-/// <summary>A server to which the bytes of front-ends are played, and whose application notes what it saw of them.</summary>
+/// <summary>
+/// A server to which the bytes of front-ends are played, and whose application notes what it saw of them.
+/// </summary>
 public sealed class ReplayServer : IAsyncLifetime
 {
     private const int HeaderLength = 8;
@@ -16,7 +18,10 @@ public sealed class ReplayServer : IAsyncLifetime
     public async Task DisposeAsync() => await _server.DisposeAsync();
 
     /// <summary>Plays a connection and closes it.</summary>
-    /// <returns>What the application saw, in the order in which it was called, and how many requests were rejected for each reason.</returns>
+    /// <returns>
+    /// What the application saw, in the order in which it was called, and how many requests were rejected for each
+    /// reason.
+    /// </returns>
     internal async Task<(IReadOnlyList<SeenRequest> Seen, IEnumerable<string> Rejected)> PlayAsync(byte[] bytes)
     {
         _seen.Clear();
@@ -34,12 +39,18 @@ public sealed class ReplayServer : IAsyncLifetime
 
         frontEnd.Close();
         var seen = await Task.WhenAll(_seen).Within("the application");
-        var rejected = GetRejected().Select(reason => (reason.Key, Count: reason.Value - before.GetValueOrDefault(reason.Key)));
-        return (seen, rejected.Where(static reason => reason.Count > 0).Select(static reason => $"{reason.Count} {reason.Key}").Order());
+        var rejected = GetRejected()
+            .Select(reason => (reason.Key, Count: reason.Value - before.GetValueOrDefault(reason.Key)));
+        return (
+            seen,
+            rejected.Where(static reason => reason.Count > 0)
+                .Select(static reason => $"{reason.Count} {reason.Key}")
+                .Order());
     }
 
     private Dictionary<string, long> GetRejected()
-        => _server.Context.Counters.RejectedRequests.ToDictionary(static count => count.Key.Item2, static count => count.Value);
+        => _server.Context.Counters.RejectedRequests.ToDictionary(
+            static count => count.Key.Item2, static count => count.Value);
 
     private Task RunAsync(HttpContext context)
     {
@@ -52,7 +63,9 @@ public sealed class ReplayServer : IAsyncLifetime
     {
         for (var start = 0; start < bytes.Length;)
         {
-            var length = Math.Min(HeaderLength + BinaryPrimitives.ReadUInt16BigEndian(bytes.AsSpan(start + 4)) + bytes[start + 6], bytes.Length - start);
+            var length = Math.Min(
+                HeaderLength + BinaryPrimitives.ReadUInt16BigEndian(bytes.AsSpan(start + 4)) + bytes[start + 6],
+                bytes.Length - start);
             yield return bytes[start..(start + length)];
             start += length;
         }
@@ -65,7 +78,8 @@ public sealed class ReplayServer : IAsyncLifetime
             var resumed = frontEnd.Transport.ResumeCount;
             frontEnd.Send(piece);
             if (frontEnd.IsPaused)
-                await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount > resumed, "receiving to be resumed");
+                await frontEnd.Transport.WaitUntilAsync(
+                    () => frontEnd.Transport.ResumeCount > resumed, "receiving to be resumed");
         }
     }
 

@@ -2,7 +2,8 @@ namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>What an application saw of a request, read while that was under way.</summary>
 internal sealed record SeenRequest(
-    string Method, string Protocol, bool IsHttps, string PathBase, string Path, string QueryString, string RawTarget, string? RemoteAddress,
+    string Method, string Protocol, bool IsHttps, string PathBase, string Path, string QueryString, string RawTarget,
+    string? RemoteAddress,
     string? ServerName, long? ContentLength, string[] Headers, byte[] Body, bool IsBodyWhole)
 {
     /// <summary>Reads a request to its end, or as far as it came.</summary>

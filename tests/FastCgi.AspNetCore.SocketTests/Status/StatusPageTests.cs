@@ -40,14 +40,9 @@ public sealed partial class StatusPageTests : HostTest
     {
         var (app, url) = await StartAsync();
         await using var disposed = app;
-        using var http = new HttpClient();
-        var page = await http.GetStringAsync(url);
-        var nonce = Nonce().Match(page).Groups[1].Value;
-        var clicks = "<script nonce=\"" + nonce + "\">document.querySelector('[data-key=limits0]').click(); document.querySelector('[data-key=limits0]').click();</script></body>";
-        var file = Folder.GetPath("page.html");
-        await File.WriteAllTextAsync(file, page.Replace("</body>", clicks, StringComparison.Ordinal));
+        const string Click = "document.querySelector('[data-key=limits0]').click();";
 
-        var sorted = await Browser.LoadAsync("file://" + file, Folder.Path);
+        var sorted = await LoadWithScriptAsync(url, Click + Click);
 
         var limits = sorted[sorted.IndexOf("id=\"limits\"", StringComparison.Ordinal)..];
         var names = Names().Matches(limits[..limits.IndexOf("</table>", StringComparison.Ordinal)]).Select(static match => match.Groups[1].Value).ToList();
@@ -56,11 +51,48 @@ public sealed partial class StatusPageTests : HostTest
         Assert.Equal(names.OrderDescending(StringComparer.InvariantCultureIgnoreCase), names);
     }
 
+    [Fact]
+    public async Task Lines_OfTheLastMinute_FollowTheSnapshots()
+    {
+        var (app, url) = await StartAsync();
+        await using var disposed = app;
+        // 20 and 40 requests in two seconds each. The 99th percentile rises to the same height.
+        const string Snapshots = """
+            minute.length = 0;
+            for (const [second, total, p99] of [[0, 0, 0], [2, 20, 0.1], [4, 60, 0.2]]) {
+              status.takenAt = new Date(second * 1000).toISOString();
+              status.requests.total = total;
+              status.recent.requestsPerSecond = 0;
+              status.recent.p99 = p99;
+              remember(status);
+            }
+            render();
+            """;
+
+        var page = await LoadWithScriptAsync(url, Snapshots);
+
+        Assert.Equal(2, Regex.Count(page, """<polyline points="28,9\.5 29,5 30,0\.5">"""));
+        Assert.Contains("at most 20\"", page, StringComparison.Ordinal);
+        Assert.Contains("at most 200.0 ms\"", page, StringComparison.Ordinal);
+    }
+
     [GeneratedRegex("<script nonce=\"([^\"]+)\"")]
     private static partial Regex Nonce();
 
     [GeneratedRegex("<tr><td>([^<]+)</td>")]
     private static partial Regex Names();
+
+    /// <summary>Loads the page with one more script, which the policy of the page allows.</summary>
+    private async Task<string> LoadWithScriptAsync(string url, string script)
+    {
+        using var http = new HttpClient();
+        var page = await http.GetStringAsync(url);
+        var nonce = Nonce().Match(page).Groups[1].Value;
+        var file = Folder.GetPath("page.html");
+        var element = $"<script nonce=\"{nonce}\">{script}</script></body>";
+        await File.WriteAllTextAsync(file, page.Replace("</body>", element, StringComparison.Ordinal));
+        return await Browser.LoadAsync("file://" + file, Folder.Path);
+    }
 
     private async Task<(WebApplication App, string Url)> StartAsync()
     {
