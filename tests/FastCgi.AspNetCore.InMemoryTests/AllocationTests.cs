@@ -9,11 +9,17 @@ public sealed class AllocationTests
     private const int Requests = 1_000;
 
     // All that belongs to a request is made for it, so that what is kept cannot touch the next.
-    private const int MaxGet = 1_328;
+    private const int MaxGet = 1_312;
+
+    // The string ?a=b, which hardly repeats and so is not cached.
+    private const int Query = 32;
     private const int MaxPost = 2_312;
 
-    [Fact]
-    public void Get_OnAKeptConnection_AllocatesOneRequest() => Assert.InRange(MeasurePerRequest(RecordBytes.Get(uri: "/plaintext?a=b")), 1, MaxGet);
+    [Theory]
+    [InlineData("/plaintext", MaxGet)]
+    [InlineData("/plaintext?a=b", MaxGet + Query)]
+    public void Get_OnAKeptConnection_AllocatesOneRequest(string uri, int max)
+        => Assert.InRange(MeasurePerRequest(RecordBytes.Get(uri: uri)), 1, max);
 
     [Fact]
     public void Post_WithABodyThatIsRead_AllocatesOneRequestAndItsBody()
