@@ -52,6 +52,6 @@ public sealed partial class EventListTests
     [GeneratedRegex(@" \([^)]*\{(Count|Rate:F0|BytesRead)\}[^)]*\)")]
     private static partial Regex Counts();
 
-    [GeneratedRegex(@"(?<=[\p{L}\d)}\]])\. .*|(?<!\([^)]*): .*|\n.*", RegexOptions.Singleline)]
+    [GeneratedRegex(@"(?<=[\p{L}\d)}\]])\. .*|(?<!\([^)]*): .*|\n.*|, (so|which|although|but|and the) .*", RegexOptions.Singleline)]
     private static partial Regex Rest();
 }

@@ -21,7 +21,7 @@ public sealed partial class DoctorDocumentTests
     public void Rules_AreThoseOfTheToolsPage()
     {
         var text = Read("tool.md");
-        var start = text.IndexOf("| id | found in |", StringComparison.Ordinal);
+        var start = text.IndexOf("| id | problem |", StringComparison.Ordinal);
         var named = Code().Matches(text[start..text.IndexOf("\n## config\n", start, StringComparison.Ordinal)]).Select(static match => match.Groups["name"].Value).Distinct().Order(StringComparer.Ordinal);
 
         Assert.Equal(DoctorReport.Ids, named);
