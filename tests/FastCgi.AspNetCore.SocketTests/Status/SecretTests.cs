@@ -117,7 +117,7 @@ public sealed class SecretTests : HostTest
         await SendBytesAsync(Encoding.ASCII.GetBytes($"GET /?{QuerySecret} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {Secret}\r\nCookie: {Secret}\r\n\r\n"));
         await SendBytesAsync([0x16, 3, 1, 0, 9, .. Encoding.ASCII.GetBytes(Secret)]);
         await SendBytesAsync([.. RecordBytes.Begin(), .. RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(s_secrets)), .. Encoding.ASCII.GetBytes(Secret)]);
-        await SendBytesAsync([.. RecordBytes.Begin(1, role: 3, keepConnection: false), .. RecordBytes.ParamsStream(1, s_secrets)]);
+        await SendBytesAsync([.. RecordBytes.Begin(1, role: 2, keepConnection: false), .. RecordBytes.ParamsStream(1, s_secrets)]);
         await SendBytesAsync([.. RecordBytes.Begin(1, 1, keepConnection: false), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/wait", s_secrets)), .. RecordBytes.Abort()]);
     }
 
