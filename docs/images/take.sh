@@ -39,7 +39,9 @@ dotnet build "$source/FastCgi.Tool" -c Release -v q
 address=127.0.0.1:$(shuf -i 20000-29999 -n 1)
 page=http://127.0.0.1:$(shuf -i 10000-19999 -n 1)
 tool() { dotnet "$source"/FastCgi.Tool/bin/Release/net*/FastCgi.Tool.dll "$@" --timeout 300; }
-visit() { tool request "$address" "https://shop.example.com/$1" -p SERVER_SOFTWARE=nginx/1.22.1 "${@:2}" >/dev/null 2>&1; }
+visit() {
+  tool request "$address" "https://shop.example.com/$1" -p SERVER_SOFTWARE=nginx/1.22.1 "${@:2}" >/dev/null 2>&1
+}
 
 cd bin/Release/net*
 dotnet shop.dll --urls "fastcgi://$address;$page" --Logging:LogLevel:Default None &
@@ -56,13 +58,15 @@ sleep 30
 
 # The page reads a new status every two seconds of its own time, which chromium lets pass while it loads.
 picture() {
-  HOME=$scratch chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars "--user-data-dir=$scratch/browser" \
-    "--virtual-time-budget=$4" "--window-size=$3" "--screenshot=$images/$1" "$2" 2>/dev/null
+  HOME=$scratch chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
+    "--user-data-dir=$scratch/browser" "--virtual-time-budget=$4" "--window-size=$3" \
+    "--screenshot=$images/$1" "$2" 2>/dev/null
 }
 picture status.png "$page/fastcgi-status" 1100,1000 60000
 
 {
-  echo '<body style="margin: 0; padding: 16px; background: #0d1117"><pre style="margin: 0; color: #e6edf3; font: 14px/1.4 monospace">'
+  echo '<body style="margin: 0; padding: 16px; background: #0d1117">'
+  echo '<pre style="margin: 0; color: #e6edf3; font: 14px/1.4 monospace">'
   tool top "$address" --once | sed 's/&/\&amp;/g; s/</\&lt;/g'
   echo '</pre></body>'
 } >"$scratch/top.html"
