@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>What a worker holds while it calls the application.</summary>
+/// <summary>What a worker holds while it calls the application. Work for the first is taken first.</summary>
 internal enum Hold : byte
 {
     Nothing,
@@ -15,10 +15,11 @@ internal enum Hold : byte
     Thread,
 }
 
-/// <summary>What a worker does besides running a loop.</summary>
+/// <summary>What a worker does: one of three.</summary>
 /// <param name="Request">A request to execute.</param>
 /// <param name="Action">Work of the server, such as a report.</param>
-internal readonly record struct WorkItem(FastCgiRequest? Request, Action? Action);
+/// <param name="Loop">A loop to run.</param>
+internal readonly record struct WorkItem(FastCgiRequest? Request = null, Action? Action = null, RunQueue? Loop = null);
 
 /// <summary>A thread of our own. It runs a loop, executes requests, or is idle.</summary>
 internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimeProvider time) : ThreadBody
@@ -42,9 +43,6 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
 
     /// <summary>What the thread holds outside of calls. Changed by the pool.</summary>
     public Hold Hold { get; set; }
-
-    /// <summary>The position in the list of the threads that the watchdog samples. Changed by the pool.</summary>
-    public int WatchedIndex { get; set; } = -1;
 
     /// <summary>Shows what the thread is doing; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
@@ -100,15 +98,9 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
         if (!_hasStarted)
         {
             _hasStarted = true;
-            Probe = scheduler.ProbeThisThread();
-            Clock.HasCompiled();
             pool.OnStarted();
-        }
-
-        if (Loop is { } loop)
-        {
-            scheduler.Run(this, loop);
-            return TimeSpan.Zero;
+            Clock.HasCompiled();
+            Probe = scheduler.ProbeThisThread();
         }
 
         if (Next is { } next)
