@@ -34,6 +34,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     private long _callCount;
     private ResponseOutput? _response;
     private bool _hasStarted;
+    private bool _isProbed;
 
     /// <summary>The loop that the thread owns. Changed by the pool, but during a call only by the watchdog.</summary>
     public RunQueue? Loop { get; set; }
@@ -100,6 +101,12 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
             _hasStarted = true;
             pool.OnStarted();
             Clock.HasCompiled();
+        }
+
+        // The others are not sampled, and a probe may need a descriptor.
+        if (!_isProbed && Hold is (Hold.Loop or Hold.Seat))
+        {
+            _isProbed = true;
             Probe = scheduler.ProbeThisThread();
         }
 

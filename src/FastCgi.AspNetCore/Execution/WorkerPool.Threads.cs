@@ -26,9 +26,14 @@ internal sealed partial class WorkerPool
                 count = --_count;
             }
 
-            if (_scarceThreads.TryAcquire(out _))
-                ThreadRoot.Report(log, log => log.ThreadsOutOfResources(count, exception));
+            WarnOfScarceThreads(count, exception);
         }
+    }
+
+    private void WarnOfScarceThreads(int count, Exception? exception)
+    {
+        if (_scarceThreads.TryAcquire(out _))
+            ThreadRoot.Report(log, log => log.ThreadsOutOfResources(count, exception));
     }
 
     /// <summary>Ends idle threads, and the others when they become idle. It may be called more than once.</summary>

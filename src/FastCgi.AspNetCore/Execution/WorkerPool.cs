@@ -267,6 +267,8 @@ internal sealed partial class WorkerPool(
                 _firstBegan = Warm;
         }
 
+        if (WaitingCount > 0 && BlockedCount >= platform.MaxHandlerThreads)
+            WarnOfScarceThreads(Count, exception: null);
         WakeForWaiting();
     }
 
