@@ -69,7 +69,7 @@ public class LoopsBenchmark
             var options = CreateOptions();
             _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
             _context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
-            _scheduler.EndColdStart();
+            _scheduler.Workers.EndFirst();
         }
 
         public void Answer(int number)

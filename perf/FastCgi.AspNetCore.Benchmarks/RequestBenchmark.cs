@@ -34,7 +34,7 @@ public class RequestBenchmark
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
         var context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
         // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.
-        _scheduler.EndColdStart();
+        _scheduler.Workers.EndFirst();
         _worker = new Worker(_scheduler.Workers, _scheduler, TimeProvider.System) { Hold = Hold.Loop };
         _transport = new BenchmarkTransport { Kept = [] };
         _connection = new FastCgiConnection(new ConnectionManager(context), _transport);

@@ -4,12 +4,16 @@ namespace FastCgi.AspNetCore;
 public enum FastCgiApplicationScheduling
 {
     /// <summary>
-    /// The thread that received the request, which costs least. If a handler blocks or computes for longer than a moment, another thread takes over the
-    /// other work of that thread. Requests that are likely to block run on dedicated threads; those that are likely to await run on the thread pool.
+    /// The thread that received the request, if the path is known to be short. Requests that compute run on as many other threads as there are
+    /// processors; requests that are likely to block run on dedicated threads. If a handler blocks or computes unexpectedly, another thread takes over
+    /// the other work of its thread.
     /// </summary>
     Auto,
 
-    /// <summary>Always the thread that received the request. Use it only if the application never blocks.</summary>
+    /// <summary>
+    /// Always the thread that received the request. Use it only if the application neither blocks nor computes: other requests wait until another thread
+    /// takes over.
+    /// </summary>
     Inline,
 
     /// <summary>The thread pool, as in Kestrel.</summary>

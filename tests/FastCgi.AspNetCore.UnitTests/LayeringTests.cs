@@ -20,7 +20,7 @@ public sealed partial class LayeringTests
     /// <summary>The abstract classes and interfaces through which a stage calls one above it; nothing else may be implemented there.</summary>
     private static readonly string[] s_upcalls =
     [
-        "Execution/SystemThreadPlatform", "Requests/Advisor", "Requests/ConnectionTransport", "Requests/RequestConnection",
+        "Execution/ThreadPlatform", "Requests/Advisor", "Requests/ConnectionTransport", "Requests/RequestConnection",
     ];
 
     /// <summary>What the options use of Hosting: the text form of addresses.</summary>

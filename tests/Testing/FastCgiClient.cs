@@ -111,6 +111,8 @@ public sealed class FastCgiClient : IDisposable
             Assert.Equal(id, record.Id);
             if (record.Type == RecordBytes.EndRequest)
                 return content.ToArray();
+            if (record.Type == RecordBytes.AbortRequest)
+                throw new EndOfStreamException($"Cut after {content.Length} bytes of an answer.");
 
             Assert.Equal(RecordBytes.Stdout, record.Type);
             content.Write(record.Content);

@@ -3,9 +3,8 @@ namespace FastCgi.AspNetCore.Execution;
 /// <summary>What is known about the handler of a path.</summary>
 /// <param name="IsKnown">Whether a request for the path, and not only for similar ones, has returned.</param>
 /// <param name="Blocks">Whether it is likely to keep its thread for milliseconds.</param>
-/// <param name="Awaits">Whether it is likely to return before its response ends, so that the thread pool continues it.</param>
 /// <param name="Microseconds">How long it is likely to keep its thread.</param>
-internal readonly record struct Prediction(bool IsKnown, bool Blocks, bool Awaits, int Microseconds);
+internal readonly record struct Prediction(bool IsKnown, bool Blocks, int Microseconds);
 
 /// <summary>
 /// Predicts what the handler of a path does with its thread, from what it did before. Like the branch predictor of a processor, it has tables of small
@@ -24,30 +23,31 @@ internal sealed class PathPredictor
     public Prediction Predict(PathKey path)
     {
         var own = new Entry(_own[Index(path.Own)], path.Own);
-        return own.IsKnown ? own.ToPrediction(isKnown: true) : new Entry(_siblings[Index(path.Siblings)], path.Siblings).ToPrediction(isKnown: false);
+        if (own.IsKnown)
+            return own.ToPrediction(isKnown: true);
+
+        return new Entry(_siblings[Index(path.Siblings)], path.Siblings).ToPrediction(isKnown: false);
     }
 
     /// <summary>Learns from a handler that returned to its caller.</summary>
-    /// <param name="awaits">Whether it awaits something, so that its response has not ended.</param>
     /// <param name="microseconds">How long it has kept the thread.</param>
     /// <param name="hasBlocked">Whether it has kept the thread for milliseconds; <see langword="null"/> if that is not measured.</param>
-    public void OnReturned(PathKey path, bool awaits, long microseconds, bool? hasBlocked)
+    public void OnReturned(PathKey path, long microseconds, bool? hasBlocked)
     {
         ref var place = ref _own[Index(path.Own)];
         var own = new Entry(place, path.Own);
         var isNew = !own.IsKnown;
         // Ever-new paths, of which a client can send any number, must not displace those that matter.
-        if (isNew && new Entry(place).IsUnusual && !awaits && hasBlocked != true && microseconds < Entry.Unusual)
+        if (isNew && new Entry(place).IsUnusual && hasBlocked != true && microseconds < Entry.Unusual)
             return;
 
-        own.Learn(awaits, microseconds, hasBlocked);
+        own.Learn(microseconds, hasBlocked);
         Store(ref place, own);
         if (isNew)
         {
             ref var similar = ref _siblings[Index(path.Siblings)];
             var siblings = new Entry(similar, path.Siblings);
-            // A new path runs on the loop until it is known to await: the thread pool may be starved.
-            siblings.Learn(awaits: false, microseconds, hasBlocked);
+            siblings.Learn(microseconds, hasBlocked);
             Store(ref similar, siblings);
         }
     }
@@ -61,7 +61,7 @@ internal sealed class PathPredictor
         Store(ref place, own);
         ref var similar = ref _siblings[Index(path.Siblings)];
         var siblings = new Entry(similar, path.Siblings);
-        siblings.Learn(awaits: false, 0, hasBlocked: true);
+        siblings.Learn(0, hasBlocked: true);
         Store(ref similar, siblings);
     }
 
@@ -74,23 +74,22 @@ internal sealed class PathPredictor
 
     private static int Index(int key) => key & (Size - 1);
 
-    /// <summary>Half of the key, two counters of two bits, and a time.</summary>
+    /// <summary>Half of the key, a counter of two bits, and a time.</summary>
     private struct Entry
     {
         /// <summary>A time that makes a path worth remembering.</summary>
         public const int Unusual = 20;
 
-        // The positions of the counters and the flag. The time is below.
+        // The positions of the counter and the flag. The time is below.
         private const int Blocks = 10;
-        private const int Awaits = 12;
-        private const int Known = 1 << 14;
+        private const int Known = 1 << 12;
         private const int MaxTime = (1 << Blocks) - 1;
         private const int Surely = 3;
         private const int Likely = 2;
 
         // The weight of the last time is a quarter. One that is much longer, because the thread was interrupted, counts in part.
         private const int Weight = 4;
-        private const int MaxGrowth = 4;
+        private const int MaxGrowth = 2;
 
         public Entry(int value) => Value = value;
 
@@ -104,31 +103,22 @@ internal sealed class PathPredictor
         public int Value { get; private set; }
 
         public readonly bool IsKnown => (Value & Known) != 0;
-        public readonly bool IsUnusual => IsKnown && (Time >= Unusual || (Value & (Surely << Blocks | Surely << Awaits)) != 0);
+        public readonly bool IsUnusual => IsKnown && (Time >= Unusual || Count > 0);
         private readonly int Time => Value & MaxTime;
+        private readonly int Count => (Value >> Blocks) & Surely;
 
-        public readonly Prediction ToPrediction(bool isKnown) => new(isKnown, Get(Blocks) >= Likely, Get(Awaits) >= Likely, Time);
+        public readonly Prediction ToPrediction(bool isKnown) => new(isKnown, Count >= Likely, Time);
 
-        public void Learn(bool awaits, long microseconds, bool? hasBlocked)
+        public void Learn(long microseconds, bool? hasBlocked)
         {
             var time = IsKnown ? Time + ((Math.Min(microseconds, MaxGrowth * (Time + Unusual)) - Time) / Weight) : microseconds;
             Value = (Value & ~MaxTime) | (int)Math.Min(time, MaxTime) | Known;
-            Count(Awaits, awaits);
-            if (hasBlocked is { } blocks)
-                Count(Blocks, blocks);
+            if (hasBlocked == true && Count < Surely)
+                Value += 1 << Blocks;
+            else if (hasBlocked == false && Count > 0)
+                Value -= 1 << Blocks;
         }
 
         public void LearnStall() => Value |= Known | Surely << Blocks;
-
-        private readonly int Get(int counter) => (Value >> counter) & Surely;
-
-        private void Count(int counter, bool isUp)
-        {
-            var count = Get(counter);
-            if (isUp && count < Surely)
-                Value += 1 << counter;
-            else if (!isUp && count > 0)
-                Value -= 1 << counter;
-        }
     }
 }

@@ -15,14 +15,10 @@ internal sealed class RequestScheduler
     // Shorter waits are lock contention or garbage collection, not blocking.
     private const long MinBlockedMicroseconds = 1_000;
 
-    // A repeated failure must not keep a processor busy.
-    private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
-
     private readonly FastCgiApplicationScheduling _scheduling;
     private readonly ThreadPlatform _platform;
     private readonly TimeProvider _time;
     private readonly ILogger _log;
-    private readonly ColdStart _coldStart;
     private readonly Action<FastCgiRequest> _executeOnThreadPool;
 
     public RequestScheduler(FastCgiTransportOptions options, ThreadPlatform platform, TimeProvider time, ILogger log)
@@ -33,8 +29,7 @@ internal sealed class RequestScheduler
         _log = log;
         var maxBlocked = Math.Min(options.MaxBlockingThreads, platform.MaxHandlerThreads);
         Workers = new WorkerPool(this, maxBlocked, options.LoopCount, platform.ProcessorCount, platform, time, log);
-        _coldStart = new ColdStart(Workers, time);
-        Watchdog = new StallWatchdog(Workers, Predictor, _coldStart, platform, log) { TakesLoops = _scheduling == FastCgiApplicationScheduling.Auto };
+        Watchdog = new StallWatchdog(Workers, Predictor, platform, log);
         _executeOnThreadPool = ExecuteOnThreadPool;
     }
 
@@ -48,22 +43,17 @@ internal sealed class RequestScheduler
         Workers.EnsureSpare();
     }
 
-    /// <summary>Runs requests at once, although none has returned yet.</summary>
-    public void EndColdStart() => _coldStart.End();
-
-    /// <summary>Takes stalled loops from now on, whatever the options say, so that the other requests can end.</summary>
+    /// <summary>Lets nothing wait from now on, so that all requests can end.</summary>
     public void BeginStop()
     {
         Workers.BeginStop();
-        Watchdog.BeginStop();
-        _coldStart.End();
+        Watchdog.OnActivity();
     }
 
     /// <summary>Ends the threads after the connections are closed. It may be called more than once.</summary>
     public void Stop()
     {
         Watchdog.Stop();
-        _coldStart.End();
         Workers.Stop();
     }
 
@@ -106,25 +96,27 @@ internal sealed class RequestScheduler
                 }
 
                 if (batches % BatchesBetweenWakes == 0 && Workers.HasComputing)
-                    Workers.WakeForComputing();
+                    Workers.WakeForWaiting();
             }
             catch (Exception exception)
             {
-                _log.ServerFailed(exception);
-                _platform.Pause(s_pauseAfterFailure);
+                _platform.OnFailed(exception);
             }
         }
     }
 
-    /// <summary>Executes a request, or does work of the server, on a thread that no loop depends on.</summary>
+    /// <summary>Runs a loop, executes a request, or does work of the server.</summary>
     public void Run(Worker worker, WorkItem item)
     {
+        if (item.Loop is { } loop)
+        {
+            Run(worker, loop);
+            return;
+        }
+
         if (item.Action is { } action)
         {
-            worker.Enter(response: null, path: default);
-            WakeWatchdog();
             ThreadRoot.Run(action, static action => action(), _log);
-            worker.Leave();
             return;
         }
 
@@ -169,7 +161,7 @@ internal sealed class RequestScheduler
         return true;
     }
 
-    public ThreadProbe? ProbeThisThread() => Ask(static platform => platform.ProbeThisThread());
+    public ThreadProbe? ProbeThisThread() => _platform.ProbeThisThread();
 
     private static BatchResult TryBegin(CallClock clock, RunQueue loop, BatchSource source)
     {
@@ -181,20 +173,6 @@ internal sealed class RequestScheduler
         }
 
         return result;
-    }
-
-    /// <summary>Asks the platform, which may fail.</summary>
-    private T? Ask<T>(Func<ThreadPlatform, T> ask)
-    {
-        try
-        {
-            return ask(_platform);
-        }
-        catch (Exception exception)
-        {
-            _log.ServerFailed(exception);
-            return default;
-        }
     }
 
     /// <summary>Calls log providers. One that blocks keeps the thread, so the loop can be taken from it too.</summary>
@@ -219,7 +197,7 @@ internal sealed class RequestScheduler
             response.Cork(sendsAtEnd);
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
-        var usage = worker.Hold == Hold.Thread ? Ask<ThreadUsage?>(static platform => platform.GetUsageOfThisThread()) : null;
+        var usage = worker.Hold == Hold.Thread ? _platform.GetUsageOfThisThread() : (ThreadUsage?)null;
         worker.Enter(response, path);
         WakeWatchdog();
         var hasReturned = request.Execute();
@@ -234,7 +212,14 @@ internal sealed class RequestScheduler
             Restore(context, synchronizationContext);
             // Without a path the application was not called, so nothing is learned.
             if (path.IsPath)
-                Learn(worker.Clock, path, !hasReturned, usage, loop);
+            {
+                Workers.EndFirst();
+                var microseconds = worker.Clock.Measure();
+                loop?.CountWork(microseconds);
+                // The time of the compiler says nothing about the next call.
+                if (microseconds < ShortMicroseconds || !worker.Clock.HasCompiled())
+                    Learn(path, microseconds, usage);
+            }
         }
         catch (Exception exception)
         {
@@ -244,19 +229,12 @@ internal sealed class RequestScheduler
         return hold == Hold.Loop;
     }
 
-    private void Learn(CallClock clock, PathKey path, bool awaits, ThreadUsage? before, RunQueue? loop)
+    private void Learn(PathKey path, long microseconds, ThreadUsage? before)
     {
-        _coldStart.OnReturned();
-        var microseconds = clock.Measure();
-        loop?.CountWork(microseconds);
-        // The time of the compiler says nothing about the next call.
-        if (microseconds >= ShortMicroseconds && clock.HasCompiled())
-            return;
-
         bool? hasBlocked = null;
         if (before is { } usage)
             hasBlocked = microseconds >= MinBlockedMicroseconds && _platform.GetUsageOfThisThread().HasKeptThread(usage);
-        Predictor.OnReturned(path, awaits, microseconds, hasBlocked);
+        Predictor.OnReturned(path, microseconds, hasBlocked);
     }
 
     private void WakeWatchdog() => ThreadRoot.Run(Watchdog, static watchdog => watchdog.OnActivity(), _log);
@@ -278,22 +256,13 @@ internal sealed class RequestScheduler
                 return true;
             }
 
-            if (!_coldStart.TryPass(request))
+            if (!Workers.IsWarm && !Workers.TryBeginFirst())
+            {
+                Workers.Run(new WorkItem(request), Hold.Thread);
                 return true;
+            }
 
-            var prediction = Predictor.Predict(path);
-            if (prediction is { IsKnown: true, Blocks: false, Awaits: false, Microseconds: < ShortMicroseconds } || request.IsForStatus)
-                return false;
-
-            if (prediction.Blocks || (!prediction.IsKnown && Workers.IsFull))
-                Workers.RunBlocking(request);
-            else if (prediction.Awaits)
-                ExecuteLater(request);
-            else if (prediction.Microseconds >= (loop.IsBusy ? ShortMicroseconds : ShortMicrosecondsOfQuietLoop))
-                RunComputing(request, prediction, loop);
-            else
-                return false;
-            return true;
+            return TryDispatch(request, Predictor.Predict(path), loop);
         }
         catch (Exception exception)
         {
@@ -302,10 +271,22 @@ internal sealed class RequestScheduler
         }
     }
 
-    private void RunComputing(FastCgiRequest request, Prediction prediction, RunQueue loop)
+    private bool TryDispatch(FastCgiRequest request, Prediction prediction, RunQueue loop)
     {
+        if (request.IsForStatus)
+            return false;
+        if (prediction.Blocks || (!prediction.IsKnown && Workers.IsFull))
+        {
+            Workers.Run(new WorkItem(request), Hold.Thread);
+            return true;
+        }
+
+        if (prediction.Microseconds < (loop.IsBusy ? ShortMicroseconds : ShortMicrosecondsOfQuietLoop))
+            return false;
+
         loop.CountWork(prediction.Microseconds);
-        Workers.RunComputing(new WorkItem(request, null), wakes: loop.HasMore || !loop.IsEmpty);
+        Workers.Run(new WorkItem(request), Hold.Seat, wakes: loop.HasMore || !loop.IsEmpty);
+        return true;
     }
 
     private void RunElsewhere(FastCgiRequest request, bool isLoop)
@@ -314,11 +295,11 @@ internal sealed class RequestScheduler
         if (request.HasLeft)
             Workers.OnDropped();
         if (!path.IsPath || request.IsForStatus)
-            Workers.RunServerWork(new WorkItem(request, null));
+            Workers.Run(new WorkItem(request), Hold.Nothing);
         else if (_scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(path).Blocks)
-            Workers.RunBlocking(request);
+            Workers.Run(new WorkItem(request), Hold.Thread);
         else if (isLoop && _scheduling != FastCgiApplicationScheduling.ThreadPool)
-            Workers.RunComputing(new WorkItem(request, null), wakes: true);
+            Workers.Run(new WorkItem(request), Hold.Seat);
         else
             ExecuteLater(request);
     }
@@ -329,16 +310,15 @@ internal sealed class RequestScheduler
     private void ExecuteOnThreadPool(FastCgiRequest request)
     {
         var path = GetPath(request);
-        var startedAt = _time.GetTimestamp();
+        var clock = new CallClock(_time);
+        clock.Restart();
         var before = _platform.GetUsageOfThisThread();
-        var hasReturned = request.Execute();
+        request.Execute();
         if (!path.IsPath)
             return;
 
-        _coldStart.OnReturned();
-        var microseconds = (long)_time.GetElapsedTime(startedAt).TotalMicroseconds;
-        var hasBlocked = microseconds >= MinBlockedMicroseconds && _platform.GetUsageOfThisThread().HasKeptThread(before);
-        Predictor.OnReturned(path, !hasReturned, microseconds, hasBlocked);
+        Workers.EndFirst();
+        Learn(path, clock.Measure(), before);
     }
 
     /// <summary>Undoes what the application changed on this thread and in its execution context.</summary>

@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.Execution;
 /// either case, output that a call or an awaiting handler holds back is soon sent. It waits for no lock of a request or connection, and sends nothing
 /// itself.
 /// </summary>
-internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor, ColdStart coldStart, ThreadPlatform platform, ILogger log) : ThreadBody
+internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor, ThreadPlatform platform, ILogger log) : ThreadBody
 {
     /// <summary>The time between two samples under load.</summary>
     public static readonly TimeSpan ShortInterval = TimeSpan.FromMilliseconds(1);
@@ -37,20 +37,12 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
     private List<ResponseOutput> _corked = [];
     private bool _hasDeadlines;
 
-    private bool _takesLoops;
     private bool _isStopping;
     private bool _isStarted;
     private int _isParked;
     private int _quietSamples;
     private long _lastFlush;
     private long _handOverCount;
-
-    /// <summary>Whether threads that the application keeps lose their loops.</summary>
-    public bool TakesLoops
-    {
-        get => Volatile.Read(ref _takesLoops);
-        init => _takesLoops = value;
-    }
 
     /// <summary>Whether the next sample waits for <see cref="OnActivity"/>.</summary>
     public bool IsParked => Volatile.Read(ref _isParked) != 0;
@@ -61,13 +53,6 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         SetDeadlines(true);
         _isStarted = true;
         platform.Start("FastCgi watchdog", this);
-    }
-
-    /// <summary>Takes loops from now on, whatever the options say.</summary>
-    public void BeginStop()
-    {
-        Volatile.Write(ref _takesLoops, true);
-        OnActivity();
     }
 
     /// <summary>Stops sampling. It may be called more than once, and at any time.</summary>
@@ -126,8 +111,7 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         }
 
         result.HadDeadlines = UncorkOverdue();
-        coldStart.EndIfLate();
-        result.IsInCall |= coldStart.IsFirstRunning;
+        result.IsInCall |= workers.IsFirstRunning;
         workers.OnSampled();
         return result;
     }
@@ -158,7 +142,7 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         seen.Repeats++;
         var isSleeping = IsSleeping(worker);
         var isKept = isSleeping || HasComputed(worker);
-        if (isKept && TakesLoops && TryTake(worker, call, isSleeping))
+        if (isKept && TryTake(worker, call, isSleeping))
             return;
 
         if (isKept || seen.Repeats >= MaxRepeats)
@@ -208,7 +192,8 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
             _corked = [];
         }
 
-        workers.RunServerWork(new WorkItem(null, () => overdue.ForEach(response => ThreadRoot.Run(response, static response => response.Uncork(), log))));
+        workers.Run(
+            new WorkItem(Action: () => overdue.ForEach(response => ThreadRoot.Run(response, static response => response.Uncork(), log))), Hold.Nothing);
         return true;
     }
 
@@ -218,11 +203,13 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         if (response is null && output is null)
             return;
 
-        workers.RunServerWork(new WorkItem(null, () =>
-        {
-            response?.Uncork();
-            output?.FlushNow();
-        }));
+        workers.Run(
+            new WorkItem(Action: () =>
+            {
+                response?.Uncork();
+                output?.FlushNow();
+            }),
+            Hold.Nothing);
     }
 
     /// <summary>Sets whether deadlines are accepted. A caller that stops that must uncork once more.</summary>

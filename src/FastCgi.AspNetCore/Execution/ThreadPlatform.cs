@@ -1,8 +1,15 @@
+using System.Diagnostics;
+
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>The system's threads, as the scheduler needs them. Tests replace them.</summary>
-internal abstract class ThreadPlatform
+/// <summary>
+/// The system's threads, as the scheduler needs them. This class works on any system, but cannot report what a thread does, so only time counts.
+/// </summary>
+internal class ThreadPlatform(ILogger log)
 {
+    // A repeated failure must not keep a processor busy.
+    private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
+
     /// <summary>The processors that the process may use.</summary>
     public virtual int ProcessorCount => Environment.ProcessorCount;
 
@@ -10,28 +17,59 @@ internal abstract class ThreadPlatform
     public virtual int MaxHandlerThreads => int.MaxValue;
 
     /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>
-    public abstract void Start(string name, ThreadBody body);
+    public virtual void Start(string name, ThreadBody body) => ThreadRoot.Start(name, () => Run(body), log);
 
     /// <summary>Lets other threads see what this thread does; <see langword="null"/> if the system cannot report it.</summary>
-    public abstract ThreadProbe? ProbeThisThread();
+    public virtual ThreadProbe? ProbeThisThread() => null;
 
-    public abstract ThreadUsage GetUsageOfThisThread();
-
-    /// <summary>Waits on this thread, which an application may have interrupted.</summary>
-    public virtual void Pause(TimeSpan time)
-    {
-        try
-        {
-            Thread.Sleep(time);
-        }
-        catch (ThreadInterruptedException)
-        {
-            // It was meant for a handler that has already returned.
-        }
-    }
+    public virtual ThreadUsage GetUsageOfThisThread() => new((long)Stopwatch.GetElapsedTime(0).TotalMicroseconds, Sleeps: 0);
 
     /// <summary>A memory barrier on all processors, so that other threads need none.</summary>
     public virtual void SetBarrierForAllThreads() => Interlocked.MemoryBarrierProcessWide();
+
+    /// <summary>Logs a failure and waits, so that one that is repeated does not keep a processor busy.</summary>
+    public virtual void OnFailed(Exception exception)
+    {
+        log.ServerFailed(exception);
+        Wait(() => Thread.Sleep(s_pauseAfterFailure));
+    }
+
+    /// <summary>Called before the thread ends.</summary>
+    protected virtual void OnEnding()
+    {
+    }
+
+    private void Run(ThreadBody body)
+    {
+        while (Step(body) is { } wait)
+            Wait(() => body.Wait(wait));
+        OnEnding();
+    }
+
+    private TimeSpan? Step(ThreadBody body)
+    {
+        try
+        {
+            return body.Step();
+        }
+        catch (Exception exception)
+        {
+            OnFailed(exception);
+            return TimeSpan.Zero;
+        }
+    }
+
+    private static void Wait(Action wait)
+    {
+        try
+        {
+            wait();
+        }
+        catch (ThreadInterruptedException)
+        {
+            // The application interrupted the thread of a handler that has already returned. Ignore it.
+        }
+    }
 }
 
 /// <summary>The work of a thread, step by step.</summary>
@@ -84,5 +122,6 @@ internal readonly record struct ThreadUsage(long Microseconds, long Sleeps)
     private const long KeptMicroseconds = 500;
 
     /// <summary>Whether the thread slept or computed since. Wall time would mislead on a busy machine.</summary>
-    public bool HasKeptThread(ThreadUsage before) => Sleeps > before.Sleeps || Microseconds - before.Microseconds > KeptMicroseconds;
+    public bool HasKeptThread(ThreadUsage before)
+        => Sleeps > before.Sleeps || Microseconds - before.Microseconds > KeptMicroseconds;
 }

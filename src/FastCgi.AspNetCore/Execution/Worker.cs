@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>What a worker holds while it calls the application.</summary>
+/// <summary>What a worker holds while it calls the application. Work for the first is taken first.</summary>
 internal enum Hold : byte
 {
     Nothing,
@@ -15,10 +15,11 @@ internal enum Hold : byte
     Thread,
 }
 
-/// <summary>What a worker does besides running a loop.</summary>
+/// <summary>What a worker does: one of three.</summary>
 /// <param name="Request">A request to execute.</param>
 /// <param name="Action">Work of the server, such as a report.</param>
-internal readonly record struct WorkItem(FastCgiRequest? Request, Action? Action);
+/// <param name="Loop">A loop to run.</param>
+internal readonly record struct WorkItem(FastCgiRequest? Request = null, Action? Action = null, RunQueue? Loop = null);
 
 /// <summary>A thread of our own. It runs a loop, executes requests, or is idle.</summary>
 internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimeProvider time) : ThreadBody
@@ -33,6 +34,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     private long _callCount;
     private ResponseOutput? _response;
     private bool _hasStarted;
+    private bool _isProbed;
 
     /// <summary>The loop that the thread owns. Changed by the pool, but during a call only by the watchdog.</summary>
     public RunQueue? Loop { get; set; }
@@ -42,9 +44,6 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
 
     /// <summary>What the thread holds outside of calls. Changed by the pool.</summary>
     public Hold Hold { get; set; }
-
-    /// <summary>The position in the list of the threads that the watchdog samples. Changed by the pool.</summary>
-    public int WatchedIndex { get; set; } = -1;
 
     /// <summary>Shows what the thread is doing; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
@@ -100,15 +99,15 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
         if (!_hasStarted)
         {
             _hasStarted = true;
-            Probe = scheduler.ProbeThisThread();
-            Clock.HasCompiled();
             pool.OnStarted();
+            Clock.HasCompiled();
         }
 
-        if (Loop is { } loop)
+        // The others are not sampled, and a probe may need a descriptor.
+        if (!_isProbed && Hold is (Hold.Loop or Hold.Seat))
         {
-            scheduler.Run(this, loop);
-            return TimeSpan.Zero;
+            _isProbed = true;
+            Probe = scheduler.ProbeThisThread();
         }
 
         if (Next is { } next)

@@ -26,9 +26,14 @@ internal sealed partial class WorkerPool
                 count = --_count;
             }
 
-            if (_scarceThreads.TryAcquire(out _))
-                ThreadRoot.Report(log, log => log.ThreadsOutOfResources(count, exception));
+            WarnOfScarceThreads(count, exception);
         }
+    }
+
+    private void WarnOfScarceThreads(int count, Exception? exception)
+    {
+        if (_scarceThreads.TryAcquire(out _))
+            ThreadRoot.Report(log, log => log.ThreadsOutOfResources(count, exception));
     }
 
     /// <summary>Ends idle threads, and the others when they become idle. It may be called more than once.</summary>
@@ -51,77 +56,80 @@ internal sealed partial class WorkerPool
             _startingCount--;
     }
 
-    private void Assign(Worker worker, RunQueue loop)
+    private bool HasRoom(Hold hold, int takenSeats = 0) => hold switch
     {
-        worker.Loop = loop;
-        Take(worker, Hold.Loop);
+        Hold.Loop => HasRoom(Hold.Seat, takenSeats) || _isLoopOverdue,
+        Hold.Seat => _held[(int)Hold.Seat] + takenSeats < seats,
+        Hold.Thread => !IsFull && !_isThreadWanted && !IsFirstRunning,
+        _ => true,
+    };
+
+    private bool TryAssign(Worker worker)
+    {
+        for (var hold = Hold.Nothing; hold <= Hold.Thread; hold++)
+        {
+            if (HasRoom(hold) && _waiting[(int)hold].TryDequeue(out var item))
+            {
+                Assign(worker, item, hold);
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>Whether there is more work that can be done now.</summary>
+    /// <param name="taken">The requests, and seats, that the caller will take.</param>
+    private bool HasRest(int taken)
+    {
+        for (var hold = Hold.Nothing; hold <= Hold.Thread; hold++)
+        {
+            if (_waiting[(int)hold].Count > (hold == Hold.Seat ? taken : 0) && HasRoom(hold, taken))
+                return true;
+        }
+
+        return false;
+    }
+
+    /// <summary>Takes an idle thread if there is more work. It does the same.</summary>
+    private Worker? WakeForRest(int taken = 0) => HasRest(taken) ? RemoveIdle() : null;
+
+    private void QueueLoopOf(Worker worker)
+    {
+        _waiting[(int)Hold.Loop].Enqueue(new WorkItem(Loop: worker.Loop));
+        worker.Loop = null;
     }
 
     private void Assign(Worker worker, WorkItem item, Hold hold)
     {
+        worker.Loop = item.Loop;
         worker.Next = item;
         Take(worker, hold);
     }
 
     private void Take(Worker worker, Hold hold)
     {
+        CountHold(worker, worker.Hold, hold);
         worker.Hold = hold;
-        CountHold(hold, 1);
-        Watch(worker, hold);
     }
 
-    private void Release(Worker worker)
+    private void CountHold(Worker worker, Hold before, Hold hold)
     {
-        CountHold(worker.Hold, -1);
-        worker.Hold = Hold.Nothing;
-        Watch(worker, Hold.Nothing);
-    }
-
-    private void CountHold(Hold hold, int change)
-    {
-        if (hold == Hold.Seat)
-            _seatCount += change;
-        else if (hold == Hold.Thread)
-            _blockedCount += change;
-        if (Invariants.AreChecked)
-            Invariants.Require(_seatCount >= 0 && _blockedCount >= 0, "More seats or threads were released than taken.");
-    }
-
-    private void Watch(Worker worker, Hold hold)
-    {
-        var isWatched = hold is Hold.Loop or Hold.Seat;
-        if (isWatched == worker.WatchedIndex >= 0)
-            return;
-
-        if (isWatched)
-        {
-            worker.WatchedIndex = _watched.Count;
+        _held[(int)before]--;
+        _held[(int)hold]++;
+        if (hold is Hold.Loop or Hold.Seat)
             _watched.Add(worker);
-            return;
-        }
-
-        var last = _watched[^1];
-        _watched[worker.WatchedIndex] = last;
-        last.WatchedIndex = worker.WatchedIndex;
-        _watched.RemoveAt(_watched.Count - 1);
-        worker.WatchedIndex = -1;
-    }
-
-    private bool TryRetire()
-    {
-        if (_isStopping || _idle.Count > 0)
-        {
-            _count--;
-            return true;
-        }
-
-        return false;
+        else
+            _watched.Remove(worker);
+        if (Invariants.AreChecked)
+            Invariants.Require(before == Hold.Nothing || _held[(int)before] >= 0, "More seats or threads were released than taken.");
     }
 
     /// <summary>Counts a thread that the caller must start, if one is wanted and the limits permit it.</summary>
     private bool TryCountStart()
     {
-        var wanted = Math.Min(_blocking.Count, maxBlocked - _blockedCount) + _loops.Count + Math.Min(_computing.Count, seats - _seatCount);
+        var wanted = Math.Min(WaitingCount, maxBlocked - BlockedCount) + _waiting[(int)Hold.Loop].Count
+            + Math.Min(_waiting[(int)Hold.Seat].Count, seats - _held[(int)Hold.Seat]);
         var max = (long)maxBlocked + loopCount + seats + ServerThreads;
         if (_startingCount >= Math.Clamp(wanted, 1, MaxStartsAtOnce) || (_count >= max && !_isUnbounded))
             return false;

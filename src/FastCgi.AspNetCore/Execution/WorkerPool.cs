@@ -1,15 +1,16 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// The worker threads, and the work that waits for them: loops without a thread, requests, and work of the server. No processor is idle while there is
-/// work: a thread that has finished takes the next, and one that takes some wakes another while there is more.
+/// The worker threads, and the work that waits for them in one queue for each <see cref="Hold"/>. No processor is idle while there is work: a thread that
+/// has finished takes the next, and one that takes some wakes another while there is more.
 /// </summary>
 /// <remarks>
 /// A thread needs a seat to execute a request that computes; there is one per processor. Requests that block need no seat, but one of the threads that
 /// the option limits. Each loop runs on one more thread. A loop may lack a thread while every seat is taken: the next thread that finishes serves it
 /// before it computes again, so that short requests do not wait for long ones.
 /// </remarks>
-internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBlocked, int loopCount, int seats, ThreadPlatform platform, TimeProvider time, ILogger log)
+internal sealed partial class WorkerPool(
+    RequestScheduler scheduler, int maxBlocked, int loopCount, int seats, ThreadPlatform platform, TimeProvider time, ILogger log)
 {
     // More at once would only wait for each other: the system creates the threads of a process one by one.
     private const int MaxStartsAtOnce = 16;
@@ -17,19 +18,27 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
     // For work of the server while all others are in the application.
     private const int ServerThreads = 2;
 
+    private const long Warm = -1;
+
+    // A first request that takes longer is waiting for something of its own.
+    private static readonly TimeSpan s_maxFirstTime = TimeSpan.FromMilliseconds(500);
+
     private readonly Lock _lock = new();
     private readonly LogThrottle _scarceThreads = new(time);
     private readonly List<Worker> _idle = [];
-    private readonly List<Worker> _watched = [];
-    private readonly Queue<RunQueue> _loops = new();
-    private readonly Queue<WorkItem> _serverWork = new();
-    private readonly Queue<WorkItem> _computing = new();
-    private readonly Queue<FastCgiRequest> _blocking = new();
+    private readonly HashSet<Worker> _watched = [];
+
+    // One queue and one count for each hold.
+    private readonly Queue<WorkItem>[] _waiting = [new(), new(), new(), new()];
+    private readonly int[] _held = new int[4];
+
     private int _count;
     private int _startingCount;
-    private int _seatCount;
-    private int _blockedCount;
     private int _droppedCount;
+
+    // When the first request began; 0 before, and Warm afterwards.
+    private long _firstBegan;
+
     private bool _isThreadWanted;
     private bool _wasThreadRefused;
     private bool _wasLoopWaiting;
@@ -41,80 +50,73 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
     public int Count => Volatile.Read(ref _count);
 
     /// <summary>The threads that handlers block.</summary>
-    public int BlockedCount => Volatile.Read(ref _blockedCount);
+    public int BlockedCount => Volatile.Read(ref _held[(int)Hold.Thread]);
 
     /// <summary>The requests that wait for a thread because the limit is reached.</summary>
-    public int WaitingCount => _blocking.Count;
+    public int WaitingCount => _waiting[(int)Hold.Thread].Count;
 
     /// <summary>Whether no thread is left for a handler that blocks.</summary>
     public bool IsFull => BlockedCount >= maxBlocked;
 
     /// <summary>Whether requests wait for a seat.</summary>
-    public bool HasComputing => _computing.Count > 0;
+    public bool HasComputing => _waiting[(int)Hold.Seat].Count > 0;
 
-    /// <summary>Gives a loop its first thread.</summary>
-    public void Run(RunQueue loop)
+    // Nothing may delay a stop.
+    private bool HasThread => _isUnbounded || !IsFull;
+
+    /// <summary>Runs an item on a thread that has what the item needs.</summary>
+    /// <param name="wakes">Whether to wake a thread. If not, the caller soon asks for work.</param>
+    public void Run(WorkItem item, Hold hold, bool wakes = true)
     {
         Worker? woken;
-        lock (_lock)
-            woken = GiveAway(loop, mayWait: false);
-        Wake(woken);
-    }
-
-    /// <summary>Runs a request or report that needs a seat.</summary>
-    /// <param name="wakes">Whether to wake a thread. If not, the caller soon asks for work.</param>
-    public void RunComputing(WorkItem item, bool wakes)
-    {
-        Worker? woken = null;
-        lock (_lock)
-        {
-            _computing.Enqueue(item);
-            if (wakes && _seatCount < seats)
-                woken = RemoveIdle();
-        }
-
-        if (woken is not null)
-            woken.Wake();
-        else if (wakes)
-            EnsureSpare();
-    }
-
-    public void RunBlocking(FastCgiRequest request)
-    {
-        Worker? woken = null;
         bool isThreadComing;
         lock (_lock)
         {
-            if (_blocking.Count == 0 && HasThreadForRequest)
-                woken = RemoveIdle();
-            if (woken is not null)
-                Assign(woken, new WorkItem(request, null), Hold.Thread);
-            else
-                _blocking.Enqueue(request);
-            isThreadComing = _startingCount > 0;
+            _waiting[(int)hold].Enqueue(item);
+            _isLoopOverdue |= hold == Hold.Loop;
+            woken = wakes ? WakeForRest() : null;
+            isThreadComing = hold == Hold.Thread && _startingCount > 0;
         }
 
         // Starting a thread takes time, and this may be a loop: leave it to the threads that are starting.
         if (woken is not null)
             woken.Wake();
-        else if (!isThreadComing)
+        else if (wakes && !isThreadComing)
             EnsureSpare();
     }
 
-    /// <summary>Runs work that the server owes, even if the application keeps every thread that it may have.</summary>
-    public void RunServerWork(WorkItem item)
+    /// <summary>Whether a request has returned since the start.</summary>
+    public bool IsWarm => Volatile.Read(ref _firstBegan) == Warm;
+
+    /// <summary>Whether the first request is running. Those that need a thread wait for it.</summary>
+    public bool IsFirstRunning => Volatile.Read(ref _firstBegan) > 0;
+
+    /// <summary>
+    /// Begins the first request, which builds what all share, such as the route table. Otherwise hundreds of requests would await that after a restart
+    /// and resume on the thread pool, in handlers that may block.
+    /// </summary>
+    /// <returns>Whether the caller runs the first request.</returns>
+    public bool TryBeginFirst()
     {
-        Worker? woken;
         lock (_lock)
         {
-            _serverWork.Enqueue(item);
-            woken = RemoveIdle();
-        }
+            if (_firstBegan != 0)
+                return false;
 
-        if (woken is not null)
-            woken.Wake();
-        else
-            EnsureSpare();
+            _firstBegan = Math.Max(1, time.GetTimestamp());
+            return true;
+        }
+    }
+
+    /// <summary>A request has returned, or nothing may wait any more.</summary>
+    public void EndFirst()
+    {
+        if (IsWarm)
+            return;
+
+        lock (_lock)
+            _firstBegan = Warm;
+        WakeForWaiting();
     }
 
     /// <summary>An aborted request may wait here, where it would keep memory in use while handlers block.</summary>
@@ -122,12 +124,12 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
     {
         lock (_lock)
         {
-            if (++_droppedCount <= (_computing.Count + _blocking.Count) / 2)
+            if (++_droppedCount <= (_waiting[(int)Hold.Seat].Count + _waiting[(int)Hold.Thread].Count) / 2)
                 return;
 
             _droppedCount = 0;
-            RemoveDropped(_computing, static item => item.Request);
-            RemoveDropped(_blocking, static request => request);
+            RemoveDropped(_waiting[(int)Hold.Seat]);
+            RemoveDropped(_waiting[(int)Hold.Thread]);
         }
     }
 
@@ -144,16 +146,18 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
         Worker? woken;
         lock (_lock)
         {
-            if (_computing.Count == 0)
+            var isSeatFree = HasRoom(Hold.Seat);
+            // A loop that has waited too long is served although all seats are taken: it is not left again at once.
+            if (!HasComputing || (!isSeatFree && _isLoopOverdue))
                 return false;
 
-            var loop = worker.Loop!;
-            worker.Loop = null;
-            if (_seatCount < seats)
-                Assign(worker, _computing.Dequeue(), Hold.Seat);
+            QueueLoopOf(worker);
+            if (isSeatFree)
+                Assign(worker, _waiting[(int)Hold.Seat].Dequeue(), Hold.Seat);
             else
-                Release(worker);
-            woken = GiveAway(loop, mayWait: _seatCount >= seats);
+                Take(worker, Hold.Nothing);
+            _isLoopOverdue |= HasRoom(Hold.Loop);
+            woken = WakeForRest();
         }
 
         Wake(woken);
@@ -167,25 +171,23 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
         Worker? woken;
         lock (_lock)
         {
-            // It was idle for long enough.
-            if (_idle.Remove(worker) && TryRetire())
-                return null;
-
-            Release(worker);
-            if (!TryAssign(worker))
+            var wasIdle = _idle.Remove(worker);
+            Take(worker, Hold.Nothing);
+            if (!(wasIdle && _idle.Count > 0) && TryAssign(worker))
             {
-                if (_isStopping)
-                {
-                    _count--;
-                    return null;
-                }
-
+                // The thread of a loop soon takes a request too.
+                woken = WakeForRest(taken: worker.Hold == Hold.Loop ? 1 : 0);
+            }
+            else if (_isStopping || (wasIdle && _idle.Count > 0))
+            {
+                _count--;
+                return null;
+            }
+            else
+            {
                 _idle.Add(worker);
                 return Worker.IdleTime;
             }
-
-            // The thread of a loop soon takes a request too.
-            woken = WakeForRest(taken: worker.Hold == Hold.Loop ? 1 : 0);
         }
 
         woken?.Wake();
@@ -195,13 +197,12 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
     /// <summary>The request is known to block: it needs no seat.</summary>
     public void LeaveSeat(Worker worker)
     {
-        Worker? woken = null;
+        Worker? woken;
         lock (_lock)
         {
-            if (worker.Hold != Hold.Seat || !HasThreadForRequest)
+            if (worker.Hold != Hold.Seat || !HasRoom(Hold.Thread))
                 return;
 
-            Release(worker);
             Take(worker, Hold.Thread);
             woken = WakeForRest();
         }
@@ -216,25 +217,26 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
         Worker? woken;
         lock (_lock)
         {
+            var before = Worker.GetHold(call);
             if (hold == Hold.Thread && !HasThread)
             {
                 // The next thread that returns is kept for this.
-                _isThreadWanted = Worker.GetHold(call) == Hold.Loop;
+                _isThreadWanted = before == Hold.Loop;
                 _wasThreadRefused = true;
                 return false;
             }
 
-            var loop = Worker.GetHold(call) == Hold.Loop ? worker.Loop : null;
-            var before = Worker.GetHold(call);
             if (!worker.TryChange(ref call, hold))
                 return true;
 
-            CountHold(before, -1);
-            CountHold(hold, 1);
-            Watch(worker, hold);
-            if (loop is not null)
-                worker.Loop = null;
-            woken = loop is null ? WakeForRest() : GiveAway(loop, mayWait: false);
+            CountHold(worker, before, hold);
+            if (before == Hold.Loop)
+            {
+                QueueLoopOf(worker);
+                _isLoopOverdue = true;
+            }
+
+            woken = WakeForRest();
         }
 
         Wake(woken);
@@ -251,7 +253,6 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
     /// <summary>Called after the watchdog has sampled all threads.</summary>
     public void OnSampled()
     {
-        Worker? woken = null;
         lock (_lock)
         {
             // If a handler has returned by itself, its loop needs no thread. Nothing may wait for that: the next sample may be far away.
@@ -259,81 +260,48 @@ internal sealed partial class WorkerPool(RequestScheduler scheduler, int maxBloc
                 _isThreadWanted = false;
             _wasThreadRefused = false;
             // All seats are taken, and nobody has finished since the previous sample.
-            if (_loops.Count > 0 && _wasLoopWaiting)
-                woken = GiveAway(_loops.Dequeue(), mayWait: false);
-            _wasLoopWaiting = _loops.Count > 0;
-            _isLoopOverdue &= _wasLoopWaiting;
-            woken ??= WakeForRest();
+            var isLoopWaiting = _waiting[(int)Hold.Loop].Count > 0;
+            _isLoopOverdue = isLoopWaiting && (_isLoopOverdue || _wasLoopWaiting);
+            _wasLoopWaiting = isLoopWaiting;
+            if (IsFirstRunning && time.GetElapsedTime(_firstBegan) > s_maxFirstTime)
+                _firstBegan = Warm;
+        }
+
+        if (WaitingCount > 0 && BlockedCount >= platform.MaxHandlerThreads)
+            WarnOfScarceThreads(Count, exception: null);
+        WakeForWaiting();
+    }
+
+    /// <summary>Wakes a thread if there is work that can be done now.</summary>
+    public void WakeForWaiting()
+    {
+        Worker? woken;
+        lock (_lock)
+        {
+            if (!HasRest(taken: 0))
+                return;
+
+            woken = RemoveIdle();
         }
 
         Wake(woken);
     }
 
-    /// <summary>The server stops: loops no longer wait for a thread.</summary>
+    /// <summary>The server stops: loops no longer wait for a thread, and no request for the first.</summary>
     public void BeginStop()
     {
         lock (_lock)
             _isUnbounded = true;
+        EndFirst();
     }
 
-    // Nothing may delay a stop.
-    private bool HasThread => _isUnbounded || _blockedCount < maxBlocked;
-
-    private bool HasThreadForRequest => _blockedCount < maxBlocked && !_isThreadWanted;
-
-    private bool TryAssign(Worker worker)
+    private static void RemoveDropped(Queue<WorkItem> waiting)
     {
-        if (_serverWork.TryDequeue(out var item))
-            Assign(worker, item, Hold.Nothing);
-        else if ((_seatCount < seats || _isLoopOverdue) && _loops.TryDequeue(out var loop))
-            Assign(worker, loop);
-        else if (_seatCount < seats && _computing.TryDequeue(out item))
-            Assign(worker, item, Hold.Seat);
-        else if (HasThreadForRequest && _blocking.TryDequeue(out var request))
-            Assign(worker, new WorkItem(request, null), Hold.Thread);
-        else
-            return false;
-
-        return true;
-    }
-
-    /// <summary>Takes an idle thread if there is more work that can be done now. It does the same.</summary>
-    /// <param name="taken">The requests, and seats, that the caller will take.</param>
-    private Worker? WakeForRest(int taken = 0)
-    {
-        var hasWork = _serverWork.Count > 0 || (_seatCount + taken < seats && (_loops.Count > 0 || _computing.Count > taken))
-            || (HasThreadForRequest && _blocking.Count > 0);
-        return hasWork ? RemoveIdle() : null;
-    }
-
-    /// <summary>The thread of a loop is busy with short requests. Others must not wait for it.</summary>
-    public void WakeForComputing()
-    {
-        Worker? woken;
-        lock (_lock)
-            woken = WakeForRest();
-        woken?.Wake();
-    }
-
-    /// <summary>Gives a loop to an idle thread, or to the next that is free.</summary>
-    private Worker? GiveAway(RunQueue loop, bool mayWait)
-    {
-        var idle = mayWait ? null : RemoveIdle();
-        if (idle is null)
-            _loops.Enqueue(loop);
-        else
-            Assign(idle, loop);
-        _isLoopOverdue |= idle is null && !mayWait;
-        return idle;
-    }
-
-    private static void RemoveDropped<T>(Queue<T> queue, Func<T, FastCgiRequest?> getRequest)
-    {
-        for (var i = queue.Count; i > 0; i--)
+        for (var i = waiting.Count; i > 0; i--)
         {
-            var item = queue.Dequeue();
-            if (getRequest(item) is not { HasLeft: true })
-                queue.Enqueue(item);
+            var item = waiting.Dequeue();
+            if (item.Request is not { HasLeft: true })
+                waiting.Enqueue(item);
         }
     }
 }

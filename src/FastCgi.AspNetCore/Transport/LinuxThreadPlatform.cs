@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Threads on Linux, which reports what they are doing.</summary>
-internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(log)
+internal sealed class LinuxThreadPlatform(ILogger log) : ThreadPlatform(log)
 {
     [ThreadStatic]
     private static ThreadProbe? t_probe;
@@ -11,7 +11,7 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
 
     public override int MaxHandlerThreads { get; } = ThreadLimit.GetForHandlers();
 
-    public static ThreadPlatform Create(ILogger log) => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new SystemThreadPlatform(log);
+    public static ThreadPlatform Create(ILogger log) => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new ThreadPlatform(log);
 
     public override ThreadProbe ProbeThisThread() => t_probe ??= CreateProbe();
 

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>A system that fails in one way, with real threads.</summary>
-internal sealed class BrokenPlatform(string what) : SystemThreadPlatform(NullLogger.Instance)
+internal sealed class BrokenPlatform(string what) : ThreadPlatform(NullLogger.Instance)
 {
     public bool IsBroken { get; set; } = true;
 
@@ -17,15 +17,9 @@ internal sealed class BrokenPlatform(string what) : SystemThreadPlatform(NullLog
         return null;
     }
 
-    public override ThreadUsage GetUsageOfThisThread()
-    {
-        Fail("usage");
-        return default;
-    }
-
     public override void SetBarrierForAllThreads() => Fail("wake");
 
-    public override void Pause(TimeSpan time)
+    public override void OnFailed(Exception exception)
     {
     }
 

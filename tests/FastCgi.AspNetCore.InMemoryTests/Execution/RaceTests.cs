@@ -28,32 +28,6 @@ public sealed class RaceTests
         await Waiting.UntilAsync(() => tokens.TrueForAll(static token => token.IsCancellationRequested), "all tokens to be cancelled");
     }
 
-    [Fact]
-    public async Task ColdStart_EndsWhileARequestIsQueued_LeavesNone()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        var ready = frontEnd.Receive(RecordBytes.Get(1), RecordBytes.Get(2));
-        var (first, second) = (ready.RemoveFirst(), ready.RemoveFirst());
-        var scheduler = CreateScheduler(new SteppedPlatform());
-        using var pair = new TwoThreads();
-        var queued = 0;
-        for (var round = 0; round < Rounds; round++)
-        {
-            var coldStart = new ColdStart(scheduler.Workers, TimeProvider.System);
-            Assert.True(coldStart.TryPass(first));
-            var isPassed = false;
-
-            pair.Run(() => isPassed = coldStart.TryPass(second), coldStart.OnReturned);
-
-            Assert.Empty(EarlyOf(coldStart));
-            if (!isPassed)
-                Assert.Equal(++queued, scheduler.Workers.WaitingCount);
-        }
-
-        first.Execute();
-        second.Execute();
-    }
-
     /// <summary>The thread returns when the watchdog takes its loop: either has it, and the count is right.</summary>
     [Fact]
     public void HandOver_OfACallThatEnds_CountsTheThreadThatLosesTheLoop()
@@ -91,9 +65,6 @@ public sealed class RaceTests
 
     private static RequestScheduler CreateScheduler(SteppedPlatform platform)
         => new(new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 * Rounds }, platform, TimeProvider.System, NullLogger.Instance);
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_early")]
-    private static extern ref ConcurrentQueue<FastCgiRequest> EarlyOf(ColdStart coldStart);
 
     /// <summary>A second thread, which begins an action at the same moment as the test.</summary>
     private sealed class TwoThreads : IDisposable

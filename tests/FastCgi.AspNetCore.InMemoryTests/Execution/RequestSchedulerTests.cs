@@ -30,18 +30,17 @@ public sealed class RequestSchedulerTests : SchedulerTest
     }
 
     [Theory]
-    [InlineData(1, false, false, Place.Loop)]
-    [InlineData(19, false, true, Place.Loop)]
-    [InlineData(20, false, true, Place.Seat)]
-    [InlineData(20, false, false, Place.Loop)]
-    [InlineData(149, false, false, Place.Loop)]
-    [InlineData(150, false, false, Place.Seat)]
-    [InlineData(5_000, false, true, Place.Seat)]
-    [InlineData(1, true, false, Place.ThreadPool)]
-    public async Task KnownPath_RunsWhereItHarmsNoOther(int microseconds, bool awaits, bool isBusy, Place place)
+    [InlineData(1, false, Place.Loop)]
+    [InlineData(19, true, Place.Loop)]
+    [InlineData(20, true, Place.Seat)]
+    [InlineData(20, false, Place.Loop)]
+    [InlineData(149, false, Place.Loop)]
+    [InlineData(150, false, Place.Seat)]
+    [InlineData(5_000, true, Place.Seat)]
+    public async Task KnownPath_RunsWhereItHarmsNoOther(int microseconds, bool isBusy, Place place)
     {
         var called = RecordPlace();
-        Learn("/1", awaits, microseconds);
+        Learn("/1", microseconds);
         if (isBusy)
             MakeBusy();
 
@@ -320,14 +319,14 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.True(Scheduler.Predictor.Predict(new PathKey("/1")).Microseconds > 100);
     }
 
-    [Theory, Values("probe", "wake", "usage", "thread", "source")]
+    [Theory, Values("probe", "wake", "thread", "source")]
     public async Task Run_SomethingFails_TheLoopContinues(string what)
     {
         var platform = new BrokenPlatform(what);
         var scheduler = new RequestScheduler(
             new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 }, platform, TimeProvider.System, NullLogger.Instance);
-        scheduler.EndColdStart();
-        if (what is "thread" or "usage")
+        scheduler.Workers.EndFirst();
+        if (what == "thread")
             scheduler.Predictor.OnStalled(new PathKey("/x1"));
         if (what == "source")
             Loop.Fail();

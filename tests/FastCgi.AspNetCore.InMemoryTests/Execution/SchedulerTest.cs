@@ -31,7 +31,7 @@ public abstract class SchedulerTest : IAsyncLifetime
     public async Task InitializeAsync()
     {
         Scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto);
-        Scheduler.EndColdStart();
+        Workers.EndFirst();
         Server = await TestServer.StartAsync(context => Application(context));
         FrontEnd = Server.Connect();
     }
@@ -75,10 +75,10 @@ public abstract class SchedulerTest : IAsyncLifetime
     }
 
     /// <summary>Teaches the predictor what the handler of a path does.</summary>
-    private protected void Learn(string path, bool awaits = false, int microseconds = 1, bool? blocks = null)
+    private protected void Learn(string path, int microseconds = 1, bool? blocks = null)
     {
         for (var i = 0; i < 20; i++)
-            Scheduler.Predictor.OnReturned(new PathKey(path), awaits, microseconds, blocks);
+            Scheduler.Predictor.OnReturned(new PathKey(path), microseconds, blocks);
     }
 
     /// <summary>Makes the loop one whose requests take much of the time.</summary>

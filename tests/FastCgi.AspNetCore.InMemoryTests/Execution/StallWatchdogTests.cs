@@ -203,25 +203,6 @@ public sealed class StallWatchdogTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    [Fact]
-    public void Inline_LoopIsTakenOnlyWhenTheServerStops()
-    {
-        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Inline);
-        var worker = scheduler.CreateWorker();
-        worker.Probe = _probe.Probe;
-        scheduler.Lend(worker, Loop);
-        worker.Enter(response: null, path: default);
-        _probe.Sleeps = true;
-        for (var i = 0; i < 10; i++)
-            scheduler.Watchdog.Sample();
-        Assert.Equal(Hold.Loop, HoldOf(worker));
-
-        scheduler.BeginStop();
-        scheduler.Watchdog.Sample();
-
-        Assert.Equal(Hold.Thread, worker.Leave());
-    }
-
     /// <summary>Each processor computes for long, and short requests may wait in the loop.</summary>
     [Fact]
     public void LoopWithoutAThread_EverySeatIsTaken_GetsOneAtTheSecondSample()

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Threads that continue when the test says so.</summary>
-internal sealed class SteppedPlatform : ThreadPlatform
+internal sealed class SteppedPlatform() : ThreadPlatform(NullLogger.Instance)
 {
     public List<ThreadBody> Started { get; } = [];
 

@@ -10,7 +10,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         Scheduler.Start();
         Platform.RunAll();
         Assert.Equal(2, Platform.Started.Count);
-        Workers.Run(Loop);
+        Workers.Run(Loop.Queue);
 
         for (var i = 0; i < 3; i++)
             Workers.EnsureSpare();
@@ -39,7 +39,7 @@ public sealed class WorkerPoolTests : SchedulerTest
     public void Stop_ThreadThatBecomesIdleLater_Ends()
     {
         Loop.Report(FrontEnd, Workers.Stop);
-        Workers.Run(Loop);
+        Workers.Run(Loop.Queue);
 
         var worker = Assert.Single(Platform.Started);
         while (worker.Step() is { } wait)
@@ -54,11 +54,11 @@ public sealed class WorkerPoolTests : SchedulerTest
         // Two that block, two that compute, a loop, and two for the server.
         const int Limit = MaxBlockingThreads + 2 + 1 + 2;
         for (var i = 0; i < Limit + 3; i++)
-            Workers.Run(new TestLoop());
+            Workers.Run(new TestLoop().Queue);
         Assert.Equal(Limit, Workers.Count);
 
         Scheduler.BeginStop();
-        Workers.Run(new TestLoop());
+        Workers.Run(new TestLoop().Queue);
 
         Assert.Equal(Limit + 1, Workers.Count);
     }
@@ -83,7 +83,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         var workers = new RequestScheduler(options, Platform, Clock, NullLogger.Instance).Workers;
         Platform.HasThreads = false;
         for (var i = 0; i < AtOnce + 5; i++)
-            workers.Run(new TestLoop());
+            workers.Run(new TestLoop().Queue);
         Platform.HasThreads = true;
 
         for (var i = 0; i < AtOnce + 5; i++)
@@ -101,10 +101,10 @@ public sealed class WorkerPoolTests : SchedulerTest
         Platform.RunAll();
         Occupy(Hold.Thread, MaxBlockingThreads);
         var ready = FrontEnd.Receive(RecordBytes.Get(1, "/1"), RecordBytes.Get(2, "/2"));
-        Workers.RunBlocking(ready.RemoveFirst());
+        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
         GiveBackAll();
 
-        Workers.RunBlocking(ready.RemoveFirst());
+        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
         Assert.Equal(2, Workers.WaitingCount);
         Workers.OnSampled();
         Platform.RunAll();
@@ -127,7 +127,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         Workers.EnsureSpare();
         Platform.RunAll();
 
-        Workers.RunBlocking(FrontEnd.Receive(RecordBytes.Get()).RemoveFirst());
+        Workers.Run(new WorkItem(FrontEnd.Receive(RecordBytes.Get()).RemoveFirst()), Hold.Thread);
         Assert.True(Assert.Single(Platform.Started).IsWoken);
         Platform.RunAll();
 
@@ -141,10 +141,10 @@ public sealed class WorkerPoolTests : SchedulerTest
         Occupy(Hold.Thread, MaxBlockingThreads);
         Occupy(Hold.Seat, Platform.Processors);
         var ready = FrontEnd.Receive(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3), RecordBytes.Get(4));
-        Workers.RunBlocking(ready.RemoveFirst());
-        Workers.RunBlocking(ready.RemoveFirst());
-        Workers.RunComputing(new WorkItem(ready.RemoveFirst(), null), wakes: true);
-        Workers.RunComputing(new WorkItem(ready.RemoveFirst(), null), wakes: true);
+        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
+        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
+        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
+        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
 
         for (var id = 1; id <= 4; id++)
         {
@@ -228,13 +228,14 @@ public sealed class WorkerPoolTests : SchedulerTest
     [Fact]
     public void IdleThreads_LastIsWokenFirstAndAllButOneRetire()
     {
-        Workers.Run(new TestLoop());
-        Workers.Run(new TestLoop());
+        Workers.Run(new TestLoop().Queue);
+        Workers.Run(new TestLoop().Queue);
         Platform.RunAll();
         Platform.Started.ForEach(static thread => thread.TakeWake());
 
-        Workers.Run(new TestLoop());
+        Workers.Run(new TestLoop().Queue);
         Assert.Equal([false, true], Platform.Started.Select(static thread => thread.IsWoken));
+        Assert.Equal(TimeSpan.Zero, Platform.Started[1].Step());
         Assert.Equal(TimeSpan.Zero, Platform.Started[1].Step());
         Assert.Equal(Worker.IdleTime, Platform.Started[1].Step());
 

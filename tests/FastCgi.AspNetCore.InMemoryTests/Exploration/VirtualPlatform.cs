@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
-internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : ThreadPlatform
+internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : ThreadPlatform(NullLogger.Instance)
 {
     private int _count;
 

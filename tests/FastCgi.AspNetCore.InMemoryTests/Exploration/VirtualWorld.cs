@@ -65,9 +65,9 @@ internal sealed class VirtualWorld
         _loop.Add(_connections[1], RecordBytes.Get(1, "/c"));
 
         // A server that has run for a while: no cold start.
-        _scheduler.EndColdStart();
+        _scheduler.Workers.EndFirst();
         foreach (var script in _scripts.Where(static script => script.Behaviour == HandlerBehaviour.Computes))
-            _scheduler.Predictor.OnReturned(new PathKey($"/{script.Word}"), awaits: false, ComputingMicroseconds, hasBlocked: null);
+            _scheduler.Predictor.OnReturned(new PathKey($"/{script.Word}"), ComputingMicroseconds, hasBlocked: null);
         AddThreads();
         _scheduler.Watchdog.Start();
         _scheduler.Workers.EnsureSpare();
@@ -88,11 +88,12 @@ internal sealed class VirtualWorld
         }
 
         Check(_scheduler.Workers.BlockedCount == 0, $"{_scheduler.Workers.BlockedCount} blocked threads are left.");
-        Check(SeatCountOf(_scheduler.Workers) == 0, $"{SeatCountOf(_scheduler.Workers)} seats are left.");
+        var seats = HeldOf(_scheduler.Workers)[(int)Hold.Seat];
+        Check(seats == 0, $"{seats} seats are left.");
     }
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_seatCount")]
-    private static extern ref int SeatCountOf(WorkerPool pool);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_held")]
+    private static extern ref int[] HeldOf(WorkerPool pool);
 
     private static void Check(bool isSo, string what)
     {

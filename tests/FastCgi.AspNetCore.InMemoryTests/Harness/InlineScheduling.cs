@@ -29,11 +29,15 @@ internal static class InlineScheduling
     public static Worker CreateWorker(this RequestScheduler scheduler, TimeProvider? time = null)
         => new(scheduler.Workers, scheduler, time ?? TimeProvider.System);
 
+    /// <summary>Gives a loop its first thread.</summary>
+    public static void Run(this WorkerPool pool, RunQueue loop) => pool.Run(new WorkItem(Loop: loop), Hold.Loop);
+
     /// <summary>Makes a worker the owner of a loop.</summary>
     public static void Lend(this RequestScheduler scheduler, Worker worker, RunQueue loop)
     {
         lock (LockOf(scheduler.Workers))
-            Assign(scheduler.Workers, worker, loop);
+            Assign(scheduler.Workers, worker, new WorkItem(Loop: loop), Hold.Loop);
+        worker.Next = null;
     }
 
     /// <summary>Makes a worker that holds a seat or thread.</summary>
@@ -49,7 +53,7 @@ internal static class InlineScheduling
     public static void GiveBack(this RequestScheduler scheduler, Worker worker)
     {
         lock (LockOf(scheduler.Workers))
-            Release(scheduler.Workers, worker);
+            Take(scheduler.Workers, worker, Hold.Nothing);
         worker.Loop = null;
         worker.Next = null;
     }
@@ -58,11 +62,8 @@ internal static class InlineScheduling
     private static extern ref Lock LockOf(WorkerPool pool);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Assign")]
-    private static extern void Assign(WorkerPool pool, Worker worker, RunQueue loop);
+    private static extern void Assign(WorkerPool pool, Worker worker, WorkItem item, Hold hold);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Take")]
     private static extern void Take(WorkerPool pool, Worker worker, Hold hold);
-
-    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Release")]
-    private static extern void Release(WorkerPool pool, Worker worker);
 }

@@ -34,7 +34,7 @@ internal sealed class EpollEngine
         _isStarted = true;
         foreach (var loop in Loops)
         {
-            _scheduler.Workers.Run(loop.Queue);
+            _scheduler.Workers.Run(new WorkItem(Loop: loop.Queue), Hold.Loop);
         }
     }
 

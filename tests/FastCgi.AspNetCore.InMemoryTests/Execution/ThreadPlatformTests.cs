@@ -1,12 +1,12 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>What the threads of the room bear.</summary>
-public sealed class SystemThreadPlatformTests : IDisposable
+public sealed class ThreadPlatformTests : IDisposable
 {
     private readonly CollectedLogs _logs = new();
     private readonly EndingPlatform _platform;
 
-    public SystemThreadPlatformTests() => _platform = new EndingPlatform(_logs.CreateLogger(""));
+    public ThreadPlatformTests() => _platform = new EndingPlatform(_logs.CreateLogger(""));
 
     public void Dispose() => _logs.Dispose();
 
@@ -48,7 +48,7 @@ public sealed class SystemThreadPlatformTests : IDisposable
         Assert.False(body.IsWoken);
     }
 
-    private sealed class EndingPlatform(ILogger log) : SystemThreadPlatform(log)
+    private sealed class EndingPlatform(ILogger log) : ThreadPlatform(log)
     {
         public TaskCompletionSource Ended { get; } = Waiting.Signal();
 
