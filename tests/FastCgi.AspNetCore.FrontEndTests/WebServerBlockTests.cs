@@ -1,4 +1,5 @@
 using System.Globalization;
+using FastCgi.Tool.Tests.Harness;
 using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
@@ -33,7 +34,13 @@ public sealed class WebServerBlockTests
 
         var line = Assert.Single(application.Log.Find(LogLevel.Information, "WebServerFound"), line => line.StartsWith(webServer, StringComparison.Ordinal));
         var port = site.Port.ToString(CultureInfo.InvariantCulture);
-        var block = line[line.IndexOf("\n\n", StringComparison.Ordinal)..]
+        var logged = line[line.IndexOf("\n\n", StringComparison.Ordinal)..];
+        var file = Path.Combine(site.Folder, "logged.conf");
+        await File.WriteAllTextAsync(file, logged);
+        // The path base is set in the application.
+        var findings = (await ToolRun.RunAsync("doctor", file, "--no-connect")).Out;
+        Assert.EndsWith($": 0 problems, {(pathBase.Length > 0 ? "1 note" : "0 notes")}\n", findings, StringComparison.Ordinal);
+        var block = logged
             .Replace("listen [::]:80;", $"listen [::1]:{port};", StringComparison.Ordinal)
             .Replace("listen 80;", $"listen 127.0.0.1:{port};", StringComparison.Ordinal)
             .Replace("*:80>", $"*:{port}>", StringComparison.Ordinal);

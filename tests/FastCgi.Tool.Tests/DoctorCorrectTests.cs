@@ -48,7 +48,7 @@ public sealed class DoctorCorrectTests : IDisposable
     [InlineData("server { listen [::]:443 ssl; listen 443 quic; include fastcgi_params; location / { fastcgi_pass [::1]:9000; } location /static/ { root /srv; } }")]
     [InlineData("log_format main '$remote_addr'\n  '$status';\nserver { listen 80; location / { if ($request_method = TRACE) { return 405; } include fastcgi_params; fastcgi_pass localhost:9000; } }")]
     [InlineData("server { listen 80; auth_basic Members; auth_basic_user_file m; location / { include fastcgi_params; fastcgi_param AUTH_TYPE Basic; fastcgi_param REMOTE_USER $remote_user; fastcgi_pass 127.0.0.1:9000; } }")]
-    [InlineData("server { listen 80; fastcgi_cache c; fastcgi_cache_valid 1m; fastcgi_ignore_headers Cache-Control; location / { include fastcgi_params; fastcgi_pass 127.0.0.1:9000; } }")]
+    [InlineData("server { listen 80; fastcgi_cache c; fastcgi_cache_key $request_method$request_uri; fastcgi_cache_valid 1m; fastcgi_ignore_headers Cache-Control; location / { include fastcgi_params; fastcgi_pass 127.0.0.1:9000; } }")]
     public Task Nginx_Configuration_HasNoProblem(string text)
     {
         _folder.Write("app.conf", Encoding.UTF8.GetBytes(

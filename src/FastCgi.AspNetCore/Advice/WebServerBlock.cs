@@ -32,6 +32,7 @@ internal sealed record WebServerBlock(string Server, string File, string Command
 
             location {{pathBase}}/ {
                 include fastcgi_params;
+                fastcgi_read_timeout 120s;
                 fastcgi_pass {{address}};
             }
         }
@@ -50,7 +51,7 @@ internal sealed record WebServerBlock(string Server, string File, string Command
                 <Location "{pathBase}/">
                     CGIPassAuth On
                 </Location>
-                ProxyPass "{pathBase}/" "{url}{pathBase}/"
+                ProxyPass "{pathBase}/" "{url}{pathBase}/" flushpackets=on timeout=120
             </VirtualHost>
             """);
     }

@@ -15,7 +15,10 @@ public sealed class WebServerBlockTests
         var blocks = Create(IPEndPoint.Parse(endPoint), "", "nginx", "apache2");
 
         Assert.Contains($"        fastcgi_pass {address};\n", blocks[0].Text.ReplaceLineEndings("\n"), StringComparison.Ordinal);
-        Assert.Contains($"    ProxyPass \"/\" \"fcgi://{address}/\"\n", blocks[1].Text.ReplaceLineEndings("\n"), StringComparison.Ordinal);
+        Assert.Contains(
+            $"    ProxyPass \"/\" \"fcgi://{address}/\" flushpackets=on timeout=120\n",
+            blocks[1].Text.ReplaceLineEndings("\n"),
+            StringComparison.Ordinal);
     }
 
     [Fact]

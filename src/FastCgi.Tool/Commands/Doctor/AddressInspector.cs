@@ -12,15 +12,17 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
     public static IReadOnlyList<LocalAccount>? FindAccounts(string? name)
         => OperatingSystem.IsLinux() && name is not null && LocalAccounts.Find(name) is { } account ? [account] : null;
 
-    /// <param name="users">Who must be able to connect; <see langword="null"/> for any of the usual users of web servers.</param>
+    /// <param name="users">The users that must be able to connect; null for any usual user of web servers.</param>
     /// <param name="headBuffer">The web server's limit of response headers; <see langword="null"/> for none.</param>
-    public async Task InspectAsync(FastCgiAddress address, IReadOnlyList<LocalAccount>? users, HeadBuffer? headBuffer, CancellationToken cancellationToken)
+    public async Task InspectAsync(FastCgiAddress address, IReadOnlyList<LocalAccount>? users, HeadBuffer? headBuffer,
+        CancellationToken cancellationToken)
     {
         if (_isOffline)
             return;
 
         var where = address.ToString();
-        if (OperatingSystem.IsLinux() && address.IsUnix && address.EndPoint.ToString() is ['/', ..] path && !InspectFile(path, users))
+        if (OperatingSystem.IsLinux() && address.IsUnix && address.EndPoint.ToString() is ['/', ..] path
+            && !InspectFile(path, users))
             return;
 
         var isNew = !_seen.ContainsKey(where);
@@ -30,20 +32,27 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         if (isNew)
         {
             ReportAnswer(where, result);
-            report.AddFact($"{where}: GET_VALUES {await CreateProbe(address).GetValuesAsync(cancellationToken) ?? "gets no response"}");
+            var values = await CreateProbe(address).GetValuesAsync(cancellationToken);
+            report.AddFact($"{where}: GET_VALUES {values ?? "gets no response"}");
             if (OperatingSystem.IsLinux() && ListeningProcess.Find(address) is { } process)
                 InspectProcess(where, process);
         }
 
-        if (headBuffer is { } buffer && (buffer.IsOfOneHeader ? result.LongestHeader : result.HeadSize) is var size && size > buffer.Size)
+        if (headBuffer is { } buffer && (buffer.IsOfOneHeader ? result.LongestHeader : result.HeadSize) is var size
+            && size > buffer.Size)
         {
-            var what = buffer.IsOfOneHeader ? $"a response header of {size} bytes" : $"{size} bytes of response headers";
+            var what = buffer.IsOfOneHeader
+                ? $"a response header of {size} bytes"
+                : $"{size} bytes of response headers";
             var evidence = $"{_path} returns {what}, but the buffer of {buffer.WebServer} has only {buffer.Size} bytes";
-            report.Add("address.head-buffer", where, evidence, buffer.Line, buffer.Consequence);
+            report.Add("address.head-buffer", new(where, evidence, buffer.Line, buffer.Consequence));
         }
     }
 
-    /// <summary>Checks whether the processes at several addresses share their Data Protection keys: one process, or several with the same key folder.</summary>
+    /// <summary>
+    /// Checks whether the processes at several addresses share their Data Protection keys: one process, or several with
+    /// the same key folder.
+    /// </summary>
     public void InspectKeys(string where, IReadOnlyList<FastCgiAddress> all)
     {
         if (all.Count < 2)
@@ -52,50 +61,57 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         var processes = _isOffline || !OperatingSystem.IsLinux() ? [] : all.Select(ListeningProcess.Find).ToList();
         if (processes.Count > 0 && processes.All(static process => process?.ProcessId is not null)
             && (processes.DistinctBy(static process => process!.ProcessId).Count() == 1
-            || processes.Select(static process => process!.FindKeyFolder()).Distinct().ToList() is [not null]))
+                || processes.Select(static process => process!.FindKeyFolder()).Distinct().ToList() is [not null]))
             return;
 
-        report.Add("address.keys-not-shared", where, $"{all.Count} addresses share the requests, but apparently not a folder for Data Protection keys");
+        report.Add("address.keys-not-shared", new(
+            where, $"{all.Count} addresses share the requests, but apparently not a folder for Data Protection keys"));
     }
 
     public async Task<bool> SpeaksFastCgiAsync(FastCgiAddress address, CancellationToken cancellationToken)
         => !_isOffline && (await ProbeAsync(address, cancellationToken)).Spoken == Spoken.FastCgi;
 
-    private ApplicationProbe CreateProbe(FastCgiAddress address) => new(address, _path, arguments.GetParameters(), arguments.GetTimeout());
+    private ApplicationProbe CreateProbe(FastCgiAddress address)
+        => new(address, _path, arguments.GetParameters(), arguments.GetTimeout());
 
     private async Task<ProbeResult> ProbeAsync(FastCgiAddress address, CancellationToken cancellationToken)
-        => _seen.TryGetValue(address.ToString(), out var seen) ? seen : _seen[address.ToString()] = await CreateProbe(address).RunAsync(cancellationToken);
+        => _seen.TryGetValue(address.ToString(), out var seen)
+            ? seen
+            : _seen[address.ToString()] = await CreateProbe(address).RunAsync(cancellationToken);
 
     private bool InspectFile(string path, IReadOnlyList<LocalAccount>? users)
     {
         var line = $"--urls fastcgi://unix:{path}";
         if (SocketFile.Read(path) is not { } socket)
         {
-            report.Add("address.no-socket", path, "it does not exist, or you may not enter a parent folder", line);
+            report.Add("address.no-socket", new(path, "it does not exist, or you may not enter a parent folder", line));
             return false;
         }
 
         if (!socket.IsSocket)
         {
-            report.Add("address.not-a-socket", path, $"it is a {socket.Type}", line);
+            report.Add("address.not-a-socket", new(path, $"it is a {socket.Type}", line));
             return false;
         }
 
         var folders = SocketFile.ReadFolders(path);
         var wanted = users ?? [.. LocalAccounts.OfWebServers.Select(LocalAccounts.Find).OfType<LocalAccount>()];
-        var obstacles = wanted.Select(user => (User: user, File: SocketFile.FindObstacle(socket, folders, user))).ToList();
+        var obstacles = wanted.Select(user => (User: user, File: SocketFile.FindObstacle(socket, folders, user)))
+            .ToList();
         var open = obstacles.Where(static pair => pair.File is null).Select(static pair => pair.User.Name).ToList();
-        var who = wanted.Count == 0 ? "; this machine has no web-server user" : open.Count > 0 ? $"; {string.Join(", ", open)} can connect" : "";
+        var who = open.Count > 0 ? $"; {string.Join(", ", open)} can connect" : "";
+        if (wanted.Count == 0)
+            who = "; this machine has no web-server user";
         report.AddFact($"{path}: {socket.Describe()}{who}");
         if (open.Count > 0 || obstacles is not [var (user, file), ..])
             return true;
 
         var names = string.Join(", ", wanted.Select(static each => each.Name));
-        if (file == socket)
-            report.Add("address.permission", path, $"{socket.Describe()}: {names} cannot connect",
-                $"--urls 'fastcgi://unix:{path}?mode=0660&group={user.Group}'");
-        else
-            report.Add("address.permission", file!.Path, $"{file.Describe()}: {names} cannot enter this folder of {path}", $"chmod o+x {file.Path}");
+        report.Add("address.permission", file == socket
+            ? new(path, $"{socket.Describe()}: {names} cannot connect",
+                $"--urls 'fastcgi://unix:{path}?mode=0660&group={user.Group}'")
+            : new(file!.Path, $"{file.Describe()}: {names} cannot enter this folder of {path}",
+                $"chmod o+x {file.Path}"));
         return true;
     }
 
@@ -105,22 +121,26 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         switch (result)
         {
             case { ConnectError: SocketError.AccessDenied }:
-                throw new ToolException(ExitCode.CannotRun, $"You are not permitted to connect to {where}. Run this as root or as the web server's user.");
-            case { ConnectError: (SocketError.WouldBlock or SocketError.TryAgain or SocketError.TimedOut or SocketError.NoBufferSpaceAvailable) and var error }:
-                report.Add("address.backlog-full", where,
-                    $"the connection is not accepted ({error}): the queue of connections is full, or a firewall drops it");
+                throw new ToolException(ExitCode.CannotRun,
+                    $"You are not permitted to connect to {where}. Run this as root or as the web server's user.");
+            case { ConnectError: (SocketError.WouldBlock or SocketError.TryAgain or SocketError.TimedOut
+                or SocketError.NoBufferSpaceAvailable) and var error }:
+                report.Add("address.backlog-full", new(where,
+                    $"the connection is not accepted ({error}): its queue is full, or a firewall drops it"));
                 return false;
             case { ConnectError: { } error }:
-                report.Add("address.nobody-listens", where, $"the connection failed ({error})", $"--urls {where}");
+                report.Add("address.nobody-listens", new(where, $"the connection failed ({error})", $"--urls {where}"));
                 return false;
             case { Spoken: Spoken.Http or Spoken.Tls }:
                 var name = result.Spoken.ToString().ToLowerInvariant();
-                report.Add($"address.speaks-{name}", where, $"the application speaks {name.ToUpperInvariant()}, not FastCGI", $"--urls {where}");
+                report.Add($"address.speaks-{name}",
+                    new(where, $"the application speaks {name.ToUpperInvariant()}, not FastCGI", $"--urls {where}"));
                 return false;
             case { Spoken: Spoken.Nothing }:
-                report.Add("address.no-answer", where, result.Flaw == ApplicationProbe.Silence
-                    ? Invariant($"it accepts connections, but sends no response within {arguments.GetTimeout().TotalSeconds} s")
-                    : $"its response is not FastCGI: {result.Flaw}");
+                report.Add("address.no-answer", new(where, result.Flaw == ApplicationProbe.Silence
+                    ? Invariant(
+                    $"it accepts connections, but sends no response within {arguments.GetTimeout().TotalSeconds} s")
+                    : $"its response is not FastCGI: {result.Flaw}"));
                 return false;
             default:
                 return true;
@@ -131,30 +151,31 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
     {
         if (result.Flaw is { } flaw)
         {
-            report.Add("address.bad-answer", where, $"GET {_path}: {flaw}");
+            report.Add("address.bad-answer", new(where, $"GET {_path}: {flaw}"));
             return;
         }
 
         var (status, size, time) = (result.Status, result.HeadSize, result.Elapsed.TotalMilliseconds);
         report.AddFact(Invariant($"{where}: GET {_path} returns {status} in {time:0} ms, {size} bytes of headers"));
         if (result.IsPhp)
-            report.Add("address.php-fpm", where, "php-fpm responds with 'Primary script unknown'");
+            report.Add("address.php-fpm", new(where, "php-fpm responds with 'Primary script unknown'"));
         if (status >= 500)
-            report.Add("address.error-status", where, $"GET {_path} returns {status}");
+            report.Add("address.error-status", new(where, $"GET {_path} returns {status}"));
     }
 
     private void InspectProcess(string where, ListeningProcess listener)
     {
         var waiting = $"{listener.Waiting} of {listener.Backlog} connections wait";
-        report.AddFact($"{where}: {waiting}{(listener.ProcessId is { } id ? $" for {listener.Name}, process {id}" : "")}");
+        report.AddFact(
+            $"{where}: {waiting}{(listener.ProcessId is { } id ? $" for {listener.Name}, process {id}" : "")}");
         if (listener.Backlog > 0 && listener.Waiting > listener.Backlog * 0.8)
-            report.Add("address.backlog-full", where, waiting);
+            report.Add("address.backlog-full", new(where, waiting));
         if (ListeningProcess.ReadDescriptors(listener.ProcessId) is not var (open, limit))
             return;
 
         var seen = $"the process has {open} of {limit} descriptors open";
         report.AddFact($"{where}: {seen}");
         if (open > limit * 0.8)
-            report.Add("address.descriptors", where, seen);
+            report.Add("address.descriptors", new(where, seen));
     }
 }

@@ -1,14 +1,14 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>Reads Apache's sections and directives.</summary>
-internal sealed class ApacheReader(DoctorReport report, string file) : ConfigurationReader(report, file, "/etc/apache2", "/etc/httpd")
+internal sealed class ApacheReader(DoctorReport report, string file)
+    : ConfigurationReader(report, file, "/etc/apache2", "/etc/httpd")
 {
     private static readonly Regex s_word = new("""
         "(?<quoted>[^"]*)"|(?<word>\S+)
         """);
     private static readonly Regex s_variable = new(@"\$\{(?<name>\w+)\}");
 
-    private readonly DoctorReport _report = report;
     private readonly Dictionary<string, string> _variables = new(StringComparer.Ordinal);
     private string? _root;
 
@@ -29,11 +29,13 @@ internal sealed class ApacheReader(DoctorReport report, string file) : Configura
     }
 
     /// <summary>Relative names belong to the ServerRoot: that of the file, of Debian or of Red Hat.</summary>
-    protected override IEnumerable<string> GetFolders() => _root is null ? base.GetFolders() : base.GetFolders().Prepend(_root);
+    protected override IEnumerable<string> GetFolders()
+        => _root is null ? base.GetFolders() : base.GetFolders().Prepend(_root);
 
     private void ReadLine(string line, int number)
     {
-        var words = Split(s_word, line.TrimStart('<').TrimEnd('>')).Select(word => s_variable.Replace(word.Text, Expand)).ToArray();
+        string[] words = [.. Split(s_word, line.TrimStart('<').TrimEnd('>'))
+            .Select(word => s_variable.Replace(word.Text, Expand))];
         if (words.Length == 0)
             return;
 
@@ -43,7 +45,7 @@ internal sealed class ApacheReader(DoctorReport report, string file) : Configura
         else if (directive.Is("Include") || directive.Is("IncludeOptional"))
             Include(directive, mayMiss: directive.Is("IncludeOptional"));
         else if (directive.Is("Use"))
-            _report.AddNotUnderstood($"{directive.Where}: macros are not expanded: {directive.Text}");
+            Skip(directive, $"macros are not expanded: {directive.Text}");
         else if (directive.Is("ServerRoot"))
             _root = directive.First;
         else if (directive.Is("Define") && directive.Arguments is [var name, var value])

@@ -9,18 +9,24 @@ internal enum Spoken
     Tls,
 }
 
-/// <summary>What came of a look at an address: sizes are those of all response headers and of the longest, and the flaw is that of the answer.</summary>
-internal sealed record ProbeResult(SocketError? ConnectError, Spoken Spoken, int Status = 0, int HeadSize = 0, TimeSpan Elapsed = default,
+/// <summary>
+/// The result of a probe: the sizes are those of all response headers and of the longest one; the flaw is that of the
+/// response.
+/// </summary>
+internal sealed record ProbeResult(
+    SocketError? ConnectError, Spoken Spoken, int Status = 0, int HeadSize = 0, TimeSpan Elapsed = default,
     string? Flaw = null, int LongestHeader = 0, bool IsPhp = false);
 
 /// <summary>Connects to an address and finds out what is spoken there.</summary>
-internal sealed class ApplicationProbe(FastCgiAddress address, string path, (string Name, string Value)[] parameters, TimeSpan timeout)
+internal sealed class ApplicationProbe(
+    FastCgiAddress address, string path, (string Name, string Value)[] parameters, TimeSpan timeout)
 {
     public const string Silence = "nothing came";
     private const string Host = "localhost";
 
     // Of TLS 1.2, with one cipher suite. Servers of TLS answer it with a handshake (22) or an alert (21).
-    private static readonly byte[] s_hello = [22, 3, 1, 0, 45, 1, 0, 0, 41, 3, 3, .. new byte[32], 0, 0, 2, 0xC0, 0x2F, 1, 0];
+    private static readonly byte[] s_hello =
+        [22, 3, 1, 0, 45, 1, 0, 0, 41, 3, 3, .. new byte[32], 0, 0, 2, 0xC0, 0x2F, 1, 0];
 
     public async Task<ProbeResult> RunAsync(CancellationToken cancellationToken)
     {
@@ -28,7 +34,9 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
             return new ProbeResult(error, Spoken.Nothing);
 
         var answer = await RequestAsync(cancellationToken);
-        return answer.Flaw is null || answer.Spoken == Spoken.FastCgi ? answer : answer with { Spoken = await FindProtocolAsync(cancellationToken) };
+        return answer.Flaw is null || answer.Spoken == Spoken.FastCgi
+            ? answer
+            : answer with { Spoken = await FindProtocolAsync(cancellationToken) };
     }
 
     /// <summary>What the application answers to GET_VALUES.</summary>
@@ -39,7 +47,8 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
         using var client = CreateClient();
         try
         {
-            var values = await client.GetValuesAsync(["FCGI_MAX_CONNS", "FCGI_MAX_REQS", "FCGI_MPXS_CONNS"], limit.Token);
+            var values = await client.GetValuesAsync(
+                ["FCGI_MAX_CONNS", "FCGI_MAX_REQS", "FCGI_MPXS_CONNS"], limit.Token);
             return string.Join(", ", values.Select(static pair => $"{pair.Key}={pair.Value}"));
         }
         catch (Exception exception) when (IsFailure(exception, cancellationToken))
@@ -49,7 +58,8 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
     }
 
     /// <summary>The parameters of a request from this machine.</summary>
-    public static FastCgiParameters CreateParameters(string agent, string method, string target, string contentType = "", string contentLength = "")
+    public static FastCgiParameters CreateParameters(
+        string agent, string method, string target, string contentType = "", string contentLength = "")
     {
         var parameters = new FastCgiParameters();
         var (remote, local) = (new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, 80));
@@ -61,7 +71,8 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
     }
 
     private static bool IsFailure(Exception exception, CancellationToken cancellationToken)
-        => exception is IOException or SocketException || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested);
+        => exception is IOException or SocketException
+            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested);
 
     private CancellationTokenSource CreateLimit(CancellationToken cancellationToken)
     {
@@ -70,7 +81,8 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
         return limit;
     }
 
-    private FastCgiClient CreateClient() => new(address, new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = timeout });
+    private FastCgiClient CreateClient()
+        => new(address, new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = timeout });
 
     private async Task<ProbeResult> RequestAsync(CancellationToken cancellationToken)
     {
@@ -80,10 +92,13 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
         try
         {
             await using var response = await client.SendAsync(CreateRequest(), limit.Token);
-            var sizes = response.Headers.Select(static header => Encoding.UTF8.GetByteCount($"{header.Key}: {header.Value}\r\n")).ToList();
+            var sizes = response.Headers
+                .Select(static header => Encoding.UTF8.GetByteCount($"{header.Key}: {header.Value}\r\n")).ToList();
             var size = sizes.Sum() + "Status: 200 OK\r\n\r\n".Length;
-            var isPhp = response.StatusCode == 404 && response.StandardError.Contains("Primary script unknown", StringComparison.Ordinal);
-            return new ProbeResult(null, Spoken.FastCgi, response.StatusCode, size, watch.Elapsed, LongestHeader: sizes.DefaultIfEmpty().Max(), IsPhp: isPhp);
+            var isPhp = response.StatusCode == 404
+                && response.StandardError.Contains("Primary script unknown", StringComparison.Ordinal);
+            return new ProbeResult(null, Spoken.FastCgi, response.StatusCode, size, watch.Elapsed,
+                LongestHeader: sizes.DefaultIfEmpty().Max(), IsPhp: isPhp);
         }
         catch (Exception exception) when (IsFailure(exception, cancellationToken))
         {
@@ -108,12 +123,14 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
             return Spoken.FastCgi;
         if (await ExchangeAsync(s_hello, cancellationToken) is ([21 or 22, 3, ..], _))
             return Spoken.Tls;
-        var (answer, _) = await ExchangeAsync("GET / HTTP/1.0\r\nHost: localhost\r\n\r\n"u8.ToArray(), cancellationToken);
+        var (answer, _) = await ExchangeAsync(
+            "GET / HTTP/1.0\r\nHost: localhost\r\n\r\n"u8.ToArray(), cancellationToken);
         return answer.AsSpan().StartsWith("HTTP/"u8) ? Spoken.Http : Spoken.Nothing;
     }
 
     /// <returns>The beginning of what comes then, and why there is no connection.</returns>
-    private async Task<(byte[] Answer, SocketError? Error)> ExchangeAsync(byte[] bytes, CancellationToken cancellationToken)
+    private async Task<(byte[] Answer, SocketError? Error)> ExchangeAsync(
+        byte[] bytes, CancellationToken cancellationToken)
     {
         using var limit = CreateLimit(cancellationToken);
         using var socket = address.CreateSocket();

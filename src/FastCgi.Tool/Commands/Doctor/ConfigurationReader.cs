@@ -1,6 +1,9 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Reads a configuration, and follows includes. Files that have no end, include themselves or are nested without end are refused.</summary>
+/// <summary>
+/// Reads a configuration, and follows includes. Files that have no end, include themselves or are nested without end
+/// are refused.
+/// </summary>
 internal abstract class ConfigurationReader(DoctorReport report, string file, params string[] folders)
 {
     private static readonly Regex s_escape = new("""\\(["'\\])""");
@@ -46,7 +49,8 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
             characters += read;
             if (characters > MostCharacters)
             {
-                throw new ToolException(ExitCode.CannotRun, $"{file}: this is not a configuration, or it includes itself: "
+                throw new ToolException(ExitCode.CannotRun,
+                    $"{file}: this is not a configuration, or it includes itself: "
                     + $"together with the files read before it, it exceeds {MostCharacters / 1024 / 1024} MiB.");
             }
 
@@ -85,7 +89,8 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
     protected void CheckDepth(int level)
     {
         if (level > DeepestBlock)
-            throw new ToolException(ExitCode.CannotRun, $"{File}: this is not a configuration: more than {DeepestBlock} nested blocks.");
+            throw new ToolException(ExitCode.CannotRun,
+                $"{File}: this is not a configuration: more than {DeepestBlock} nested blocks.");
     }
 
     protected void Include(Directive directive, bool mayMiss = false)
@@ -97,13 +102,22 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         foreach (var name in files)
             ParseFile(name, GetText(name));
         if (files.Count == 0 && !mayMiss && !GlobFiles.IsPattern(pattern))
-            report.AddNotUnderstood($"{directive.Where}: {directive.Text}: the file does not exist");
+            Skip(directive, $"{directive.Text}: the file does not exist");
+    }
+
+    /// <summary>Reports a directive whose effect is unknown.</summary>
+    protected void Skip(Directive directive, string message)
+    {
+        directive.IsUnread = true;
+        report.AddNotUnderstood($"{directive.Where}: {message}");
     }
 
     protected virtual List<string> FindFiles(string pattern)
-        => GetFolders().Select(folder => GlobFiles.Find(Path.Combine(folder, pattern))).FirstOrDefault(static found => found.Count > 0) ?? [];
+        => GetFolders().Select(folder => GlobFiles.Find(Path.Combine(folder, pattern))).FirstOrDefault(static found
+        => found.Count > 0) ?? [];
 
-    protected virtual IEnumerable<string> GetFolders() => folders.Prepend(Path.GetDirectoryName(Path.GetFullPath(file))!);
+    protected virtual IEnumerable<string> GetFolders()
+        => folders.Prepend(Path.GetDirectoryName(Path.GetFullPath(file))!);
 
     protected virtual string GetText(string name) => ReadFile(name, ref _characters);
 
@@ -114,7 +128,9 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         {
             var quoted = match.Groups["quoted"];
             if (quoted.Success || match.Groups["word"].Success)
-                yield return new ConfigurationWord(quoted.Success ? s_escape.Replace(quoted.Value, "$1") : match.Value, line, quoted.Success);
+                yield return new ConfigurationWord(quoted.Success
+                    ? s_escape.Replace(quoted.Value, "$1")
+                    : match.Value, line, quoted.Success);
             line += match.ValueSpan.Count('\n');
         }
     }

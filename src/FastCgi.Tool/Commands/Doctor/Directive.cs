@@ -11,6 +11,9 @@ internal sealed class Directive(string name, string[] arguments, string file, in
     public string File => file;
     public string Where => $"{file}:{line}";
 
+    /// <summary>Whether it includes a file or a macro that was not read.</summary>
+    public bool IsUnread { get; set; }
+
     public string? First => arguments.FirstOrDefault();
 
     public string Text => string.Join(' ', arguments.Prepend(name));
@@ -27,16 +30,19 @@ internal sealed class Directive(string name, string[] arguments, string file, in
     /// <summary>Everything in its block, at any depth, in order.</summary>
     public IEnumerable<Directive> All => Block.SelectMany(static inner => inner.All.Prepend(inner));
 
-    public bool Is(params string[] words) => words[0].Equals(name, StringComparison.OrdinalIgnoreCase) && arguments.Length >= words.Length - 1
-        && words.Skip(1).Zip(arguments).All(static pair => pair.First.Equals(pair.Second, StringComparison.OrdinalIgnoreCase));
+    public bool Is(params string[] words)
+        => words[0].Equals(name, StringComparison.OrdinalIgnoreCase) && arguments.Length >= words.Length - 1
+            && words.Skip(1).SequenceEqual(arguments.Take(words.Length - 1), StringComparer.OrdinalIgnoreCase);
 
     /// <summary>The last directive in its block that begins with these words.</summary>
     public Directive? Find(params string[] words) => Block.FindLast(inner => inner.Is(words));
 
     /// <summary>The directive in effect: of the innermost block that has it.</summary>
-    public Directive? Get(params string[] words) => Around.Select(block => block.Find(words)).FirstOrDefault(static found => found is not null);
+    public Directive? Get(params string[] words)
+        => Around.Select(block => block.Find(words)).FirstOrDefault(static found => found is not null);
 
-    public IEnumerable<Directive> GetAll(string name) => Around.Reverse().SelectMany(static block => block.Block).Where(inner => inner.Is(name));
+    public IEnumerable<Directive> GetAll(string name)
+        => Around.Reverse().SelectMany(static block => block.Block).Where(inner => inner.Is(name));
 
     public Directive? FindAround(string name) => Around.FirstOrDefault(block => block.Is(name));
 }

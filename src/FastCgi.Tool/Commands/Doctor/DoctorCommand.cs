@@ -5,6 +5,8 @@ internal sealed class DoctorCommand : ToolCommand
 {
     private const string Target = "ADDRESS|CONFIG-FILE";
 
+    private static readonly Regex s_socketName = new(@"\.(sock|socket)\z|\A/(var/)?run/");
+
     public DoctorCommand(ToolConsole console)
         : base(console, "doctor", "Finds problems between a web server and a FastCGI application.")
     {
@@ -14,7 +16,11 @@ internal sealed class DoctorCommand : ToolCommand
             Arity = ArgumentArity.ZeroOrOne,
             Validators = { static result => CheckTokens(result, CheckTarget) },
         });
-        var server = new Option<string>("--server") { Description = "The kind of web server, if it is not recognized", HelpName = "NAME" };
+        var server = new Option<string>("--server")
+        {
+            Description = "The kind of web server, if it is not recognized",
+            HelpName = "NAME",
+        };
         Add(server.AcceptOnlyFromAmong([.. WebServer.All.Select(static known => known.Name)]));
         AddPath();
         AddParameters();
@@ -30,7 +36,8 @@ internal sealed class DoctorCommand : ToolCommand
 
         var files = WebServer.All.SelectMany(static server => server.Files).Where(File.Exists).ToList();
         if (files.Count == 0)
-            throw new ToolException(ExitCode.CannotRun, "There is no web server configuration in /etc. Specify a configuration file or an address.");
+            throw new ToolException(ExitCode.CannotRun,
+                "There is no web server configuration in /etc. Specify a configuration file or an address.");
 
         var code = ExitCode.Ok;
         foreach (var file in files)
@@ -51,7 +58,17 @@ internal sealed class DoctorCommand : ToolCommand
     }
 
     private static string? CheckTarget(string text)
-        => FastCgiAddress.TryParse(text, out _) || File.Exists(text) ? null : $"'{text}' is neither a file nor an address. {AddressForms}";
+    {
+        if (File.Exists(text) || Path.IsPathRooted(text) && s_socketName.IsMatch(text) && !Directory.Exists(text))
+            return null;
+        if (Directory.Exists(text))
+            return $"'{text}' is a folder. Specify a configuration file.";
+        if (Path.IsPathRooted(text))
+            return $"'{text}' does not exist. For a socket that is still missing, use unix:{text}.";
+        return FastCgiAddress.TryParse(text, out _)
+            ? null
+            : $"'{text}' is neither a file nor an address. {AddressForms}";
+    }
 
     private async Task<int> RunAsync(ParseResult arguments, string target, CancellationToken cancellationToken)
     {
@@ -61,40 +78,35 @@ internal sealed class DoctorCommand : ToolCommand
         if (File.Exists(target) && (!OperatingSystem.IsLinux() || SocketFile.Read(target) is not { IsSocket: true }))
             await InspectAsync(report, addresses, arguments, target, cancellationToken);
         else
-            await addresses.InspectAsync(FastCgiAddress.Parse(target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
+            await addresses.InspectAsync(
+                FastCgiAddress.Parse(target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
         report.Write(Terminal, target, arguments.IsJson());
         return report.Problems > 0 || (arguments.Has("--strict") && report.Notes > 0) ? ExitCode.Failure : ExitCode.Ok;
     }
 
-    private static async Task InspectAsync(DoctorReport report, AddressInspector addresses, ParseResult arguments, string file,
+    private static async Task InspectAsync(
+        DoctorReport report, AddressInspector addresses, ParseResult arguments, string file,
         CancellationToken cancellationToken)
     {
         var text = ConfigurationReader.ReadFile(file);
-        var server = WebServer.Recognize(arguments.GetText("--server"), text);
+        var server = WebServer.Recognize(arguments.GetText("--server"), file, text);
         if (!arguments.Has("--no-connect"))
             server.Check(report, file, text);
-        if (server.Find is null)
-        {
-            report.AddNotUnderstood($"{file}: from {server.Name} configurations, the doctor reads only addresses");
-            foreach (var name in server.FindAddresses(text))
-            {
-                if (FastCgiAddress.TryParse(name, out var address))
-                    await addresses.InspectAsync(address, users: null, headBuffer: null, cancellationToken);
-            }
-
-            return;
-        }
 
         var places = server.Find(report, file, text).ToList();
-        if (places.Count == 0 && report.Problems == 0)
-            throw new ToolException(ExitCode.CannotRun, server.Without);
-
         foreach (var balancer in places.GroupBy(static place => (place.Balancer, place.Path)))
         {
             var sharing = new List<FastCgiAddress>();
             foreach (var place in balancer)
+            {
+                place.All = places;
                 await place.InspectAsync(report, addresses, sharing, cancellationToken);
+            }
+
             addresses.InspectKeys(balancer.Key.Balancer, [.. sharing.DistinctBy(static address => address.ToString())]);
         }
+
+        if (report.Problems == 0 && !places.Any(static place => place.IsFastCgi))
+            throw new ToolException(ExitCode.CannotRun, server.Without);
     }
 }

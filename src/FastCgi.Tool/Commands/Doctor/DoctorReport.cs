@@ -1,7 +1,11 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>A problem or a note: what was seen where (file and line, or the address), what happens because of it, what to add, and what to read.</summary>
-internal sealed record DoctorFinding(string Id, string Level, string Where, string Evidence, string Consequence, string Line, string Document)
+/// <summary>
+/// A problem or a note: what was seen where (file and line, or the address), its consequence, what to add, and what to
+/// read.
+/// </summary>
+internal sealed record DoctorFinding(
+    string Id, string Level, string Where, string Evidence, string Consequence, string Line, string Document)
 {
     public const string Problem = "problem";
     public const string Note = "note";
@@ -10,15 +14,12 @@ internal sealed record DoctorFinding(string Id, string Level, string Where, stri
     public const string Fact = "fact";
 }
 
-/// <summary>A match of a rule. Line and consequence are named if they depend on the match.</summary>
-internal readonly record struct Seen(string Where, string Evidence, string? Line = null, string? Consequence = null);
-
-/// <summary>A rule for a place of a configuration. Its texts are in <c>rules.tsv</c>; a document there is a page, or a heading of troubleshooting.md.</summary>
-internal sealed record Rule<T>(string Name, Func<T, IEnumerable<Seen>> Match);
-
+/// <summary>What a doctor found in a configuration or at an address.</summary>
 internal sealed class DoctorReport
 {
-    // Name, level, consequence, what to add, and document of each rule.
+    // Name, level, evidence, consequence, what to add, and document of each rule. The document is a page, or a heading
+    // of
+    // troubleshooting.md.
     private static readonly Dictionary<string, string[]> s_rules = ToolCommand.ReadTable("rules.tsv");
 
     private readonly List<DoctorFinding> _findings = [];
@@ -26,7 +27,8 @@ internal sealed class DoctorReport
     private readonly List<string> _notUnderstood = [];
 
     /// <summary>The names of all findings. They do not change.</summary>
-    public static string[] Ids { get; } = [.. s_rules.Keys.Select(static rule => rule.Split('.')[1]).Distinct().Order(StringComparer.Ordinal)];
+    public static string[] Ids { get; } =
+        [.. s_rules.Keys.Select(static rule => rule.Split('.')[1]).Distinct().Order(StringComparer.Ordinal)];
 
     public int Problems => _findings.Count(static finding => finding.Level == DoctorFinding.Problem);
 
@@ -39,24 +41,28 @@ internal sealed class DoctorReport
     public void AddNotUnderstood(string text) => AddOnce(_notUnderstood, text);
 
     public void Apply<T>(IEnumerable<Rule<T>> rules, T place)
+        where T : Place
     {
         foreach (var rule in rules)
         {
-            foreach (var (where, evidence, line, consequence) in rule.Match(place))
-                Add(rule.Name, where, evidence, line, consequence);
+            foreach (var seen in rule.Match(place))
+                Add(rule.Name, seen);
         }
     }
 
-    public void Add(string rule, string where, string evidence, string? line = null, string? consequence = null)
+    public void Add(string rule, Seen seen)
     {
         var row = s_rules[rule];
-        var (level, usual, usualLine, document) = (row[1], row[2], row[3], row[4]);
-        (line, consequence) = (line ?? usualLine, consequence ?? usual);
-        if (level == DoctorFinding.Fact)
-            AddFact($"{where}: {evidence}: {consequence} ({line})");
-        else
-            AddOnce(_findings, new DoctorFinding(rule.Split('.')[1], level, where, evidence, consequence, line,
-                "docs/" + (document.StartsWith('#') ? "troubleshooting.md" : "") + document));
+        var evidence = seen.Evidence ?? row[2];
+        var (consequence, line) = (seen.Consequence ?? row[3], seen.Line ?? row[4]);
+        if (row[1] == DoctorFinding.Fact)
+        {
+            AddFact($"{seen.Where}: {evidence}: {consequence} ({line})");
+            return;
+        }
+
+        var document = "docs/" + (row[5].StartsWith('#') ? "troubleshooting.md" : "") + row[5];
+        AddOnce(_findings, new(rule.Split('.')[1], row[1], seen.Where, evidence, consequence, line, document));
     }
 
     /// <summary>Several places may use one address.</summary>
@@ -70,7 +76,8 @@ internal sealed class DoctorReport
     {
         if (isJson)
         {
-            console.WriteJson(new DoctorDocument(target, Problems, Notes, _findings, _facts, _notUnderstood), ToolJson.Default.DoctorDocument);
+            console.WriteJson(new DoctorDocument(target, Problems, Notes, _findings, _facts, _notUnderstood),
+                ToolJson.Default.DoctorDocument);
             return;
         }
 
@@ -78,11 +85,14 @@ internal sealed class DoctorReport
             console.Out.WriteLine(PlainText.Line(fact));
         foreach (var finding in _findings.OrderBy(static finding => finding.Level == DoctorFinding.Note))
         {
-            var level = finding.Level == DoctorFinding.Problem ? console.Red(finding.Level) : console.Yellow(finding.Level);
+            var level = finding.Level == DoctorFinding.Problem
+                ? console.Red(finding.Level)
+                : console.Yellow(finding.Level);
             console.Out.WriteLine($"\n{level} {finding.Id}  {PlainText.Line(finding.Where)}");
             console.Out.WriteLine($"  seen  {PlainText.Line(finding.Evidence)}");
             console.Out.WriteLine($"  then  {PlainText.Line(finding.Consequence)}");
-            console.Out.WriteLine($"  add   {PlainText.Lines(finding.Line).Replace("\n", "\n        ", StringComparison.Ordinal)}");
+            console.Out.WriteLine(
+                $"  add   {PlainText.Lines(finding.Line).Replace("\n", "\n        ", StringComparison.Ordinal)}");
             console.Out.WriteLine($"  see   {finding.Document}");
         }
 
@@ -94,4 +104,5 @@ internal sealed class DoctorReport
 }
 
 internal sealed record DoctorDocument(
-    string Target, int Problems, int Notes, IReadOnlyList<DoctorFinding> Findings, IReadOnlyList<string> Facts, IReadOnlyList<string> NotChecked);
+    string Target, int Problems, int Notes, IReadOnlyList<DoctorFinding> Findings, IReadOnlyList<string> Facts,
+        IReadOnlyList<string> NotChecked);

@@ -9,7 +9,8 @@ internal sealed class HaProxyReader(DoctorReport report, string file) : Configur
 
     private static readonly string[] s_kinds =
     [
-        "global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist", "cache", "program", "http-errors",
+        "global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist",
+        "cache", "program", "http-errors",
         "ring", "log-forward",
     ];
 
@@ -28,8 +29,9 @@ internal sealed class HaProxyReader(DoctorReport report, string file) : Configur
                 continue;
             }
 
-            // Defaults are around the sections that follow them.
-            Current = new Directive(words[0], words[1..], File, i + 1, words[0] is "frontend" or "backend" or "listen" ? defaults : Root);
+            // Defaults apply to the sections that follow them.
+            var parent = words[0] is "frontend" or "backend" or "listen" ? defaults : Root;
+            Current = new Directive(words[0], words[1..], File, i + 1, parent);
             Root.Block.Add(Current);
             if (words[0] == "defaults")
                 defaults = Current;

@@ -1,13 +1,17 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Reads lighttpd's configuration. A list is a block, whose items have their keys as names. <c>include_shell</c> would run a program.</summary>
-internal sealed class LighttpdReader(DoctorReport report, string file) : ConfigurationReader(report, file, "/etc/lighttpd")
+/// <summary>
+/// Reads lighttpd's configuration. A list is a block, whose items have their keys as names. <c>include_shell</c> would
+/// run a program.
+/// </summary>
+internal sealed class LighttpdReader(DoctorReport report, string file)
+    : ConfigurationReader(report, file, "/etc/lighttpd")
 {
     private static readonly Regex s_word = new("""
-        \#[^\n]*|"(?<quoted>(?:\\.|[^"\\])*)"|'(?<quoted>[^']*)'|(?<word>=>|\+=|:=|=\^|=\$|==|!=|=~|!~|=|\+|[(){},]|\$[A-Z_]+\["[^"]*"\]|[\w.\-/:]+)|.
-        """, RegexOptions.Singleline);
+        \#[^\n]*|"(?<quoted>(?:\\.|[^"\\])*)"|'(?<quoted>[^']*)'|
+        (?<word>=>|\+=|:=|=\^|=\$|==|!=|=~|!~|=|\+|[(){},]|\$[A-Z_]+\["[^"]*"\]|[\w.\-/:]+)|.
+        """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace);
 
-    private readonly DoctorReport _report = report;
     private readonly Dictionary<string, Directive> _variables = new(StringComparer.Ordinal);
     private List<ConfigurationWord> _words = [];
     private int _position;
@@ -40,19 +44,24 @@ internal sealed class LighttpdReader(DoctorReport report, string file) : Configu
         }
         else if (word.Is("include"))
         {
-            Include(ReadValue("include", word.Line));
+            var file = ReadValue("include", word.Line);
+            Current.Block.Add(file);
+            Include(file);
         }
         else if (word.Is("include_shell"))
         {
-            _report.AddNotUnderstood($"{File}:{word.Line}: include_shell is not run");
+            Skip(Add(word.Text, [], word.Line), "include_shell is not run");
         }
         else if (Is("=") || Is("+=") || Is(":="))
         {
             var isMore = _words[_position++].Is("+=");
             var value = ReadValue(word.Text, word.Line);
             Current.Block.Add(value);
-            if (word.Text.StartsWith("var.", StringComparison.Ordinal) || !word.Text.Contains('.', StringComparison.Ordinal))
-                _variables[word.Text] = isMore && _variables.TryGetValue(word.Text, out var old) ? Join(old, value) : value;
+            if (word.Text.StartsWith("var.", StringComparison.Ordinal)
+                || !word.Text.Contains('.', StringComparison.Ordinal))
+                _variables[word.Text] = isMore && _variables.TryGetValue(word.Text, out var old)
+                    ? Join(old, value)
+                    : value;
         }
     }
 
@@ -75,7 +84,9 @@ internal sealed class LighttpdReader(DoctorReport report, string file) : Configu
             return Create(name, line, "");
         var word = _words[_position++];
         if (!word.Is("("))
-            return !word.IsQuoted && _variables.TryGetValue(word.Text, out var variable) ? Join(Create(name, line), variable) : Create(name, line, word.Text);
+            return !word.IsQuoted && _variables.TryGetValue(word.Text, out var variable)
+                ? Join(Create(name, line), variable)
+                : Create(name, line, word.Text);
 
         CheckDepth(++_lists);
         var list = Create(name, line);

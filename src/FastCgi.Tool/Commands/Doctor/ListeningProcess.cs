@@ -1,26 +1,29 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Who listens at an address of this machine, as <c>ss</c> and <c>/proc</c> show it.</summary>
+/// <summary>The process that listens at an address of this machine, according to <c>ss</c> and <c>/proc</c>.</summary>
 internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId, string? Name)
 {
-    private static readonly Regex s_listener = new("""LISTEN\s+(?<waiting>\d+)\s+(?<backlog>\d+)\s+(?<local>\S+)(.*?\("(?<name>[^"]*)",pid=(?<id>\d+))?""");
+    private static readonly Regex s_listener =
+        new("""LISTEN\s+(?<waiting>\d+)\s+(?<backlog>\d+)\s+(?<local>\S+)(.*?\("(?<name>[^"]*)",pid=(?<id>\d+))?""");
     private static readonly Regex s_descriptorLimit = new(@"^Max open files\s+(?<soft>\d+)", RegexOptions.Multiline);
 
     private static readonly string[] s_any = ["*", "0.0.0.0", "::"];
 
-    /// <returns><see langword="null"/> if nobody does here, or it cannot be seen.</returns>
+    /// <returns><see langword="null"/> if there is none on this machine, or it cannot be seen.</returns>
     public static ListeningProcess? Find(FastCgiAddress address)
     {
-        var match = SystemCommand.Read("ss", address.IsUnix ? "-Hxlnp" : "-Htlnp").Split('\n').Select(static line => s_listener.Match(line))
+        var match = SystemCommand.Read("ss", address.IsUnix ? "-Hxlnp" : "-Htlnp").Split('\n')
+            .Select(static line => s_listener.Match(line))
             .FirstOrDefault(match => match.Success && IsAt(match.Groups["local"].Value, address.EndPoint));
         if (match is null)
             return null;
 
         var process = match.Groups["id"].Success;
-        return new ListeningProcess(Parse(match, "waiting"), Parse(match, "backlog"), process ? Parse(match, "id") : null, match.Groups["name"].Value);
+        return new ListeningProcess(Parse(match, "waiting"), Parse(match, "backlog"),
+            process ? Parse(match, "id") : null, match.Groups["name"].Value);
     }
 
-    /// <summary>How many descriptors the process has open, and may have.</summary>
+    /// <summary>The number of descriptors that the process has open, and its limit.</summary>
     public static (int Open, int Limit)? ReadDescriptors(int? processId)
     {
         var limit = s_descriptorLimit.Match(TryRead(() => File.ReadAllText($"/proc/{processId}/limits")) ?? "");
@@ -28,10 +31,14 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         return open is null || !limit.Success ? null : (open.Length, Parse(limit, "soft"));
     }
 
-    /// <summary>What determines the folder of the Data Protection keys, unless the application sets one: home and current folder.</summary>
+    /// <summary>The home and current folders, which determine the default folder of the Data Protection keys.</summary>
     public string? FindKeyFolder()
-        => TryRead(() => File.ReadAllText($"/proc/{ProcessId}/environ"))?.Split('\0').FirstOrDefault(static pair => pair is ['H', 'O', 'M', 'E', '=', _, ..])
-            is { } home ? TryRead(() => $"{home} {new DirectoryInfo($"/proc/{ProcessId}/cwd").LinkTarget}") : null;
+    {
+        var environment = TryRead(() => File.ReadAllText($"/proc/{ProcessId}/environ"))?.Split('\0') ?? [];
+        return environment.FirstOrDefault(static pair => pair is ['H', 'O', 'M', 'E', '=', _, ..]) is { } home
+            ? TryRead(() => $"{home} {new DirectoryInfo($"/proc/{ProcessId}/cwd").LinkTarget}")
+            : null;
+    }
 
     /// <returns><see langword="null"/> if it cannot be seen.</returns>
     private static T? TryRead<T>(Func<T?> read)
@@ -49,7 +56,7 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
 
     private static bool IsAt(string local, EndPoint endPoint)
     {
-        // FastCgi.AspNetCore renames its socket file once it listens; the system keeps the name before.
+        // FastCgi.AspNetCore renames its socket file once it listens; the system keeps the first name.
         if (endPoint is UnixDomainSocketEndPoint)
             return local == endPoint.ToString() || local == endPoint + "~";
 
@@ -58,8 +65,10 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         var port = local[(colon + 1)..];
         return endPoint switch
         {
-            IPEndPoint ip => port == $"{ip.Port}" && (host == $"{ip.Address}" || (s_any.Contains(host) && IsOfThisMachine(ip.Address))),
-            DnsEndPoint { Host: "localhost" } dns => port == $"{dns.Port}" && (s_any.Contains(host) || host is "127.0.0.1" or "::1"),
+            IPEndPoint ip => port == $"{ip.Port}"
+                && (host == $"{ip.Address}" || (s_any.Contains(host) && IsOfThisMachine(ip.Address))),
+            DnsEndPoint { Host: "localhost" } dns
+                => port == $"{dns.Port}" && (s_any.Contains(host) || host is "127.0.0.1" or "::1"),
             _ => false,
         };
     }
@@ -68,5 +77,6 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         => IPAddress.IsLoopback(address) || System.Net.NetworkInformation.NetworkInterface.GetAllNetworkInterfaces()
             .Any(card => card.GetIPProperties().UnicastAddresses.Any(own => own.Address.Equals(address)));
 
-    private static int Parse(Match match, string group) => int.Parse(match.Groups[group].Value, CultureInfo.InvariantCulture);
+    private static int Parse(Match match, string group)
+        => int.Parse(match.Groups[group].Value, CultureInfo.InvariantCulture);
 }

@@ -5,19 +5,29 @@ internal sealed class NginxReader : ConfigurationReader
 {
     // ${name} is part of a word.
     private static readonly Regex s_word = new("""
-        \#[^\n]*|"(?<quoted>(?:\\.|[^"\\])*)(?:"|\z)|'(?<quoted>(?:\\.|[^'\\])*)(?:'|\z)|(?<word>[;{}]|(?:\$\{[^}]*\}?|[^\s;{}"'])(?:\$\{[^}]*\}?|[^\s;{])*)|\n
-        """, RegexOptions.Singleline);
-    private static readonly Regex s_directiveName = new("^(include|listen|server|server_name|location|root|index|return|try_files|error_page|"
+        \#[^\n]*|"(?<quoted>(?:\\.|[^"\\])*)(?:"|\z)|'(?<quoted>(?:\\.|[^'\\])*)(?:'|\z)|
+        (?<word>[;{}]|(?:\$\{[^}]*\}?|[^\s;{}"'])(?:\$\{[^}]*\}?|[^\s;{])*)|\n
+        """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace);
+    /// <summary>Recognizes a configuration, even one without semicolons.</summary>
+    public static Regex Looks { get; } =
+        new(@"^\s*(((http|events|server|stream|types)|(upstream|location|map)\s[^;{}]*)\s*\{|"
+        + @"(fastcgi_(pass|param)|(proxy|uwsgi|scgi)_pass|worker_processes|server_name)\s+\S|include\s[^;{}]+;|"
+        + @"\# configuration file /)", RegexOptions.Multiline);
+
+    private static readonly Regex s_directiveName =
+        new("^(include|listen|server|server_name|location|root|index|return|try_files|error_page|"
         + "access_log|error_log|rewrite|if|set|(ssl|fastcgi|proxy|client|auth|add|send|real_ip)_[a-z_]+)$");
     private static readonly Regex s_fileMark = new(@"^# configuration file (?<file>.+):\r?\n", RegexOptions.Multiline);
 
     // As Debian and nginx.org ship it, for a configuration from another machine.
     private const string UsualParameters =
         """
-        fastcgi_param QUERY_STRING $query_string; fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_TYPE $content_type;
-        fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param SCRIPT_NAME $fastcgi_script_name; fastcgi_param REQUEST_URI $request_uri;
-        fastcgi_param SERVER_PROTOCOL $server_protocol; fastcgi_param REQUEST_SCHEME $scheme; fastcgi_param HTTPS $https if_not_empty;
-        fastcgi_param REMOTE_ADDR $remote_addr; fastcgi_param SERVER_PORT $server_port; fastcgi_param SERVER_NAME $server_name;
+        fastcgi_param QUERY_STRING $query_string; fastcgi_param REQUEST_METHOD $request_method;
+        fastcgi_param CONTENT_TYPE $content_type; fastcgi_param CONTENT_LENGTH $content_length;
+        fastcgi_param SCRIPT_NAME $fastcgi_script_name; fastcgi_param REQUEST_URI $request_uri;
+        fastcgi_param SERVER_PROTOCOL $server_protocol; fastcgi_param REQUEST_SCHEME $scheme;
+        fastcgi_param HTTPS $https if_not_empty; fastcgi_param REMOTE_ADDR $remote_addr;
+        fastcgi_param SERVER_PORT $server_port; fastcgi_param SERVER_NAME $server_name;
         """;
 
     private readonly DoctorReport _report;
@@ -32,7 +42,8 @@ internal sealed class NginxReader : ConfigurationReader
         var marks = s_fileMark.Matches(text);
         var files = new Dictionary<string, string>(StringComparer.Ordinal);
         for (var i = 0; i < marks.Count; i++)
-            files[marks[i].Groups["file"].Value] = text[(marks[i].Index + marks[i].Length)..(i + 1 < marks.Count ? marks[i + 1].Index : text.Length)];
+            files[marks[i].Groups["file"].Value] =
+                text[(marks[i].Index + marks[i].Length)..(i + 1 < marks.Count ? marks[i + 1].Index : text.Length)];
         var main = marks.Count > 0 ? marks[0].Groups["file"].Value : file;
         return new NginxReader(report, main, files).Read(files.GetValueOrDefault(main, text));
     }
@@ -78,7 +89,8 @@ internal sealed class NginxReader : ConfigurationReader
     }
 
     protected override string GetText(string name)
-        => _files.TryGetValue(name, out var text) ? text : Path.IsPathRooted(name) && Path.Exists(name) ? base.GetText(name) : UsualParameters;
+        => _files.TryGetValue(name, out var text) ? text : Path.IsPathRooted(name) && Path.Exists(name)
+        ? base.GetText(name) : UsualParameters;
 
     private void AddDirective(List<ConfigurationWord> words, ConfigurationWord end)
     {
@@ -94,13 +106,15 @@ internal sealed class NginxReader : ConfigurationReader
     /// <summary>Without its semicolon, a directive swallows the next one.</summary>
     private void CheckSemicolon(List<ConfigurationWord> words)
     {
-        var next = words.Index().Skip(1).FirstOrDefault(pair => pair.Item.Line > words[pair.Index - 1].Line && !pair.Item.IsQuoted
+        var next = words.Index().Skip(1).FirstOrDefault(pair
+            => pair.Item.Line > words[pair.Index - 1].Line && !pair.Item.IsQuoted
             && s_directiveName.IsMatch(pair.Item.Text));
         if (next.Index == 0)
             return;
 
         var text = string.Join(' ', words.Take(next.Index).Select(static word => word.Text));
-        ReportSyntax(words[next.Index - 1].Line, $"'{text}' has no semicolon: {next.Item.Text} in line {next.Item.Line} belongs to it", $"{text};");
+        ReportSyntax(words[next.Index - 1].Line,
+            $"'{text}' has no semicolon: {next.Item.Text} in line {next.Item.Line} belongs to it", $"{text};");
     }
 
     private void ReportUnfinished(List<ConfigurationWord> words)
@@ -109,5 +123,6 @@ internal sealed class NginxReader : ConfigurationReader
             ReportSyntax(words[0].Line, $"'{words[0].Text}' at the end has no semicolon", ";");
     }
 
-    private void ReportSyntax(int line, string what, string fix) => _report.Add("nginx.semicolon-missing", $"{File}:{line}", what, fix);
+    private void ReportSyntax(int line, string what, string fix)
+        => _report.Add("nginx.semicolon-missing", new($"{File}:{line}", what, fix));
 }

@@ -3,12 +3,12 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>Runs commands of the system.</summary>
 internal static class SystemCommand
 {
-    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(10);
+    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(10);
 
     // The search path of ordinary users lacks the folders of servers.
     private static readonly string[] s_folders = ["", "/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-    /// <returns>The exit code, standard error and standard output; <see langword="null"/> if it is not installed or does not end.</returns>
+    /// <returns>The exit code, standard error and standard output; null if it is missing or does not end.</returns>
     public static (int Code, string Error, string Output)? Run(string command, params string[] arguments)
     {
         foreach (var folder in s_folders)
@@ -25,7 +25,7 @@ internal static class SystemCommand
                 using var process = Process.Start(start)!;
                 process.StandardInput.Close();
                 var (error, output) = (process.StandardError.ReadToEndAsync(), process.StandardOutput.ReadToEndAsync());
-                if (Task.WaitAll([error, output], s_patience) && process.WaitForExit(s_patience))
+                if (Task.WaitAll([error, output], s_timeout) && process.WaitForExit(s_timeout))
                     return (process.ExitCode, error.Result, output.Result);
 
                 process.Kill(entireProcessTree: true);
@@ -33,14 +33,14 @@ internal static class SystemCommand
             }
             catch (System.ComponentModel.Win32Exception)
             {
-                // Not there.
+                // It is not in this folder.
             }
         }
 
         return null;
     }
 
-    /// <returns>What it writes; nothing if it fails or is not there.</returns>
+    /// <returns>Its standard output; nothing if it fails or is missing.</returns>
     public static string Read(string command, params string[] arguments)
         => Run(command, arguments) is (0, _, var output) ? output.TrimEnd('\n') : "";
 }

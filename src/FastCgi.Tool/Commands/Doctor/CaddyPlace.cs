@@ -1,0 +1,70 @@
+namespace FastCgi.Tool.Commands.Doctor;
+
+/// <summary>A directive of Caddy that passes requests on.</summary>
+internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
+{
+    private static readonly string[] s_passes = ["reverse_proxy", "php_fastcgi", "forward_auth"];
+
+    private static readonly Rule<CaddyPlace>[] s_rules =
+    [
+        new("caddy.auth-request", static place => place.IsGuard && !place.SetsTarget),
+        new("caddy.error-page", static place => place.SetsTarget ? null : place.Pass.FindAround("handle_errors")),
+        new("caddy.rewrite-unseen", static place => place.SetsTarget || place.IsGuard ? null : place.Rewrite),
+        new("caddy.underscores.trusted", static place => place.DropsUnderscores ? null : place.TrustedHeader),
+        new("caddy.underscores.other", static place
+            => place is { DropsUnderscores: false, TrustedHeader: null, IsWhole: true }),
+    ];
+
+    public override bool IsFastCgi => Pass.Is("php_fastcgi") || Transport is not null;
+
+    public override string Description => Pass.Text;
+
+    public override bool IsWhole => !root.All.Any(static line => line.IsUnread);
+
+    /// <summary>The addresses of the line, without its matcher, and those of its block.</summary>
+    public override IEnumerable<string> Targets
+        => Pass.Arguments.Skip(Pass.First is "*" or ['/' or '@', ..] ? 1 : 0)
+            .Concat(Pass.Block.Where(static line => line.Is("to")).SelectMany(static line => line.Arguments))
+            .Select(static address => address.StartsWith("unix/", StringComparison.Ordinal)
+            ? address["unix/".Length..]
+            : address);
+
+    public override (string Evidence, string? Consequence, string Line) HttpMistake
+        => ($"{Pass.Text}, but the application there speaks FastCGI", null, "transport fastcgi");
+
+    private Directive? Transport => Pass.Find("transport", "fastcgi");
+
+    private bool SetsTarget => (Transport ?? Pass).Find("env", "REQUEST_URI") is not null;
+
+    /// <summary>Whether a response of the place decides about the request.</summary>
+    private bool IsGuard => Pass.Is("forward_auth")
+        || (Pass.Find("rewrite") is not null && Pass.Find("handle_response") is not null);
+
+    /// <summary>The block of the site, or of a snippet that sites import.</summary>
+    private new Directive Site => Pass.Around.Reverse().Skip(1).FirstOrDefault(root);
+
+    private Directive? Rewrite
+        => Pass.Around.Select(static block => block.Is("handle_path") ? block : block.Block.Find(IsRewrite))
+        .FirstOrDefault(static line => line is not null);
+
+    /// <summary>Only <c>request_header</c> sees the headers as the client sent them.</summary>
+    private bool DropsUnderscores => (Site.Name.StartsWith('(') ? root : Site).All
+        .Any(static line => line.Is("request_header", "-*_*"));
+
+    /// <summary>A line that sets a header, which the application may trust.</summary>
+    private Directive? TrustedHeader => Site.All.FirstOrDefault(static line => line.Is("copy_headers")
+        || ((line.Is("header_up") || line.Is("request_header"))
+        && line.Arguments is [not ['-' or '?', ..] and not "Host", _, ..]));
+
+    public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
+    {
+        var root = new CaddyReader(report, file).Read(text);
+        return root.All.Where(static line => s_passes.Any(pass => line.Is(pass))).Select(pass
+            => new CaddyPlace(pass, root))
+            .OrderBy(static place => !place.IsFastCgi);
+    }
+
+    public override void Apply(DoctorReport report) => report.Apply(s_rules, this);
+
+    private static bool IsRewrite(Directive line) => line.Is("rewrite") || line.Is("uri");
+}

@@ -1,0 +1,220 @@
+namespace FastCgi.Tool.Commands.Doctor;
+
+/// <summary>The rules for nginx.</summary>
+internal static class NginxRules
+{
+    // A limit of this size means files.
+    private const long LargeBody = 100L << 20;
+
+    private static readonly string[] s_foreign = ["proxy_", "uwsgi_", "scgi_", "grpc_"];
+
+    // UseForwardedHeaders reads these headers, and similar middleware does. fastcgi_params passes the same facts in
+    // parameters that no client can set.
+    private static readonly Regex s_forwarded = new("^(X-Forwarded-.*|X-Original-.*|Forwarded|X-Real-IP|X-Client-IP)$",
+        RegexOptions.IgnoreCase);
+
+    public static Rule<NginxPlace>[] All { get; } =
+    [
+        new("nginx.params-missing", static place => place.LacksParameters
+            ? [new(place.Where, DescribeMissing(place))]
+            : []),
+        new("nginx.target-missing", static place => place.Lacks("REQUEST_URI")),
+        new("nginx.target-rewritten", static place => place.IsTargetRewritten ? place.Set("REQUEST_URI") : null),
+        new("nginx.length-missing", static place => place.Lacks("CONTENT_LENGTH")),
+        new("nginx.parameter-missing.type", static place => place.Lacks("CONTENT_TYPE")),
+        new("nginx.parameter-missing.address", static place => place.Lacks("REMOTE_ADDR")),
+        new("nginx.parameter-missing.query", static place => place.Lacks("QUERY_STRING")),
+        // nginx sends the last value that is not empty; if all are empty, not even the client's header.
+        new("nginx.host-missing", static place => place.GetParameter("HTTP_HOST").All(static value => value.Length == 0)
+            ? place.Set("HTTP_HOST")
+            : null),
+        new("nginx.host-port", FindHostsWithoutPort),
+        new("nginx.scheme-missing", FindSchemeMissing),
+        new("nginx.scheme-behind-balancer", FindTrustedBalancer),
+        new("nginx.authorization-dropped.headers", static place => place.Get("fastcgi_pass_request_headers", "off")),
+        new("nginx.authorization-dropped.value", static place => place.Set("HTTP_AUTHORIZATION", "")),
+        // nginx passes the name of any Authorization header, checked or not.
+        new("nginx.user-unverified.unchecked", static place
+            => !place.ChecksUsers && place.Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } type
+                ? [new(type.Where)]
+                : []),
+        new("nginx.user-unverified.unused", static place => place.Get("auth_basic") is { First: not "off" } basic
+            && place.Set("AUTH_TYPE") is null && place.GetParameter("REMOTE_USER").Any()
+                ? [new(basic.Where)]
+                : []),
+        new("nginx.auth-request.url", static place => FindGuard(place, "REQUEST_URI", "$request_uri")),
+        new("nginx.auth-request.method", static place => FindGuard(place, "REQUEST_METHOD", "$request_method")),
+        new("nginx.body-dropped", static place => place.IsGuard ? null : place.Get("fastcgi_pass_request_body", "off")),
+        new("nginx.errors-replaced", static place => place.Pass.GetAll("error_page").Any()
+            ? place.Get("fastcgi_intercept_errors", "on")
+            : null),
+        new("nginx.error-page.refused", static place => FindErrorPages(place, isRefused: true)),
+        new("nginx.error-page.other", static place => FindErrorPages(place, isRefused: false)),
+        new("nginx.rewrite-unseen", static place => place.PassesOriginal("REQUEST_URI", "$request_uri")
+            ? place.InServer("rewrite").FirstOrDefault(IsInternal)
+            : null),
+        new("nginx.cache-cookies", static place => place.IsCached && FindIgnored(place, "Set-Cookie") is { } ignored
+            && place.Pass.GetAll("fastcgi_hide_header").All(static hidden => hidden.First != "Set-Cookie")
+                ? [new(ignored.Where)]
+                : []),
+        new("nginx.cache-head.key", static place => place.IsCached && !place.IsMethodInCacheKey
+            ? place.Get("fastcgi_cache_key")
+            : null),
+        new("nginx.cache-head.default", static place => place.IsWhole && place.IsCached
+            && place.Get("fastcgi_cache_key") is null),
+        new("nginx.try-files", static place => place.IsForScripts
+            ? null
+            : place.Own.FirstOrDefault(static inner => inner is { Name: "try_files", Arguments: [.., ['=', ..]] })),
+        new("nginx.only-root", static place => place.Location is ["=", "/"] && place.Passes == 1),
+        new("nginx.path-base.always", static place => place.Prefix == "/" && place.PathBase is ['/', _, ..] value
+            ? [new(place.Set("PATH_BASE")!.Where, $"location / passes PATH_BASE {value} with each request",
+                CreateLocation(place, value.TrimEnd('/')))]
+            : []),
+        new("nginx.path-base.missing", static place => place.IsWhole && place.PathBase is null
+            && place.Get("fastcgi_split_path_info") is null && !place.IsPartOfApplication && place.IsBelowRoot
+                ? [Place.LacksPathBase(place, $"location {place.Prefix} passes no PATH_BASE",
+                $"fastcgi_param PATH_BASE {place.Base};")]
+                : []),
+        new("nginx.path-base.other", static place => place.IsBelowRoot && place.PathBase is [not '$', ..] value
+            && !$"{place.Base}/".StartsWith(value.TrimEnd('/') + "/", StringComparison.Ordinal)
+                ? [new(place.Set("PATH_BASE")!.Where, $"location {place.Prefix} passes PATH_BASE {value}",
+                    $"fastcgi_param PATH_BASE {place.Base};")]
+                : []),
+        new("nginx.head-buffer.set", static place
+            => place.HeadBuffer.Size <= 4096 ? place.Get("fastcgi_buffer_size") : null),
+        new("nginx.head-buffer.default", static place => place.IsWhole && place.Get("fastcgi_buffer_size") is null),
+        new("nginx.body-size.set", static place => place.BodyLimit is > 0 and < Place.UsualBody
+            ? place.Get("client_max_body_size")
+            : null),
+        new("nginx.body-size.default", static place => place.IsWhole && !place.IsGuard
+            && place.Get("client_max_body_size") is null),
+        new("nginx.upload-held", static place => place.BodyLimit is 0 or >= LargeBody
+            && place.Get("fastcgi_request_buffering", "off") is null && place.Get("client_max_body_size") is { } limit
+                ? [new(limit.Where, $"{limit.Text} and fastcgi_request_buffering on")]
+                : []),
+        new("nginx.read-timeout.set", static place => place.ReadTimeout < Place.LongestPoll
+            ? place.Get("fastcgi_read_timeout")
+            : null),
+        new("nginx.read-timeout.default", static place => place.IsWhole && !place.IsGuard
+            && place.Get("fastcgi_read_timeout") is null),
+        new("nginx.streaming-held", static place => place.Get("fastcgi_buffering", "off") is null
+            && FindIgnored(place, "X-Accel-Buffering") is { } ignored
+                ? [new(ignored.Where)]
+                : []),
+        new("nginx.proxy-directive", static place => place.Own.Where(IsForeign)
+            .Select(static line => new Seen(line.Where, $"{line.Name} with fastcgi_pass", Translate(line)))),
+        new("nginx.underscores.trusted", static place
+            => place.SetsHeaders ? place.Get("underscores_in_headers", "on") : null),
+        new("nginx.underscores.other", static place
+            => place.SetsHeaders ? null : place.Get("underscores_in_headers", "on")),
+        new("nginx.keep-conn-missing", static place => place.IsWhole && place.Keepalive is { } keepalive
+            && place.Get("fastcgi_keep_conn", "on") is null
+                ? [new(
+                keepalive.Where, $"keepalive {keepalive.First}, but no 'fastcgi_keep_conn on;' at {place.Where}")]
+                : []),
+        new("nginx.keepalive-missing", static place => place.IsWhole && place.Keepalive is null
+            && place.Get("fastcgi_keep_conn", "on") is { } keeps
+                ? [new(keeps.Where)]
+                : []),
+        new("nginx.tls-missing", static place => place.Pass.GetAll("listen")
+            .Where(listen => GetPort(listen) == 443 && !IsTls(listen) && place.Get("ssl", "on") is null)
+            .Select(static listen => new Seen(
+            listen.Where, $"{listen.Text}, without ssl", $"listen {listen.First} ssl;"))),
+        new("nginx.duplicate-server", static place => place.FindDuplicate()),
+    ];
+
+    private static bool IsTls(Directive listen)
+        => listen.Arguments.Contains("ssl") || listen.Arguments.Contains("quic");
+
+    /// <returns>0 for a socket.</returns>
+    private static int GetPort(Directive listen)
+    {
+        var text = listen.First ?? "";
+        if (text.StartsWith("unix:", StringComparison.Ordinal))
+            return 0;
+        return int.TryParse(text[(text.LastIndexOf(':') + 1)..], CultureInfo.InvariantCulture, out var port)
+            ? port
+            : 80;
+    }
+
+    private static string DescribeMissing(NginxPlace place) => place.Parameters.Count > 0 && place.Disabled is { } off
+        ? $"the fastcgi_param in line {place.Parameters[0].Line} disables those inherited from {off.Where}"
+        : "there is no 'include fastcgi_params;' and no REQUEST_METHOD";
+
+    private static IEnumerable<Seen> FindSchemeMissing(NginxPlace place)
+    {
+        if (!place.IsWhole || place.LacksParameters || place.Pass.GetAll("listen").FirstOrDefault(IsTls) is not { } tls
+            || place.GetParameter("HTTPS").Concat(place.GetParameter("REQUEST_SCHEME")).Any())
+            return [];
+        return [new(place.Where, $"{tls.Where} uses TLS, but neither HTTPS nor REQUEST_SCHEME is passed")];
+    }
+
+    private static IEnumerable<Seen> FindHostsWithoutPort(NginxPlace place)
+    {
+        var host = place.GetParameter("HTTP_HOST").LastOrDefault(static value => value.Length > 0);
+        if (host is not ("$host" or "$server_name") || place.Set("SERVER_PORT", "443") is not null)
+            return [];
+
+        return place.Pass.GetAll("listen").Where(static listen => GetPort(listen) is not (80 or 443 or 0))
+            .Select(listen => new Seen(
+                listen.Where, $"clients use port {GetPort(listen)}, but HTTP_HOST is {host}, without a port"));
+    }
+
+    private static IEnumerable<Seen> FindTrustedBalancer(NginxPlace place)
+    {
+        if (place.LacksParameters || place.Pass.GetAll("listen").Any(IsTls)
+            || place.Pass.GetAll("set_real_ip_from").FirstOrDefault() is not { } balancer
+            || place.GetParameter("HTTPS").Any(static value => value != "$https")
+            || place.GetParameter("REQUEST_SCHEME").Any(static value => value != "$scheme"))
+            return [];
+        return [new(place.Where,
+            $"a load balancer is trusted ({balancer.Where}), but HTTPS and REQUEST_SCHEME describe its connection")];
+    }
+
+    private static IEnumerable<Seen> FindGuard(NginxPlace place, string parameter, string original)
+        => place.Guarded is { } guarded && place.PassesOriginal(parameter, original)
+            ? [new(place.Where, $"it is the target of '{guarded.Text}' ({guarded.Where}), and passes {original}")]
+            : [];
+
+    /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
+    private static IEnumerable<Seen> FindErrorPages(NginxPlace place, bool isRefused)
+        => !place.PassesOriginal("REQUEST_URI", "$request_uri") ? [] : place.InServer("error_page")
+            .Where(page => page.Arguments.Length > 1 && isRefused == IsForRefused(page)
+            && place.Serves(page.Arguments[^1])
+                // A named location usually serves what is not a file.
+                && (isRefused || page.Arguments[^1][0] != '@'))
+            .Select(static page => new Seen(page.Where, $"the application serves '{page.Text}'"));
+
+    private static bool IsForRefused(Directive page)
+        => page.Arguments.Contains("401") || page.Arguments.Contains("403");
+
+    /// <summary>Whether a <c>rewrite</c> changes the URL without redirecting the client.</summary>
+    private static bool IsInternal(Directive rewrite) => rewrite.Arguments is [_, ['/', ..] or ['$', not 's', ..], ..]
+        && rewrite.Arguments[^1] is not ("redirect" or "permanent");
+
+    private static Directive? FindIgnored(NginxPlace place, string header)
+        => place.Get("fastcgi_ignore_headers") is { } ignored && ignored.Arguments.Contains(header) ? ignored : null;
+
+    private static string CreateLocation(NginxPlace place, string path) => $$"""
+        location {{path}}/ {
+            include fastcgi_params;
+            fastcgi_param PATH_BASE {{path}};
+            fastcgi_pass {{place.Pass.First}};
+        }
+        """;
+
+    private static bool IsForeign(Directive line)
+        => line.First is not null && !line.Name.EndsWith("_pass", StringComparison.Ordinal)
+        && s_foreign.Any(prefix => line.Name.StartsWith(prefix, StringComparison.Ordinal));
+
+    private static string Translate(Directive line)
+    {
+        if (line is not { Name: "proxy_set_header", Arguments: [var header, var value] })
+            return $"fastcgi_{line.Name.Split('_', 2)[1]} {string.Join(' ', line.Arguments)};";
+        if (s_forwarded.IsMatch(header))
+            return "# remove this line: fastcgi_params passes the client's address, scheme and host";
+        return header.ToUpperInvariant() is "CONNECTION" or "UPGRADE"
+            ? "# remove this line: FastCGI has no such headers"
+            : $"fastcgi_param HTTP_{header.ToUpperInvariant().Replace('-', '_')} {value};";
+    }
+}
