@@ -4,15 +4,16 @@ using System.Net;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Represents the address of a FastCGI application: <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://host:9000</c>,
-/// <c>fastcgi://unix:/run/app.sock</c>, or <c>fastcgi://unix:@name</c> for an abstract socket (Linux). The prefix
-/// <c>fastcgi://</c> is optional, as is <c>unix:</c> before an absolute path.
+/// Represents the address of a FastCGI application: <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>,
+/// <c>fastcgi://host:9000</c>, <c>fastcgi://unix:/run/app.sock</c>, or <c>fastcgi://unix:@name</c> for an abstract
+/// socket (Linux). The prefix <c>fastcgi://</c> is optional, as is <c>unix:</c> before an absolute path.
 /// </summary>
 public sealed class FastCgiAddress
 {
     private const string Scheme = "fastcgi://";
     private const string UnixPrefix = "unix:";
-    private const string Forms = "127.0.0.1:9000, [::1]:9000, host:9000, unix:/run/app.sock and unix:@name, with or without the prefix fastcgi://";
+    private const string Forms =
+        "127.0.0.1:9000, [::1]:9000, host:9000, unix:/run/app.sock and unix:@name, with or without fastcgi://";
 
     private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
 
@@ -24,7 +25,10 @@ public sealed class FastCgiAddress
         _text = text;
     }
 
-    /// <summary>Gets the endpoint: an <see cref="IPEndPoint"/>, a <see cref="DnsEndPoint"/> or a <see cref="UnixDomainSocketEndPoint"/>.</summary>
+    /// <summary>
+    /// Gets the endpoint: an <see cref="IPEndPoint"/>, a <see cref="DnsEndPoint"/> or a
+    /// <see cref="UnixDomainSocketEndPoint"/>.
+    /// </summary>
     public EndPoint EndPoint { get; }
 
     internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
@@ -49,14 +53,21 @@ public sealed class FastCgiAddress
         if (address is null)
             return false;
 
-        var rest = address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase) ? address[Scheme.Length..].TrimEnd('/') : address;
+        var rest = address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase)
+            ? address[Scheme.Length..].TrimEnd('/')
+            : address;
         var isUnix = rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase);
         var path = isUnix ? rest[UnixPrefix.Length..] : rest;
-        var endPoint = path.Length > 1 && (path[0] == '/' || (isUnix && path[0] == '@')) ? ToUnix(path) : isUnix ? null : ToTcp(rest);
+        EndPoint? endPoint = null;
+        if (path.Length > 1 && (path[0] == '/' || (isUnix && path[0] == '@')))
+            endPoint = ToUnix(path);
+        else if (!isUnix)
+            endPoint = ToTcp(rest);
         if (endPoint is null)
             return false;
 
-        result = new FastCgiAddress(endPoint, Scheme + (endPoint is UnixDomainSocketEndPoint ? UnixPrefix + path : rest));
+        result = new FastCgiAddress(
+            endPoint, Scheme + (endPoint is UnixDomainSocketEndPoint ? UnixPrefix + path : rest));
         return true;
     }
 
@@ -94,7 +105,8 @@ public sealed class FastCgiAddress
             cancellationToken.ThrowIfCancellationRequested();
             if (expiry.IsCancellationRequested)
                 throw new SocketException(
-                    (int)SocketError.TimedOut, $"{this} did not accept a connection within {(int)timeout.TotalSeconds} s.");
+                    (int)SocketError.TimedOut,
+                    $"{this} did not accept a connection within {(int)timeout.TotalSeconds} s.");
         }
     }
 
@@ -102,7 +114,8 @@ public sealed class FastCgiAddress
     {
         SocketError.AccessDenied => $"Permission denied: the user {Environment.UserName} may not connect to {this}.",
         SocketError.ConnectionRefused => $"{this} refused the connection: no process is listening.",
-        SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {this} cannot be resolved: {exception.Message}.",
+        SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain
+            => $"The host of {this} cannot be resolved: {exception.Message}.",
         _ when EndPoint.ToString() is ['/', ..] path && !File.Exists(path) => $"{this}: no such socket.",
         _ => $"Failed to connect to {this}: {exception.Message}.",
     };
@@ -123,7 +136,9 @@ public sealed class FastCgiAddress
     private static EndPoint? ToTcp(string text)
     {
         var colon = text.LastIndexOf(':');
-        if (colon <= 0 || !ushort.TryParse(text.AsSpan(colon + 1), NumberStyles.None, CultureInfo.InvariantCulture, out var port) || port == 0)
+        var digits = text.AsSpan(colon + 1);
+        if (colon <= 0 || !ushort.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out var port)
+            || port == 0)
             return null;
 
         var host = text[..colon];

@@ -16,8 +16,8 @@ public sealed class FastCgiClient : IDisposable
     private readonly ConnectionPool _pool;
 
     /// <summary>Initializes a new instance of the class. The first request opens a connection.</summary>
-    /// <param name="address">The address of the application, in one of the forms of <see cref="FastCgiAddress"/>.</param>
-    /// <param name="options">The options, or <see langword="null"/> for the defaults. Later changes have no effect.</param>
+    /// <param name="address">The address, in one of the forms of <see cref="FastCgiAddress"/>.</param>
+    /// <param name="options">The options, which are copied, or <see langword="null"/> for the defaults.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
     public FastCgiClient(string address, FastCgiClientOptions? options = null)
         : this(FastCgiAddress.Parse(address), options)
@@ -38,19 +38,20 @@ public sealed class FastCgiClient : IDisposable
 
     /// <summary>
     /// Sends a request and waits for the response headers. Both bodies are streamed. If a keep-alive connection is
-    /// closed before any of the response has arrived, the request is sent again, provided that its body can be sent again
-    /// and repeating it is safe (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>). A body that is shorter or
-    /// longer than its CONTENT_LENGTH fails the request, even if the application has already responded: this method
-    /// throws, or reading the response body does.
+    /// closed before any of the response has arrived, the request is sent again, provided that its body can be sent
+    /// again and repeating it is safe (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>). A body that is
+    /// shorter or longer than its CONTENT_LENGTH fails the request, even if the application has already responded: this
+    /// method throws, or reading the response body does.
     /// </summary>
     /// <param name="request">The request.</param>
-    /// <param name="cancellationToken">Aborts the request until the headers have arrived. To abort it after that, dispose the response.</param>
+    /// <param name="cancellationToken">Aborts the request until the headers have arrived.</param>
     /// <returns>The response, which the caller must dispose.</returns>
-    /// <exception cref="FastCgiProtocolException">There is no valid response, or the body has a wrong length.</exception>
+    /// <exception cref="FastCgiProtocolException">The response is invalid, or a body has a wrong length.</exception>
     /// <exception cref="SocketException">The connection failed.</exception>
     /// <exception cref="OperationCanceledException">The request was aborted.</exception>
     /// <exception cref="ObjectDisposedException">The client was disposed before it had a connection.</exception>
-    public async Task<FastCgiResponseMessage> SendAsync(FastCgiRequestMessage request, CancellationToken cancellationToken = default)
+    public async Task<FastCgiResponseMessage> SendAsync(
+        FastCgiRequestMessage request, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(request);
         var (sent, buffer) = await DeclareLengthAsync(request, cancellationToken).ConfigureAwait(false);
@@ -84,14 +85,18 @@ public sealed class FastCgiClient : IDisposable
         }
     }
 
-    /// <summary>Gets the limits of the application with FCGI_GET_VALUES (FastCGI specification, section 4.1), on a separate connection.</summary>
+    /// <summary>
+    /// Gets the limits of the application with FCGI_GET_VALUES (FastCGI specification, section 4.1), on a separate
+    /// connection.
+    /// </summary>
     /// <param name="names">The names, such as FCGI_MAX_CONNS, FCGI_MAX_REQS and FCGI_MPXS_CONNS.</param>
-    /// <param name="cancellationToken">Cancels the call. An application that does not support the record may never respond.</param>
+    /// <param name="cancellationToken">Cancels the call. Some applications never respond.</param>
     /// <returns>The names that the application knows, and their values.</returns>
-    /// <exception cref="FastCgiProtocolException">The application closed the connection, or sent a different record.</exception>
+    /// <exception cref="FastCgiProtocolException">There is no valid response.</exception>
     /// <exception cref="SocketException">The connection failed.</exception>
     /// <exception cref="ObjectDisposedException">The client was disposed before it had a connection.</exception>
-    public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken = default)
+    public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(
+        IEnumerable<string> names, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(names);
         using var connection = await _pool.AcquireAsync(isNew: true, cancellationToken).ConfigureAwait(false);
@@ -102,7 +107,8 @@ public sealed class FastCgiClient : IDisposable
     public void Dispose() => _pool.Dispose();
 
     /// <summary>Adds CONTENT_LENGTH for a body that has none; most applications would read an empty one.</summary>
-    private async Task<(FastCgiRequestMessage, BodyBuffer?)> DeclareLengthAsync(FastCgiRequestMessage request, CancellationToken cancellationToken)
+    private async Task<(FastCgiRequestMessage, BodyBuffer?)> DeclareLengthAsync(
+        FastCgiRequestMessage request, CancellationToken cancellationToken)
     {
         if (request.BodySource is not { } body || !string.IsNullOrEmpty(request.Parameters["CONTENT_LENGTH"])
             || (_options.StreamsBodiesOfUnknownLength && body.Length is null))

@@ -7,7 +7,7 @@ public sealed class FastCgiClientOptions
 {
     private static readonly TimeSpan s_longest = TimeSpan.FromDays(49);
 
-    /// <summary>Gets or sets the maximum number of connections; further requests wait. Defaults to <see langword="null"/>: no limit.</summary>
+    /// <summary>Gets or sets the maximum number of connections. Defaults to <see langword="null"/>: no limit.</summary>
     public int? MaxConnections { get; set => field = AtLeast(value, 1); }
 
     /// <summary>
@@ -17,36 +17,51 @@ public sealed class FastCgiClientOptions
     /// </summary>
     public bool KeepConnections { get; set; }
 
-    /// <summary>Gets or sets how long an idle connection is kept open. Defaults to one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days, nor infinite.</exception>
+    /// <summary>
+    /// Gets or sets how long an idle connection is kept open. Defaults to one minute, as for
+    /// <see cref="SocketsHttpHandler"/>.
+    /// </summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive, or more than 49 days.</exception>
     public TimeSpan IdleTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromMinutes(1);
 
-    /// <summary>Gets or sets how long a connection accepts new requests, as for <see cref="SocketsHttpHandler"/>. Defaults to no limit.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is negative or more than 49 days, and not infinite.</exception>
-    public TimeSpan PooledConnectionLifetime { get; set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value); } = Timeout.InfiniteTimeSpan;
+    /// <summary>
+    /// Gets or sets how long a connection accepts new requests, as for <see cref="SocketsHttpHandler"/>. Defaults to no
+    /// limit.
+    /// </summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative, or more than 49 days.</exception>
+    public TimeSpan PooledConnectionLifetime
+    {
+        get;
+        set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value);
+    } = Timeout.InfiniteTimeSpan;
 
     /// <summary>
-    /// Gets or sets whether a body without CONTENT_LENGTH is streamed. Defaults to <see langword="false"/>: most applications read no further than
-    /// CONTENT_LENGTH, so such a body is buffered first, up to 64 KiB in memory and more in a temporary file.
+    /// Gets or sets whether a body without CONTENT_LENGTH is streamed. Defaults to <see langword="false"/>: most
+    /// applications read no further than CONTENT_LENGTH, so such a body is buffered first, up to 64 KiB in memory and
+    /// more in a temporary file.
     /// </summary>
     public bool StreamsBodiesOfUnknownLength { get; set; }
 
-    /// <summary>Gets or sets the connect timeout. Defaults to 60 seconds, like nginx's <c>fastcgi_connect_timeout</c>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days, nor infinite.</exception>
+    /// <summary>Gets or sets the connect timeout. Defaults to 60 seconds, as in nginx.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive, or more than 49 days.</exception>
     public TimeSpan ConnectTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromSeconds(60);
 
-    /// <summary>Gets or sets the maximum size of the response headers in bytes. Defaults to 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
+    /// <summary>
+    /// Gets or sets the maximum size of the response headers in bytes. Defaults to 64 KiB, as for
+    /// <see cref="SocketsHttpHandler"/>.
+    /// </summary>
     public int MaxResponseHeadersSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
-    /// <summary>Gets or sets how many unread bytes of a response are buffered before receiving pauses. Defaults to 64 KiB.</summary>
+    /// <summary>Gets or sets how many unread bytes of a response are buffered. Defaults to 64 KiB.</summary>
     public int MaxResponseBufferSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
-    /// <summary>Gets or sets how many bytes of standard error are kept per request; the rest is dropped. Defaults to 64 KiB.</summary>
+    /// <summary>Gets or sets how many bytes of standard error are kept per request. Defaults to 64 KiB.</summary>
     public int MaxStandardErrorSize { get; set => field = AtLeast(value, 0)!.Value; } = 64 * 1024;
 
     /// <summary>
-    /// Gets or sets whether a request that is not idempotent (such as POST and PATCH) is sent again if a keep-alive connection is closed. Defaults to
-    /// <see langword="false"/>: the application may have executed it (RFC 9110, section 9.2.2).
+    /// Gets or sets whether a request that is not idempotent (such as POST and PATCH) is sent again if a keep-alive
+    /// connection is closed. Defaults to <see langword="false"/>: the application may have executed it (RFC 9110,
+    /// section 9.2.2).
     /// </summary>
     public bool RetriesUnsafeRequests { get; set; }
 
@@ -65,5 +80,7 @@ public sealed class FastCgiClientOptions
 
     private static TimeSpan PositiveOrInfinite(TimeSpan value)
         => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan
-            ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
+            ? value
+            : throw new ArgumentOutOfRangeException(
+                nameof(value), value, "Must be positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
 }

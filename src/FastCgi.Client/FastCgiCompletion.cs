@@ -1,9 +1,11 @@
 namespace FastCgi.Client;
 
-/// <summary>Represents the result of a request: the fields of END_REQUEST (FastCGI specification, section 5.5), and standard error.</summary>
+/// <summary>Represents the result of a request: the fields of END_REQUEST, and standard error.</summary>
 /// <param name="AppStatus">The exit code that a CGI program would have returned; 0 means success.</param>
 /// <param name="ProtocolStatus">Whether the request was served, or why it was refused.</param>
-/// <param name="StandardError">The application's standard error, as UTF-8; at most <see cref="FastCgiClientOptions.MaxStandardErrorSize"/> bytes.</param>
+/// <param name="StandardError">
+/// The application's standard error, as UTF-8; at most <see cref="FastCgiClientOptions.MaxStandardErrorSize"/> bytes.
+/// </param>
 public sealed record FastCgiCompletion(int AppStatus, FastCgiProtocolStatus ProtocolStatus, string StandardError);
 
 /// <summary>Specifies how the server ended a request (FastCGI specification, section 5.5).</summary>

@@ -15,34 +15,36 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
     private readonly FastCgiClient _client;
 
     /// <summary>Initializes a new instance of the class.</summary>
-    /// <param name="address">The address of the application, in one of the forms of <see cref="FastCgiAddress"/>.</param>
+    /// <param name="address">The address, in one of the forms of <see cref="FastCgiAddress"/>.</param>
     /// <param name="options">The options, or <see langword="null"/> for the defaults.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
     public FastCgiHttpHandler(string address, FastCgiClientOptions? options = null)
         => _client = new FastCgiClient(address, options);
 
     /// <summary>
-    /// Gets additional parameters for each request, such as SCRIPT_FILENAME and DOCUMENT_ROOT for php-fpm. They replace parameters of the same name.
-    /// Set them before the first request.
+    /// Gets additional parameters for each request, such as SCRIPT_FILENAME and DOCUMENT_ROOT for php-fpm. They replace
+    /// parameters of the same name. Set them before the first request.
     /// </summary>
     public IDictionary<string, string> Parameters { get; } = new Dictionary<string, string>(StringComparer.Ordinal);
 
-    /// <summary>Gets or sets the client address that the application sees (REMOTE_ADDR and REMOTE_PORT). Defaults to 127.0.0.1, port 0.</summary>
+    /// <summary>Gets or sets REMOTE_ADDR and REMOTE_PORT. Defaults to 127.0.0.1, port 0.</summary>
     public IPEndPoint RemoteEndPoint { get; set; } = new(IPAddress.Loopback, 0);
 
-    /// <summary>Gets or sets the web server address that the application sees (SERVER_ADDR). Defaults to 127.0.0.1. SERVER_PORT comes from the URL.</summary>
+    /// <summary>Gets or sets SERVER_ADDR. Defaults to 127.0.0.1. SERVER_PORT comes from the URL.</summary>
     public IPEndPoint LocalEndPoint { get; set; } = new(IPAddress.Loopback, 0);
 
-    /// <summary>Gets or sets a callback for the application's standard error, called on any thread when a request has ended.</summary>
+    /// <summary>Gets or sets a callback for standard error, called on any thread when a request has ended.</summary>
     public Action<HttpRequestMessage, string>? StandardErrorReceived { get; set; }
 
     /// <inheritdoc/>
     /// <exception cref="HttpRequestException">The request failed. The inner exception contains the cause.</exception>
-    protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken cancellationToken)
+    protected override async Task<HttpResponseMessage> SendAsync(
+        HttpRequestMessage request, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(request);
         if (request.RequestUri is not { IsAbsoluteUri: true, Scheme: "http" or "https" })
-            throw new InvalidOperationException("The URL of the request must be absolute and begin with http:// or https://.");
+            throw new InvalidOperationException(
+                "The URL of the request must be absolute and begin with http:// or https://.");
 
         var body = request.Content is null ? null : new HttpContentSource(request.Content);
         var sent = new FastCgiRequestMessage { BodySource = body, Parameters = HttpParameters.Create(request, this) };

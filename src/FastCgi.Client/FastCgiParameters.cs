@@ -3,8 +3,8 @@ using System.Collections;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Represents the parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name may occur twice;
-/// nginx, for example, repeats the name of a repeated header.
+/// Represents the parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name
+/// may occur twice; nginx, for example, repeats the name of a repeated header.
 /// </summary>
 public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
 {
@@ -16,7 +16,10 @@ public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
     /// <inheritdoc/>
     public FastCgiParameter this[int index] => _parameters[index];
 
-    /// <summary>Gets or sets the value of a parameter, as UTF-8: the first value, or <see langword="null"/>. Setting it replaces all values.</summary>
+    /// <summary>
+    /// Gets or sets the value of a parameter, as UTF-8: the first value, or <see langword="null"/>. Setting it replaces
+    /// all values.
+    /// </summary>
     /// <param name="name">The name, which is case-sensitive.</param>
     public string? this[string name]
     {
@@ -45,7 +48,8 @@ public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
     /// <summary>Adds a parameter at the end, as bytes.</summary>
     /// <param name="name">The name, as arbitrary bytes.</param>
     /// <param name="value">The value, as arbitrary bytes.</param>
-    public void Add(ReadOnlyMemory<byte> name, ReadOnlyMemory<byte> value) => _parameters.Add(new FastCgiParameter(name, value));
+    public void Add(ReadOnlyMemory<byte> name, ReadOnlyMemory<byte> value)
+        => _parameters.Add(new FastCgiParameter(name, value));
 
     /// <inheritdoc/>
     public IEnumerator<FastCgiParameter> GetEnumerator() => _parameters.GetEnumerator();

@@ -1,6 +1,9 @@
 namespace FastCgi.Client;
 
-/// <summary>The exception that is thrown for a malformed or incomplete response, or a request body that does not match its CONTENT_LENGTH.</summary>
+/// <summary>
+/// The exception that is thrown for a malformed or incomplete response, or a request body that does not match its
+/// CONTENT_LENGTH.
+/// </summary>
 public sealed class FastCgiProtocolException : IOException
 {
     /// <summary>Initializes a new instance of the class.</summary>
@@ -14,7 +17,10 @@ public sealed class FastCgiProtocolException : IOException
     /// <summary>Gets the error.</summary>
     public FastCgiProtocolError Error { get; }
 
-    /// <summary>Gets the result of the request, including the protocolStatus of a refused request, or <see langword="null"/> if it did not end.</summary>
+    /// <summary>
+    /// Gets the result of the request, including the protocolStatus of a refused request, or <see langword="null"/> if
+    /// it did not end.
+    /// </summary>
     public FastCgiCompletion? Completion { get; init; }
 
     /// <inheritdoc/>
@@ -26,19 +32,19 @@ public sealed class FastCgiProtocolException : IOException
 /// <summary>Specifies why a request failed.</summary>
 public enum FastCgiProtocolError
 {
-    /// <summary>The response is not FastCGI: a wrong version, a record that only a web server sends, or a record of the wrong length.</summary>
+    /// <summary>The response is not FastCGI: a record has a wrong version, type or length.</summary>
     MalformedRecord,
 
     /// <summary>The response headers are not valid CGI.</summary>
     MalformedHeaders,
 
-    /// <summary>The response headers are larger than <see cref="FastCgiClientOptions.MaxResponseHeadersSize"/>.</summary>
+    /// <summary>The headers exceed <see cref="FastCgiClientOptions.MaxResponseHeadersSize"/>.</summary>
     HeadersTooLarge,
 
     /// <summary>The connection ended before the response was complete.</summary>
     ConnectionClosed,
 
-    /// <summary>The request ended without a response: see the protocolStatus, the appStatus and standard error.</summary>
+    /// <summary>The request ended without a response: see its protocolStatus, appStatus and standard error.</summary>
     NoAnswer,
 
     /// <summary>The body has fewer bytes than its Content-Length, or the application reported a failure.</summary>

@@ -5,23 +5,28 @@ namespace FastCgi.Client;
 /// <summary>Represents a request to a FastCGI application. It can be sent more than once if its body can.</summary>
 public sealed class FastCgiRequestMessage
 {
-    /// <summary>Gets or sets the role. Defaults to <see cref="FastCgiRequestRole.Responder"/>. Any 16-bit number is sent as is.</summary>
+    /// <summary>
+    /// Gets or sets the role. Defaults to <see cref="FastCgiRequestRole.Responder"/>. Any 16-bit number is sent as is.
+    /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">The value has more than 16 bits.</exception>
     public FastCgiRequestRole Role
     {
         get;
-        set => field = (int)value is >= 0 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be 0 to 65,535.");
+        set => field = (int)value is >= 0 and <= ushort.MaxValue
+            ? value
+            : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be 0 to 65,535.");
     } = FastCgiRequestRole.Responder;
 
     /// <summary>
-    /// Gets the parameters. An application expects at least REQUEST_METHOD and SCRIPT_NAME or REQUEST_URI. The client adds only
-    /// CONTENT_LENGTH, if there is a body and the parameter is missing or empty.
+    /// Gets the parameters. An application expects at least REQUEST_METHOD and SCRIPT_NAME or REQUEST_URI. The client
+    /// adds only CONTENT_LENGTH, if there is a body and the parameter is missing or empty.
     /// </summary>
     public FastCgiParameters Parameters { get; internal init; } = [];
 
     /// <summary>
-    /// Gets or sets the body (FCGI_STDIN), from the current position of the stream, or <see langword="null"/> for an empty body. The stream is
-    /// read while the response arrives, and is not disposed. If its length is unknown, see <see cref="FastCgiClientOptions.StreamsBodiesOfUnknownLength"/>.
+    /// Gets or sets the body (FCGI_STDIN), from the current position of the stream, or <see langword="null"/> for an
+    /// empty body. The stream is read while the response arrives, and is not disposed. If its length is unknown, see
+    /// <see cref="FastCgiClientOptions.StreamsBodiesOfUnknownLength"/>.
     /// </summary>
     public Stream? Body
     {
@@ -42,7 +47,9 @@ public sealed class FastCgiRequestMessage
 
     /// <summary>The length of the body by CONTENT_LENGTH. An authorizer gets the length, but no body.</summary>
     internal long? DeclaredLength => Role != FastCgiRequestRole.Authorizer
-        && long.TryParse(Parameters["CONTENT_LENGTH"], NumberStyles.None, CultureInfo.InvariantCulture, out var length) ? length : null;
+        && long.TryParse(Parameters["CONTENT_LENGTH"], NumberStyles.None, CultureInfo.InvariantCulture, out var length)
+            ? length
+            : null;
 
     internal bool CanSendAgain => BodySource is not { CanWriteAgain: false };
 

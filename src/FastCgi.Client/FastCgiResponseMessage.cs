@@ -5,7 +5,7 @@ using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;
 
-/// <summary>Represents a response whose headers have arrived. Its body is streamed. Disposing it aborts an active request.</summary>
+/// <summary>Represents a response whose headers have arrived. Disposing it aborts an active request.</summary>
 public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
 {
     private readonly Exchange _exchange;
@@ -19,22 +19,25 @@ public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
         Body = new ResponseMessageStream(exchange, hasBody, head.ContentLength);
     }
 
-    /// <summary>Gets the status: from the Status field, otherwise 302 if there is a Location, otherwise 200 (RFC 3875, section 6.2).</summary>
+    /// <summary>Gets the status. Without a Status field, it is 302 if there is a Location, and otherwise 200.</summary>
     public int StatusCode { get; }
 
     /// <summary>Gets the reason phrase, or an empty string if there is none.</summary>
     public string ReasonPhrase { get; }
 
-    /// <summary>Gets the header fields except Status, in order. Values are decoded as ISO 8859-1, so that no byte is lost.</summary>
+    /// <summary>Gets the header fields except Status, in order. Values are decoded as ISO 8859-1.</summary>
     public IReadOnlyList<KeyValuePair<string, string>> Headers { get; }
 
     /// <summary>
-    /// Gets the body. Reading fails with a <see cref="FastCgiProtocolException"/> if the body is shorter or longer than its Content-Length. An unread body
-    /// makes the application wait. The body is empty for HEAD, 204 and 304.
+    /// Gets the body. Reading fails with a <see cref="FastCgiProtocolException"/> if the body is shorter or longer than
+    /// its Content-Length. An unread body makes the application wait. The body is empty for HEAD, 204 and 304.
     /// </summary>
     public Stream Body { get; }
 
-    /// <summary>Gets the result of the request. It completes once the body has been read or buffered, and fails if the connection ends before that.</summary>
+    /// <summary>
+    /// Gets the result of the request. It completes once the body has been read or buffered, and fails if the
+    /// connection ends before that.
+    /// </summary>
     public Task<FastCgiCompletion> Completion => _exchange.Completion;
 
     /// <summary>Gets what the application has written to standard error so far, as UTF-8.</summary>

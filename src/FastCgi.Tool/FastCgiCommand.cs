@@ -11,7 +11,9 @@ namespace FastCgi.Tool;
 
 internal static class FastCgiCommand
 {
-    private const string Description = "Sends requests to FastCGI applications, checks servers against the specification, and finds configuration problems.";
+    private const string Description =
+        "Sends requests to FastCGI applications, checks servers against the specification, "
+        + "and finds configuration problems.";
 
     /// <summary>Runs one command. Every exception becomes one line and an exit code.</summary>
     public static async Task<int> RunAsync(string[] arguments, ToolConsole console, CancellationToken cancellationToken)
@@ -21,12 +23,13 @@ internal static class FastCgiCommand
         return code;
     }
 
-    private static async Task<int> RunCommandAsync(string[] arguments, ToolConsole console, CancellationToken cancellationToken)
+    private static async Task<int> RunCommandAsync(
+        string[] arguments, ToolConsole console, CancellationToken cancellationToken)
     {
         var root = new RootCommand(Description)
         {
-            new RequestCommand(console), new CheckCommand(console), new DoctorCommand(console), new ConfigCommand(console), new ProxyCommand(console),
-            new TopCommand(console),
+            new RequestCommand(console), new CheckCommand(console), new DoctorCommand(console),
+            new ConfigCommand(console), new ProxyCommand(console), new TopCommand(console),
         };
         foreach (var option in root.Options.OfType<HelpOption>())
             option.Action = new DetailedHelp((HelpAction)option.Action!);
@@ -39,7 +42,9 @@ internal static class FastCgiCommand
 
             foreach (var error in result.Errors)
                 console.Say(PlainText.Line(error.Message));
-            var names = result.CommandResult.Command is RootCommand ? "fastcgi" : $"fastcgi {result.CommandResult.Command.Name}";
+            var names = result.CommandResult.Command is RootCommand
+                ? "fastcgi"
+                : $"fastcgi {result.CommandResult.Command.Name}";
             console.Say($"Run '{names} --help' for all options.");
             return ExitCode.Usage;
         }
@@ -49,14 +54,16 @@ internal static class FastCgiCommand
         }
         catch (Exception exception)
         {
-            while (exception is AggregateException or System.Reflection.TargetInvocationException && exception.InnerException is { } inner)
+            while (exception is AggregateException or System.Reflection.TargetInvocationException
+                && exception.InnerException is { } inner)
                 exception = inner;
             var isJson = result.CommandResult.Command is ToolCommand && result.IsJson();
             return console.Fail((exception as ToolException)?.Code ?? ExitCode.CannotRun, exception.Message, isJson);
         }
     }
 
-    private static async Task<int> InvokeAsync(ParseResult result, ToolConsole console, CancellationToken cancellationToken)
+    private static async Task<int> InvokeAsync(
+        ParseResult result, ToolConsole console, CancellationToken cancellationToken)
     {
         var configuration = new InvocationConfiguration
         {
@@ -67,6 +74,8 @@ internal static class FastCgiCommand
         };
         // On another thread: reading files or standard input must not delay Ctrl-C.
         var running = Task.Run(() => result.InvokeAsync(configuration, cancellationToken), CancellationToken.None);
-        return result.CommandResult.Command is ToolCommand { HandlesInterruption: true } ? await running : await running.WaitAsync(cancellationToken);
+        return result.CommandResult.Command is ToolCommand { HandlesInterruption: true }
+            ? await running
+            : await running.WaitAsync(cancellationToken);
     }
 }

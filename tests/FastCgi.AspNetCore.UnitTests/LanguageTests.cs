@@ -22,6 +22,27 @@ public sealed partial class LanguageTests
         Assert.Empty(found);
     }
 
+    [Theory]
+    [InlineData("src/FastCgi.Client")]
+    [InlineData("src/FastCgi.Tool")]
+    [InlineData("tests/FastCgi.Client.Tests")]
+    [InlineData("tests/FastCgi.Tool.Tests")]
+    public void Words_ThatAreNotPlainEnglish_AreNotUsedInComments(string folder)
+    {
+        var files = Directory.EnumerateFiles(Path.Combine(s_root, folder), "*.cs", SearchOption.AllDirectories)
+            .Where(static file => !file.Contains("/obj/", StringComparison.Ordinal))
+            .ToList();
+        var comments = files.SelectMany(File.ReadLines)
+            .Where(static line => line.Contains("// ", StringComparison.Ordinal))
+            .Select(static line => line[line.IndexOf("// ", StringComparison.Ordinal)..]);
+
+        Assert.NotEmpty(files);
+        Assert.DoesNotContain(comments, static comment => Word().IsMatch(comment) || WordOfComment().IsMatch(comment));
+    }
+
+    [GeneratedRegex(@"(?i:\b(nobody|goes on|all the same|look at)\b)")]
+    private static partial Regex WordOfComment();
+
     // "Else" at the start of a sentence, table cell or comment is "otherwise".
     [GeneratedRegex(@"(?i:\b(mends?|whoever|tells? of|told of|patience)\b)|(?<=^|[.:;|#] |\()Else ")]
     private static partial Regex Word();

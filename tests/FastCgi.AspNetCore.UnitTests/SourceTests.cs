@@ -1,9 +1,10 @@
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>Measures of the library's source that a reader relies on.</summary>
-public sealed class SourceTests
+public sealed partial class SourceTests
 {
     private const int MaxLines = 400;
+    private const int MaxColumns = 120;
     private const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
     /// <summary>The name of an event is that of its method.</summary>
@@ -24,6 +25,34 @@ public sealed class SourceTests
         Assert.NotEmpty(files);
         Assert.DoesNotContain(files, static file => File.ReadLines(file).Count() > MaxLines);
     }
+
+    [Theory]
+    [InlineData("src/FastCgi.Client")]
+    [InlineData("src/FastCgi.Tool")]
+    public void Lines_OfAFile_HaveAtMost120Columns(string folder)
+    {
+        var longLines = FindFiles(folder)
+            .SelectMany(File.ReadLines)
+            .Where(static line => line.Length > MaxColumns);
+
+        Assert.Empty(longLines);
+    }
+
+    /// <summary>A reader of nested conditional expressions has to keep all conditions in mind.</summary>
+    [Theory]
+    [InlineData("src/FastCgi.Client")]
+    [InlineData("src/FastCgi.Tool")]
+    public void Conditionals_InAFile_AreNotNested(string folder)
+        => Assert.Empty(FindFiles(folder).Where(static file => HasNestedConditional(File.ReadAllText(file))));
+
+    [Theory]
+    [InlineData("var a = b ? c : d ? e : f;", true)]
+    [InlineData("var a = b ? c\n    : d\n    ? e : f;", true)]
+    [InlineData("var a = b ? F(c ? d : e) : f;", false)]
+    [InlineData("var a = b ? c : d; var e = f ? g : h;", false)]
+    [InlineData("F(b ? c : d, e ? f : g);", false)]
+    [InlineData("var a = b ? \" ? \" : c; // ? d", false)]
+    public void Conditional_InAnother_IsFound(string code, bool isNested) => Assert.Equal(isNested, HasNestedConditional(code));
 
     /// <summary>As <c>dotnet format</c> orders them; to ask it takes two minutes, because it compiles all projects.</summary>
     [Fact]
@@ -75,7 +104,43 @@ public sealed class SourceTests
         Assert.Empty(s_logMessages.GroupBy(static message => message.Name).Where(static group => group.Count() > 1).Select(static group => group.Key));
     }
 
-    /// <summary>One of a namespace: those that are static or give another name stand behind them.</summary>
+    private static IEnumerable<string> FindFiles(string folder)
+        => Directory.EnumerateFiles(Repository.GetPath(folder), "*.cs", SearchOption.AllDirectories)
+            .Where(static file => !file.Contains("/obj/", StringComparison.Ordinal));
+
+    /// <summary>Whether there are two question marks of conditional expressions between the same brackets.</summary>
+    private static bool HasNestedConditional(string text)
+    {
+        var open = new Stack<bool>([false]);
+        foreach (Match match in Mark().Matches(TextOrComment().Replace(text, "\"\"")))
+        {
+            switch (match.Value)
+            {
+                case "(" or "[" or "{":
+                    open.Push(false);
+                    break;
+                case ")" or "]" or "}":
+                    open.Pop();
+                    break;
+                case "?" when open.Peek():
+                    return true;
+                default:
+                    open.Pop();
+                    open.Push(match.Value == "?");
+                    break;
+            }
+        }
+
+        return false;
+    }
+
+    [GeneratedRegex(@"[(\[{)\]};,]|(?<=\s)\?(?=\s)")]
+    private static partial Regex Mark();
+
+    [GeneratedRegex(@"""""""[\s\S]*?""""""|\$*""(?:\\.|[^""\\\n])*""|'(?:\\.|[^'\\\n])+'|//[^\n]*")]
+    private static partial Regex TextOrComment();
+
+    /// <summary>A plain using directive; static and alias directives come after these.</summary>
     private static bool IsUsing(string line)
         => line.StartsWith("using ", StringComparison.Ordinal) && line.EndsWith(';') && !line.Contains('=') && !line.Contains('(') && !line.StartsWith("using static ", StringComparison.Ordinal) && !line.StartsWith("using var ", StringComparison.Ordinal);
 }

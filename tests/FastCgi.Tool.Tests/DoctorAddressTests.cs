@@ -98,7 +98,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await using var server = new FakeServer(
             async stream =>
             {
-                // The look at the protocol, the request, and GET_VALUES, which is answered when the queue is as it is to be.
+                // The probe of the protocol, the request, and GET_VALUES, which is answered once the queue has its length.
                 var kind = new byte[8];
                 if (await stream.ReadAtLeastAsync(kind, kind.Length, throwOnEndOfStream: false) < kind.Length)
                     return false;
@@ -202,7 +202,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         Assert.DoesNotContain($" {id}  ", output, StringComparison.Ordinal);
     }
 
-    /// <summary>A server that does something with each connection, one after the other, until it is told not to accept further ones.</summary>
+    /// <summary>A server that handles one connection after the other, until it stops accepting.</summary>
     private sealed class FakeServer : IAsyncDisposable
     {
         private readonly Socket _listener;

@@ -57,6 +57,7 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("location /app/ { " + Usual + Pass + "}\n"
         + "location /upload { " + Usual + "fastcgi_pass 127.0.0.1:9001; }",
         "note path-base location /app/ passes no PATH_BASE", "note path-base location /upload passes no PATH_BASE")]
+    [InlineData("location / { try_files $uri /app; } location /app { " + Usual + Pass + "}")]
     // A client's header with underscores is the same parameter.
     [InlineData("underscores_in_headers on; location / { " + Usual + "fastcgi_param HTTP_X_AUTH_USER $remote_user; "
         + Pass + "}",
@@ -114,6 +115,14 @@ public sealed class DoctorCaseTests : IDisposable
     public Task Apache_Host_HasTheseFindings(string lines, params string[] expected) => AssertFindingsAsync(
         "apache", $"<VirtualHost *:80>\nServerName a\n{lines}\n"
             + "ProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on timeout=120\n</VirtualHost>\n", expected);
+
+    /// <summary>Requests for all paths lead to the fallback, so that its path is not the path base.</summary>
+    [Theory]
+    [InlineData("FallbackResource /app")]
+    [InlineData("DirectoryIndex index.html", "note path-base no PATH_BASE is passed for /app")]
+    public Task Apache_Fallback_NeedsNoPathBase(string line, params string[] expected) => AssertFindingsAsync(
+        "apache", $"<VirtualHost *:80>\nTimeout 120\nCGIPassAuth On\n<Directory /srv>\n{line}\n</Directory>\n"
+            + "<Location /app>\nSetHandler \"proxy:fcgi://127.0.0.1:9000/\"\n</Location>\n</VirtualHost>\n", expected);
 
     [Theory]
     [InlineData("ServerName b\nServerAlias A www.a", "problem duplicate-server ServerAlias a is also in ")]

@@ -142,11 +142,11 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     [InlineData("apache", "ServerRoot /tmp\nLoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\nNothing on\nProxyPass / fcgi://127.0.0.1:9000/\n", "apache", "Invalid command 'Nothing'")]
     public Task Apache_ChecksItsFile(string server, string text, string command, string line) => WebServer_ChecksItsFile(server, text, command, line);
 
-    /// <summary>They are not read, but their addresses are checked.</summary>
+    /// <summary>Of h2o's configuration, only the addresses are read.</summary>
     [Theory]
-    [InlineData("caddy", "unix:ADDRESS")]
-    [InlineData("h2o", "ADDRESS")]
-    public async Task CaddyAndH2o_AreReportedAsNotChecked(string server, string address)
+    [InlineData("caddy", "", 0)]
+    [InlineData("h2o", "from h2o configurations, the doctor reads only addresses\n", 1)]
+    public async Task CaddyAndH2o_AddressesAreChecked(string server, string notChecked, int count)
     {
         if (!OperatingSystem.IsWindows())
             File.SetUnixFileMode(SocketPath, (UnixFileMode)0b110_110_110);
@@ -155,9 +155,10 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         var (code, output, error) = await RunAsync(text.Replace(":80", ":8080", StringComparison.Ordinal));
 
         Assert.True(code == 0, output + error);
-        Assert.Contains($"not checked: {_folder.GetPath("site.conf")}: from {server} configurations, the doctor reads only addresses\n", output, StringComparison.Ordinal);
-        Assert.Contains(address.Replace("ADDRESS", SocketPath, StringComparison.Ordinal) + ": GET / returns 200", output, StringComparison.Ordinal);
-        Assert.EndsWith(": 0 problems, 0 notes, 1 not checked\n", output, StringComparison.Ordinal);
+        Assert.Contains(notChecked, output, StringComparison.Ordinal);
+        Assert.Contains($"{_server!.Address}: GET / returns 200", output, StringComparison.Ordinal);
+        var end = count > 0 ? $", {count} not checked" : "";
+        Assert.EndsWith($": 0 problems, 0 notes{end}\n", output, StringComparison.Ordinal);
     }
 
     [Fact]

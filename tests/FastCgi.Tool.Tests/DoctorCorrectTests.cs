@@ -12,7 +12,7 @@ public sealed class DoctorCorrectTests : IDisposable
         get
         {
             var data = new TheoryData<string, string>();
-            foreach (var server in new[] { "nginx", "apache", "lighttpd", "haproxy" })
+            foreach (var server in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy" })
             {
                 foreach (var option in new[] { "--json", "--tls", "--behind-balancer" })
                     data.Add(server, option);

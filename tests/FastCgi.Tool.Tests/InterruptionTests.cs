@@ -3,7 +3,10 @@ using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary>SIGTERM to this process, which would end it where nobody listens. SIGINT is ignored in the background of a shell.</summary>
+/// <summary>
+/// SIGTERM to this process, which would end it if no command handled the signal. SIGINT is ignored in the background of
+/// a shell.
+/// </summary>
 /// <remarks>It would also stop the servers that other tests have started in this process.</remarks>
 [Collection(nameof(InterruptionTests))]
 [CollectionDefinition(nameof(InterruptionTests), DisableParallelization = true)]
@@ -32,7 +35,7 @@ public sealed class InterruptionTests
                 SendTerm();
                 return never.Task;
             },
-            patience: TimeSpan.FromMilliseconds(1)).Within("the end");
+            timeout: TimeSpan.FromMilliseconds(1)).Within("the end");
 
         Assert.Equal(128 + 15, code);
     }

@@ -4,7 +4,7 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary><c>fastcgi top</c> on a terminal, which <c>script</c> makes: its screen, its size, and what it leaves behind.</summary>
+/// <summary><c>fastcgi top</c> on a terminal, which <c>script</c> creates: its screen, its size, and its state after the command.</summary>
 public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
 {
     private const string Enter = "\e[?1049h\e[?25l";
@@ -108,7 +108,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
 
     private void Start(int width, int height, string environment, params string[] arguments)
     {
-        // Whoever runs the tests may have been started with the interrupt key ignored.
+        // The process that runs the tests may ignore SIGINT, and children inherit that.
         var command = $"tty > '{_folder.GetPath("terminal")}'; stty cols {width} rows {height}; exec env --default-signal=INT TERM=xterm {environment} dotnet '{s_tool}' top '{_server!.Address}' {string.Join(' ', arguments)}";
         var start = new ProcessStartInfo("script", ["-qec", command, "/dev/null"]) { RedirectStandardInput = true, RedirectStandardOutput = true };
         start.Environment.Remove("NO_COLOR");

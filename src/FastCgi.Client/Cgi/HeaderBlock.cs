@@ -2,10 +2,12 @@ using System.Buffers;
 
 namespace FastCgi.Client.Cgi;
 
-/// <summary>The header block of a response (RFC 3875, section 6): lines ended by CRLF or LF, the last one empty.</summary>
-internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnlyList<KeyValuePair<string, string>> Headers, long? ContentLength)
+/// <summary>The header block of a response (RFC 3875, section 6), up to and including the empty line.</summary>
+internal sealed record HeaderBlock(
+    int StatusCode, string ReasonPhrase, IReadOnlyList<KeyValuePair<string, string>> Headers, long? ContentLength)
 {
-    private const string TokenCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    private const string TokenCharacters =
+        "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
     private static readonly SearchValues<byte> s_token = SearchValues.Create(Encoding.ASCII.GetBytes(TokenCharacters));
 
@@ -80,7 +82,8 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
     private static (int Code, string Reason) ParseStatus(string value)
     {
         if (value.Length >= 3 && (value.Length == 3 || value[3] == ' ')
-            && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code) && code is >= 100 and <= 999)
+            && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code)
+            && code is >= 100 and <= 999)
             return (code, value.Length > 4 ? value[4..].Trim() : "");
         throw Malformed($"its Status is '{Show(value)}' instead of three digits");
     }
@@ -89,7 +92,9 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
     {
         if (!long.TryParse(value, NumberStyles.None, CultureInfo.InvariantCulture, out var length))
             throw Malformed($"its Content-Length is '{Show(value)}' instead of digits");
-        return earlier is null || earlier == length ? length : throw Malformed("it has two different Content-Length fields");
+        return earlier is null || earlier == length
+            ? length
+            : throw Malformed("it has two different Content-Length fields");
     }
 
     public static string Show(ReadOnlySpan<byte> line) => Show(Encoding.Latin1.GetString(line));

@@ -9,16 +9,19 @@ internal static class HttpParameters
     // Hop-by-hop headers (RFC 9110, section 7.6.1), and Proxy: some programs use its parameter (httpoxy).
     private static readonly HashSet<string> s_dropped = new(StringComparer.OrdinalIgnoreCase)
     {
-        "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TE", "Trailer", "Upgrade", "Expect", "Proxy", "Content-Length", "Content-Type",
+        "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TE", "Trailer", "Upgrade", "Expect",
+        "Proxy", "Content-Length", "Content-Type",
     };
 
     /// <summary>Whether a header becomes an HTTP_ parameter.</summary>
-    public static bool IsPassed(string name) => !s_dropped.Contains(name) && !name.Contains('_', StringComparison.Ordinal);
+    public static bool IsPassed(string name)
+        => !s_dropped.Contains(name) && !name.Contains('_', StringComparison.Ordinal);
 
     public static string ToParameterName(string header) => "HTTP_" + header.Replace('-', '_').ToUpperInvariant();
 
     /// <summary>Adds the target and the content headers, as in the request; missing ones are empty.</summary>
-    public static void AddTarget(FastCgiParameters parameters, string method, string target, byte[] contentType, string contentLength)
+    public static void AddTarget(
+        FastCgiParameters parameters, string method, string target, byte[] contentType, string contentLength)
     {
         var question = target.IndexOf('?', StringComparison.Ordinal);
         var path = Uri.UnescapeDataString(question < 0 ? target : target[..question]);
@@ -31,7 +34,8 @@ internal static class HttpParameters
         parameters.Add("DOCUMENT_URI", path);
     }
 
-    public static void AddConnection(FastCgiParameters parameters, string scheme, string protocol, IPEndPoint remote, IPEndPoint local, string serverName)
+    public static void AddConnection(FastCgiParameters parameters, string scheme, string protocol, IPEndPoint remote,
+        IPEndPoint local, string serverName)
     {
         parameters.Add("SERVER_PROTOCOL", protocol);
         parameters.Add("REQUEST_SCHEME", scheme);
@@ -51,10 +55,14 @@ internal static class HttpParameters
         var uri = message.RequestUri!;
         var parameters = new FastCgiParameters();
         var length = message.Content is null ? null : message.Content.Headers.ContentLength;
-        var contentType = message.Content?.Headers.NonValidated.TryGetValues("Content-Type", out var type) == true ? type.ToString() : "";
-        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, Encoding.UTF8.GetBytes(contentType), FormattableString.Invariant($"{length}"));
+        var contentType = message.Content?.Headers.NonValidated.TryGetValues("Content-Type", out var type) == true
+            ? type.ToString()
+            : "";
+        AddTarget(parameters, message.Method.Method, uri.PathAndQuery,
+            Encoding.UTF8.GetBytes(contentType), FormattableString.Invariant($"{length}"));
         var local = new IPEndPoint(handler.LocalEndPoint.Address, uri.Port);
-        AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, GetHost(uri));
+        AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local,
+            GetHost(uri));
 
         parameters.Add("HTTP_HOST", message.Headers.Host ?? GetHost(uri) + (uri.IsDefaultPort ? "" : $":{uri.Port}"));
         AddHeaders(parameters, message.Headers.NonValidated);
@@ -73,7 +81,10 @@ internal static class HttpParameters
         foreach (var (name, values) in headers)
         {
             if (IsPassed(name) && !name.Equals("Host", StringComparison.OrdinalIgnoreCase))
-                parameters.Add(ToParameterName(name), string.Join(name.ToUpperInvariant() switch { "COOKIE" => "; ", "USER-AGENT" => " ", _ => ", " }, values));
+            {
+                var separator = name.ToUpperInvariant() switch { "COOKIE" => "; ", "USER-AGENT" => " ", _ => ", " };
+                parameters.Add(ToParameterName(name), string.Join(separator, values));
+            }
         }
     }
 }

@@ -28,7 +28,8 @@ internal sealed partial class ClientConnection
                 var buffer = ArrayPool<byte>.Shared.Rent(ReceiveBufferSize);
                 try
                 {
-                    var received = await _socket.ReceiveAsync(buffer.AsMemory(), SocketFlags.None).ConfigureAwait(false);
+                    var received = await _socket.ReceiveAsync(buffer.AsMemory(), SocketFlags.None)
+                        .ConfigureAwait(false);
                     if (received == 0)
                     {
                         _options.Trace?.OnEvent(_number, isSent: false, "end");
@@ -70,7 +71,8 @@ internal sealed partial class ClientConnection
         while (_reader.Read(ref bytes, out var piece) is var result and not RecordReadResult.NeedMore)
         {
             if (result == RecordReadResult.UnsupportedVersion)
-                throw Malformed($"a record begins with '{HeaderBlock.Show(bytes)}' instead of version 1, so it is not FastCGI");
+                throw Malformed(
+                    $"a record begins with '{HeaderBlock.Show(bytes)}' instead of version 1, so it is not FastCGI");
             if (piece.IsStart)
                 _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
             if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
@@ -86,7 +88,8 @@ internal sealed partial class ClientConnection
         lock (_lock)
             exchange = piece.Header.RequestId == RecordSender.RequestId ? _exchange : null;
         if (exchange is null)
-            throw Malformed($"the application sent a record for the request {piece.Header.RequestId}, which is not active");
+            throw Malformed(
+                $"the application sent a record for the request {piece.Header.RequestId}, which is not active");
 
         switch (piece.Header.Type)
         {

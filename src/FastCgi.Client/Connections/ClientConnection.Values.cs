@@ -48,7 +48,8 @@ internal sealed partial class ClientConnection
         }
 
         // Only the first record counts: Go and libfcgi send an empty result after it.
-        if (_values is not { } values || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
+        if (_values is not { } values
+            || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
             throw Malformed($"the application sent an unrequested management record of type {(int)piece.Header.Type}");
         if (!TryCollect(piece))
             return;

@@ -17,7 +17,8 @@ internal sealed class Exchange
     private readonly FastCgiClientOptions _options;
     private readonly Pipe _stdout;
     private readonly ArrayBufferWriter<byte> _standardError = new();
-    private readonly TaskCompletionSource<FastCgiCompletion> _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource<FastCgiCompletion> _completion =
+        new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly CancellationTokenSource _sending = new();
     private readonly TaskCompletionSource _sent = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lock = new();
@@ -27,7 +28,8 @@ internal sealed class Exchange
     private bool _isStdoutEnded;
     private int _finished;
 
-    public Exchange(ClientConnection connection, FastCgiRequestMessage request, bool isReused, FastCgiClientOptions options)
+    public Exchange(ClientConnection connection, FastCgiRequestMessage request, bool isReused,
+        FastCgiClientOptions options)
     {
         _connection = connection;
         _options = options;
@@ -35,7 +37,8 @@ internal sealed class Exchange
         IsReused = isReused;
         Sender = new RecordSender(connection, this);
         var pause = Math.Max(options.MaxResponseBufferSize, 2);
-        _stdout = new Pipe(new PipeOptions(pauseWriterThreshold: pause, resumeWriterThreshold: pause / 2, useSynchronizationContext: false));
+        _stdout = new Pipe(new PipeOptions(
+            pauseWriterThreshold: pause, resumeWriterThreshold: pause / 2, useSynchronizationContext: false));
         // Observes the exception: the caller may ignore the completion.
         _ = _completion.Task.ContinueWith(static task => task.Exception, TaskScheduler.Default);
     }
@@ -69,7 +72,8 @@ internal sealed class Exchange
 
     public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)
     {
-        var registration = cancellationToken.UnsafeRegister(static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this);
+        var registration = cancellationToken.UnsafeRegister(
+            static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this);
         await using (registration.ConfigureAwait(false))
         {
             try
@@ -149,7 +153,8 @@ internal sealed class Exchange
     {
         HasReceived = true;
         lock (_lock)
-            _standardError.Write(content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
+            _standardError.Write(
+                content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
     }
 
     /// <summary>END_REQUEST was received. Ends the response once the length of the request body is verified.</summary>
@@ -174,13 +179,15 @@ internal sealed class Exchange
         var completion = new FastCgiCompletion(appStatus, protocolStatus, GetStandardError());
         // A program that failed before it closed its output has not written all of it.
         EndStdout(appStatus == 0 || _isOutputComplete ? null : new FastCgiProtocolException(
-            FastCgiProtocolError.BodyTooShort, $"The application ended an incomplete response with appStatus {appStatus}.")
+            FastCgiProtocolError.BodyTooShort,
+            $"The application ended an incomplete response with appStatus {appStatus}.")
         { Completion = completion, Address = _connection.Address });
         _completion.TrySetResult(completion);
     }
 
     /// <summary>Waits while the buffer of the response is full.</summary>
-    public ValueTask<FlushResult> FlushAsync() => _isStdoutEnded || _failure is not null ? default : _stdout.Writer.FlushAsync();
+    public ValueTask<FlushResult> FlushAsync()
+        => _isStdoutEnded || _failure is not null ? default : _stdout.Writer.FlushAsync();
 
     private void EndStdout(FastCgiProtocolException? cut)
     {
@@ -207,8 +214,10 @@ internal sealed class Exchange
             var buffer = result.Buffer;
             var bytes = buffer.IsSingleSegment ? buffer.FirstSpan : buffer.ToArray();
             var length = HeaderBlock.FindEnd(bytes, ref searched);
-            if (length > _options.MaxResponseHeadersSize || (length < 0 && bytes.Length > _options.MaxResponseHeadersSize))
-                throw new FastCgiProtocolException(FastCgiProtocolError.HeadersTooLarge, $"The headers exceed {_options.MaxResponseHeadersSize} bytes.");
+            if (length > _options.MaxResponseHeadersSize
+                || (length < 0 && bytes.Length > _options.MaxResponseHeadersSize))
+                throw new FastCgiProtocolException(FastCgiProtocolError.HeadersTooLarge,
+                    $"The headers exceed {_options.MaxResponseHeadersSize} bytes.");
 
             if (length > 0)
             {
@@ -227,10 +236,13 @@ internal sealed class Exchange
     {
         var why = completion.ProtocolStatus switch
         {
-            FastCgiProtocolStatus.RequestComplete => $"The request ended without a header block, with appStatus {completion.AppStatus}.",
-            FastCgiProtocolStatus.CantMultiplexConnection => "The application accepts only one request at a time on a connection (CANT_MPX_CONN).",
+            FastCgiProtocolStatus.RequestComplete
+                => $"The request ended without a header block, with appStatus {completion.AppStatus}.",
+            FastCgiProtocolStatus.CantMultiplexConnection
+                => "The application accepts only one request at a time on a connection (CANT_MPX_CONN).",
             FastCgiProtocolStatus.Overloaded => "The application is overloaded (OVERLOADED).",
-            FastCgiProtocolStatus.UnknownRole => $"The application does not serve the role {Request.Role} (UNKNOWN_ROLE).",
+            FastCgiProtocolStatus.UnknownRole
+                => $"The application does not serve the role {Request.Role} (UNKNOWN_ROLE).",
             _ => $"The application refused the request with protocolStatus {(int)completion.ProtocolStatus}.",
         };
         return new FastCgiProtocolException(FastCgiProtocolError.NoAnswer, why) { Completion = completion };

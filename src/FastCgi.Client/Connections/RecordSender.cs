@@ -51,7 +51,8 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
     }
 
-    public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+    public override async ValueTask WriteAsync(
+        ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
         _length += buffer.Length;
         if (IsTooLong)
@@ -82,8 +83,10 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         buffer.Advance(length);
     }
 
-    public static void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ushort id, ReadOnlySpan<byte> content)
-        => buffer.Advance(WriteRecord(buffer.GetSpan(ProtocolConstants.HeaderLength + content.Length + Alignment), type, id, content));
+    public static void WriteRecord(
+        ArrayBufferWriter<byte> buffer, RecordType type, ushort id, ReadOnlySpan<byte> content)
+        => buffer.Advance(WriteRecord(
+            buffer.GetSpan(ProtocolConstants.HeaderLength + content.Length + Alignment), type, id, content));
 
     private static int WriteRecord(Span<byte> span, RecordType type, ushort id, ReadOnlySpan<byte> content)
     {
@@ -136,7 +139,8 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
             return;
 
         var why = string.Create(
-            CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH is {declared:N0}.");
+            CultureInfo.InvariantCulture,
+            $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH is {declared:N0}.");
         throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, why);
     }
 }

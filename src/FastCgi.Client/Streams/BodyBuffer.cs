@@ -23,7 +23,8 @@ internal sealed class BodyBuffer() : ForwardStream(canRead: false)
         }
     }
 
-    public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+    public override async ValueTask WriteAsync(
+        ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
         if (Content is MemoryStream memory && memory.Length + buffer.Length > MaxInMemory)
         {
@@ -42,10 +43,16 @@ internal sealed class BodyBuffer() : ForwardStream(canRead: false)
 
     private static FileStream CreateFile()
     {
-        var options = new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.ReadWrite, Options = FileOptions.DeleteOnClose };
+        var options = new FileStreamOptions
+        {
+            Mode = FileMode.CreateNew,
+            Access = FileAccess.ReadWrite,
+            Options = FileOptions.DeleteOnClose,
+        };
         if (!OperatingSystem.IsWindows())
             options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
-        var file = new FileStream(Path.Combine(Path.GetTempPath(), "fastcgi-body-" + Path.GetRandomFileName()), options);
+        var file = new FileStream(
+            Path.Combine(Path.GetTempPath(), "fastcgi-body-" + Path.GetRandomFileName()), options);
         // Leaves no file, even if the process is killed.
         if (!OperatingSystem.IsWindows())
             File.Delete(file.Name);

@@ -4,7 +4,8 @@ using FastCgi.Client.Connections;
 namespace FastCgi.Client.Streams;
 
 /// <summary>The body of a response.</summary>
-internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, long? contentLength) : ForwardStream(canRead: true)
+internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, long? contentLength)
+    : ForwardStream(canRead: true)
 {
     private long _received;
     private bool _isEnded;
@@ -34,7 +35,8 @@ internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, lon
                 exchange.Output.AdvanceTo(taken.End);
                 _received += length;
                 if (contentLength is { } expected && _received > expected)
-                    throw Fail(FastCgiProtocolError.BodyTooLong, $"The body exceeds its Content-Length of {expected} bytes.");
+                    throw Fail(FastCgiProtocolError.BodyTooLong,
+                        $"The body exceeds its Content-Length of {expected} bytes.");
                 return length;
             }
 
@@ -45,7 +47,8 @@ internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, lon
                 _isEnded = true;
                 return !hasBody || contentLength is null || _received == contentLength
                     ? 0
-                    : throw Fail(FastCgiProtocolError.BodyTooShort, $"The body has {_received} bytes, but its Content-Length is {contentLength}.");
+                    : throw Fail(FastCgiProtocolError.BodyTooShort,
+                        $"The body has {_received} bytes, but its Content-Length is {contentLength}.");
             }
         }
     }

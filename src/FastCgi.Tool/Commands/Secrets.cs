@@ -4,7 +4,8 @@ namespace FastCgi.Tool.Commands;
 internal static class Secrets
 {
     // Parts of names, because applications and web servers use many variants.
-    private static readonly string[] s_parts = ["COOKIE", "SESSION", "AUTHORIZATION", "CREDENTIAL", "PASSW", "PASSPHRASE", "AUTH_PW", "AUTH_DIGEST",
+    private static readonly string[] s_parts =
+        ["COOKIE", "SESSION", "AUTHORIZATION", "CREDENTIAL", "PASSW", "PASSPHRASE", "AUTH_PW", "AUTH_DIGEST",
         "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "CLIENT_CERT", "CLIENTCERT", "SSL_CERT", "PRIVATE"];
 
     public static string Mask(string name, string value)

@@ -4,10 +4,11 @@ using System.CommandLine.Parsing;
 
 namespace FastCgi.Tool.Commands;
 
-/// <summary>A command. Its options are declared once, in its constructor, and read by name where they are used.</summary>
+/// <summary>A command. Its options are declared in its constructor, and read by name.</summary>
 internal abstract class ToolCommand : Command
 {
-    protected const string AddressForms = "Valid addresses are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.";
+    protected const string AddressForms =
+        "Valid addresses are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.";
 
     protected ToolCommand(ToolConsole console, string name, string description)
         : base(name, description)
@@ -17,7 +18,8 @@ internal abstract class ToolCommand : Command
     }
 
     /// <summary>The examples and exit codes that follow the usual help.</summary>
-    public string Details => ReadResource("help.txt").Split("# ").First(text => text.StartsWith(Name + "\n", StringComparison.Ordinal))[Name.Length..].Trim();
+    public string Details => ReadResource("help.txt").Split("# ")
+        .First(text => text.StartsWith(Name + "\n", StringComparison.Ordinal))[Name.Length..].Trim();
 
     /// <summary>Whether the command ends itself after Ctrl-C. Other commands are abandoned.</summary>
     public bool HandlesInterruption { get; protected init; }
@@ -32,40 +34,65 @@ internal abstract class ToolCommand : Command
     }
 
     /// <summary>Reads an embedded table: its rows by their first cells, without the heading.</summary>
-    public static Dictionary<string, string[]> ReadTable(string name) => ReadResource(name).Split('\n', StringSplitOptions.RemoveEmptyEntries).Skip(1)
-        .Select(static row => row.Replace("\\n", "\n", StringComparison.Ordinal).Split('\t')).ToDictionary(static cells => cells[0]);
+    public static Dictionary<string, string[]> ReadTable(string name)
+        => ReadResource(name).Split('\n', StringSplitOptions.RemoveEmptyEntries).Skip(1)
+            .Select(static row => row.Replace("\\n", "\n", StringComparison.Ordinal).Split('\t'))
+            .ToDictionary(static cells => cells[0]);
 
     protected void AddAddress() => Add(new Argument<FastCgiAddress>("ADDRESS")
     {
-        Description = "Where the application listens: 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock or unix:@name, with or without fastcgi://",
+        Description =
+            "Where the application listens: 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock or unix:@name, "
+            + "with or without fastcgi://",
         CustomParser = ParseAddress,
     });
 
     protected void AddAddressOption(string name, string description)
-        => Add(new Option<FastCgiAddress>(name) { Description = description, HelpName = "ADDRESS", CustomParser = ParseAddress });
+        => Add(new Option<FastCgiAddress>(name)
+        {
+            Description = description,
+            HelpName = "ADDRESS",
+            CustomParser = ParseAddress,
+        });
 
-    protected void AddFlag(string name, string description, params string[] aliases) => Add(new Option<bool>(name, aliases) { Description = description });
+    protected void AddFlag(string name, string description, params string[] aliases)
+        => Add(new Option<bool>(name, aliases) { Description = description });
 
-    protected void AddText(string name, string value, string description, Func<string, string?>? check = null, params string[] aliases)
+    protected void AddText(string name, string value, string description, Func<string, string?>? check = null,
+        params string[] aliases)
         => AddOption(new Option<string>(name, aliases) { Description = description, HelpName = value }, check);
 
-    protected void AddTexts(string name, string value, string description, Func<string, string?> check, params string[] aliases)
-        => AddOption(new Option<string[]>(name, aliases) { Description = description, HelpName = value, Arity = ArgumentArity.ZeroOrMore }, check);
+    protected void AddTexts(string name, string value, string description, Func<string, string?> check,
+        params string[] aliases)
+    {
+        var option = new Option<string[]>(name, aliases) { Description = description, HelpName = value };
+        option.Arity = ArgumentArity.ZeroOrMore;
+        AddOption(option, check);
+    }
 
     protected void AddNumber(string name, string description)
         => AddOption(new Option<int?>(name) { Description = description, HelpName = "NUMBER" },
-            static text => int.TryParse(text, out var number) && number >= 1 ? null : $"'{text}' is not a positive integer.");
+            static text => int.TryParse(text, out var number) && number >= 1
+                ? null
+                : $"'{text}' is not a positive integer.");
 
     protected void AddChoice<T>(string name, string description, T usual)
         where T : struct, Enum
         => AddOption(new Option<T>(name) { Description = description, DefaultValueFactory = _ => usual },
-            static text => Enum.TryParse<T>(text, ignoreCase: true, out var value) && Enum.IsDefined(value) ? null : $"'{text}' is unknown.");
+            static text => Enum.TryParse<T>(text, ignoreCase: true, out var value) && Enum.IsDefined(value)
+                ? null
+                : $"'{text}' is unknown.");
 
     protected void AddParameters()
-        => AddTexts("--param", "NAME=VALUE", "Add or replace a parameter; repeatable", static text => CheckPair(text, '=', "NAME=VALUE"), "-p");
+        => AddTexts("--param", "NAME=VALUE", "Add or replace a parameter; repeatable",
+            static text => CheckPair(text, '=', "NAME=VALUE"), "-p");
 
     protected void AddPath(string description = "Path and query of the page to request", string usual = "/")
-        => AddOption(new Option<string>("--path") { Description = description, DefaultValueFactory = _ => usual, HelpName = "PATH" }, CheckPresence);
+    {
+        var option = new Option<string>("--path") { Description = description, HelpName = "PATH" };
+        option.DefaultValueFactory = _ => usual;
+        AddOption(option, CheckPresence);
+    }
 
     protected void AddTimeoutAndJson(string description, double seconds)
     {
@@ -111,7 +138,8 @@ internal abstract class ToolCommand : Command
 
     private static TimeSpan ParseSeconds(ArgumentResult result)
     {
-        if (double.TryParse(result.Tokens[0].Value, CultureInfo.InvariantCulture, out var seconds) && seconds is >= 0.001 and < 1_000_000)
+        if (double.TryParse(result.Tokens[0].Value, CultureInfo.InvariantCulture, out var seconds)
+            && seconds is >= 0.001 and < 1_000_000)
             return TimeSpan.FromSeconds(seconds);
 
         result.AddError($"'{result.Tokens[0].Value}' is not a number of seconds.");
@@ -121,7 +149,8 @@ internal abstract class ToolCommand : Command
 
 internal static class ToolArguments
 {
-    public static FastCgiAddress GetAddress(this ParseResult arguments) => arguments.GetValue<FastCgiAddress>("ADDRESS")!;
+    public static FastCgiAddress GetAddress(this ParseResult arguments)
+        => arguments.GetValue<FastCgiAddress>("ADDRESS")!;
 
     public static bool Has(this ParseResult arguments, string name) => arguments.GetValue<bool>(name);
 
@@ -131,10 +160,12 @@ internal static class ToolArguments
 
     public static TimeSpan GetTimeout(this ParseResult arguments) => arguments.GetValue<TimeSpan>("--timeout");
 
-    public static (string Name, string Value)[] GetParameters(this ParseResult arguments) => arguments.GetPairs("--param", '=');
+    public static (string Name, string Value)[] GetParameters(this ParseResult arguments)
+        => arguments.GetPairs("--param", '=');
 
     public static (string Name, string Value)[] GetPairs(this ParseResult arguments, string name, char separator)
-        => [.. (arguments.GetValue<string[]>(name) ?? []).Select(text => text.Split(separator, 2)).Select(static pair => (pair[0], pair[1]))];
+        => [.. (arguments.GetValue<string[]>(name) ?? []).Select(text => text.Split(separator, 2))
+            .Select(static pair => (pair[0], pair[1]))];
 }
 
 /// <summary>Writes the usual help, followed by the details of the command.</summary>

@@ -5,20 +5,24 @@ namespace FastCgi.Tool.Terminal;
 /// <summary>Handles Ctrl-C and SIGTERM: the first one cancels the command, the second one ends the process.</summary>
 internal static class Interruption
 {
-    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(2);
+    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(2);
 
     // Never disposed: the signal of the last write may arrive after its error.
     private static PosixSignalRegistration? s_fileSize;
 
     /// <returns>The exit code, or that of a killed process if the command does not end in time.</returns>
-    public static async Task<int> RunAsync(Func<CancellationToken, Task<int>> command, TimeSpan? patience = null)
+    public static async Task<int> RunAsync(Func<CancellationToken, Task<int>> command, TimeSpan? timeout = null)
     {
         using var interrupted = new CancellationTokenSource();
         var overdue = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
-        using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, context => OnSignal(context, exitCode: 130));
-        using var terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, context => OnSignal(context, exitCode: 143));
+        using var interrupt = PosixSignalRegistration.Create(
+            PosixSignal.SIGINT, context => OnSignal(context, exitCode: 130));
+        using var terminate = PosixSignalRegistration.Create(
+            PosixSignal.SIGTERM, context => OnSignal(context, exitCode: 143));
         // SIGXFSZ: a file at its size limit causes an exception instead of ending the process.
-        s_fileSize ??= OperatingSystem.IsWindows() ? null : PosixSignalRegistration.Create((PosixSignal)25, static context => context.Cancel = true);
+        s_fileSize ??= OperatingSystem.IsWindows()
+            ? null
+            : PosixSignalRegistration.Create((PosixSignal)25, static context => context.Cancel = true);
         // On another thread: a command may block on its input.
         return await await Task.WhenAny(Task.Run(() => command(interrupted.Token)), overdue.Task);
 
@@ -28,7 +32,8 @@ internal static class Interruption
                 return;
 
             context.Cancel = true;
-            _ = Task.Delay(patience ?? s_patience).ContinueWith(_ => overdue.TrySetResult(exitCode), TaskScheduler.Default);
+            _ = Task.Delay(timeout ?? s_timeout).ContinueWith(
+                _ => overdue.TrySetResult(exitCode), TaskScheduler.Default);
             interrupted.Cancel();
         }
     }

@@ -16,7 +16,11 @@ internal sealed partial class StandardStream(int descriptor) : ForwardStream(can
     private readonly int _descriptor = Control(descriptor, GetDescriptorFlags) == 0 ? descriptor : -1;
 
     public static Stream Open(int descriptor)
-        => OperatingSystem.IsWindows() ? descriptor == 1 ? Console.OpenStandardOutput() : Console.OpenStandardError() : new StandardStream(descriptor);
+    {
+        if (!OperatingSystem.IsWindows())
+            return new StandardStream(descriptor);
+        return descriptor == 1 ? Console.OpenStandardOutput() : Console.OpenStandardError();
+    }
 
     public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {

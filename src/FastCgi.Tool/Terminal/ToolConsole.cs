@@ -26,7 +26,16 @@ internal sealed class ToolConsole
     public bool IsTerminal { get; private init; }
 
     /// <summary>The number of characters in a line. Tests set it.</summary>
-    public int Width { get => field > 0 ? field : IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue; init; }
+    public int Width
+    {
+        get
+        {
+            if (field > 0)
+                return field;
+            return IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue;
+        }
+        init;
+    }
 
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
 
@@ -34,7 +43,10 @@ internal sealed class ToolConsole
     public static ToolConsole OpenStandard()
     {
         var output = StandardStream.Open(1);
-        return new ToolConsole(CreateWriter(output), CreateWriter(StandardStream.Open(2)), output) { IsTerminal = !Console.IsOutputRedirected };
+        return new ToolConsole(CreateWriter(output), CreateWriter(StandardStream.Open(2)), output)
+        {
+            IsTerminal = !Console.IsOutputRedirected,
+        };
     }
 
     private static TextWriter CreateWriter(Stream stream)
@@ -61,7 +73,8 @@ internal sealed class ToolConsole
     public async Task EndAsync(CancellationToken cancellationToken)
     {
         _lines.Writer.TryComplete();
-        var ending = Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => Task.Delay(50), TaskScheduler.Default).Unwrap();
+        var ending = Task.Delay(Timeout.Infinite, cancellationToken)
+            .ContinueWith(static _ => Task.Delay(50), TaskScheduler.Default).Unwrap();
         await Task.WhenAny(_writing, ending);
     }
 
@@ -103,7 +116,9 @@ internal sealed class ToolConsole
 
     /// <summary>Colours are for terminals, and for those who want them (https://no-color.org).</summary>
     private string Colour(string text, int code)
-        => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR")) ? $"\e[{code}m{text}\e[0m" : text;
+        => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"))
+            ? $"\e[{code}m{text}\e[0m"
+            : text;
 }
 
 /// <summary>Text from an application, a client or a file. It must not control the terminal.</summary>
@@ -131,7 +146,9 @@ internal static class PlainText
     }
 }
 
-[JsonSourceGenerationOptions(PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull)]
+[JsonSourceGenerationOptions(
+    PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase,
+    DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull)]
 [JsonSerializable(typeof(ErrorDocument))]
 [JsonSerializable(typeof(Commands.Request.RequestDocument))]
 [JsonSerializable(typeof(Commands.Request.RepeatDocument))]

@@ -26,7 +26,7 @@ internal sealed class ScriptedApplication : IDisposable
         return connection;
     }
 
-    /// <summary>Whether nobody waits to be accepted.</summary>
+    /// <summary>Whether no connection is waiting to be accepted.</summary>
     public bool HasNoOther() => !_listener.Poll(TimeSpan.Zero, SelectMode.SelectRead);
 
     public void Dispose()

@@ -14,30 +14,35 @@ internal sealed class CheckCommand : ToolCommand
         AddParameters();
         AddFlag("--hostile", "Also send malformed and hostile input");
         AddTexts("--only", "NAME", "Run only this check; repeatable", static text => All.Any(check => check.Id == text)
-            ? null : $"There is no check '{text}'. The checks are {string.Join(", ", All.Select(static check => check.Id))}.");
+            ? null
+            : $"There is no check '{text}'. The checks are {string.Join(", ", All.Select(static one => one.Id))}.");
         AddTimeoutAndJson("How long to wait for a response", 5);
     }
 
     public static IReadOnlyList<CheckCase> Polite { get; } =
-        [.. RecordChecks.All, .. RecordChecks.Params, .. ManagementChecks.All, .. ConnectionChecks.All, .. RequestChecks.All, .. ConnectionChecks.Shared];
+        [.. RecordChecks.All, .. RecordChecks.Params, .. ManagementChecks.All, .. ConnectionChecks.All,
+            .. RequestChecks.All, .. ConnectionChecks.Shared];
 
     public static IReadOnlyList<CheckCase> All { get; } = [.. Polite, .. HostileChecks.All];
 
     protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
-        var context = new CheckContext(arguments.GetAddress(), arguments.GetText("--path")!, arguments.GetParameters(), arguments.GetTimeout());
+        var context = new CheckContext(
+            arguments.GetAddress(), arguments.GetText("--path")!, arguments.GetParameters(), arguments.GetTimeout());
         var only = arguments.GetValue<string[]>("--only") ?? [];
-        var chosen = only.Length > 0 ? All.Where(check => only.Contains(check.Id)) : arguments.Has("--hostile") ? All : Polite;
+        var chosen = only.Length > 0 || arguments.Has("--hostile") ? All : Polite;
         var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
         if (!plain.IsWhole)
-            throw new ToolException(ExitCode.Failure, $"The server cannot be checked: a GET of {context.Path} gets no response ({plain.Describe()}).");
+            throw new ToolException(ExitCode.Failure,
+                $"The server cannot be checked: a GET of {context.Path} gets no response ({plain.Describe()}).");
 
         context.Status = plain.Status;
         var results = new List<CheckedStatement>();
-        foreach (var check in chosen)
+        foreach (var check in chosen.Where(check => only.Length == 0 || only.Contains(check.Id)))
         {
             var (verdict, detail) = await RunAsync(check, context);
-            results.Add(new CheckedStatement(check.Id, verdict.ToString().ToLowerInvariant(), check.Statement, check.Source, detail));
+            results.Add(new CheckedStatement(
+                check.Id, verdict.ToString().ToLowerInvariant(), check.Statement, check.Source, detail));
             await Task.Delay(s_pause, cancellationToken);
         }
 
@@ -66,20 +71,26 @@ internal sealed class CheckCommand : ToolCommand
         var (passed, failed, chosen, skipped) = (Count("pass"), Count("fail"), Count("choice"), Count("skipped"));
         if (arguments.IsJson())
         {
-            var document = new CheckDocument($"{arguments.GetAddress()}", context.Status, passed, failed, chosen, skipped, results);
+            var document = new CheckDocument(
+                $"{arguments.GetAddress()}", context.Status, passed, failed, chosen, skipped, results);
             Terminal.WriteJson(document, ToolJson.Default.CheckDocument);
         }
         else
         {
-            var (first, second) = (results.Max(static result => result.Result.Length) + 2, results.Max(static result => result.Id.Length) + 2);
+            var first = results.Max(static result => result.Result.Length) + 2;
+            var second = results.Max(static result => result.Id.Length) + 2;
             foreach (var result in results)
             {
-                Func<string, string> colour = result.Result switch { "pass" => Terminal.Green, "fail" => Terminal.Red, _ => Terminal.Yellow };
-                var text = $"{result.Statement} [{result.Source}]{(result.Detail.Length > 0 ? $" -- {result.Detail}" : "")}";
-                Terminal.Out.WriteLine(colour(result.Result.PadRight(first)) + result.Id.PadRight(second) + PlainText.Line(text));
+                Func<string, string> colour =
+                    result.Result switch { "pass" => Terminal.Green, "fail" => Terminal.Red, _ => Terminal.Yellow };
+                var text =
+                    $"{result.Statement} [{result.Source}]{(result.Detail.Length > 0 ? $" -- {result.Detail}" : "")}";
+                Terminal.Out.WriteLine(colour(result.Result.PadRight(first)) + result.Id.PadRight(second)
+                    + PlainText.Line(text));
             }
 
-            Terminal.Out.WriteLine($"\n{arguments.GetAddress()}: {passed} passed, {failed} failed, {chosen} choices, {skipped} skipped");
+            Terminal.Out.WriteLine(
+                $"\n{arguments.GetAddress()}: {passed} passed, {failed} failed, {chosen} choices, {skipped} skipped");
         }
 
         return failed == 0 ? ExitCode.Ok : ExitCode.Failure;
@@ -88,6 +99,7 @@ internal sealed class CheckCommand : ToolCommand
     }
 }
 
-internal sealed record CheckDocument(string Address, int Status, int Passed, int Failed, int Choices, int Skipped, IReadOnlyList<CheckedStatement> Results);
+internal sealed record CheckDocument(string Address, int Status, int Passed, int Failed, int Choices, int Skipped,
+    IReadOnlyList<CheckedStatement> Results);
 
 internal sealed record CheckedStatement(string Id, string Result, string Statement, string Source, string Detail);

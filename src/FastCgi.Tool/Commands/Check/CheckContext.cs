@@ -4,7 +4,8 @@ using static FastCgi.Tool.Commands.Check.CheckRecords;
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>The server under test, and what is known about it so far.</summary>
-internal sealed class CheckContext(FastCgiAddress address, string path, (string Name, string Value)[] more, TimeSpan timeout)
+internal sealed class CheckContext(
+    FastCgiAddress address, string path, (string Name, string Value)[] more, TimeSpan timeout)
 {
     private long _start = Stopwatch.GetTimestamp();
 
@@ -23,13 +24,17 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
     public async Task<CheckPeer> ConnectAsync()
         => await CheckPeer.ConnectAsync(address, () => Min(timeout, (3 * timeout) - Stopwatch.GetElapsedTime(_start)));
 
-    private static TimeSpan Min(TimeSpan first, TimeSpan second) => second <= TimeSpan.Zero ? TimeSpan.Zero : first < second ? first : second;
+    private static TimeSpan Min(TimeSpan first, TimeSpan second)
+        => TimeSpan.FromTicks(Math.Clamp(second.Ticks, 0, first.Ticks));
 
     /// <summary>The parameters of a request, as nginx sends them.</summary>
-    public IEnumerable<(string Name, string Value)> GetParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)
+    public IEnumerable<(string Name, string Value)> GetParams(
+        string method = "GET", int? length = null, params (string Name, string Value)[] extra)
     {
-        var made = ApplicationProbe.CreateParameters("fastcgi-check", method, path, length is null ? "" : "application/octet-stream", $"{length}");
-        return made.Select(static parameter => (parameter.Name, parameter.Value)).Where(pair => !more.Any(own => own.Name == pair.Name))
+        var type = length is null ? "" : "application/octet-stream";
+        var made = ApplicationProbe.CreateParameters("fastcgi-check", method, path, type, $"{length}");
+        return made.Select(static parameter => (parameter.Name, parameter.Value))
+            .Where(pair => !more.Any(own => own.Name == pair.Name))
             .Concat(more).Concat(extra);
     }
 
@@ -37,12 +42,14 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
         => Pairs(GetParams(method, length, extra));
 
     public byte[] CreateGet(int id = 1, bool keepsConnection = true, params (string Name, string Value)[] extra)
-        => [.. Begin(id, keepsConnection), .. Stream(RecordType.Params, id, CreateParams(extra: extra)), .. Record(RecordType.Stdin, id)];
+        => [.. Begin(id, keepsConnection), .. Stream(RecordType.Params, id, CreateParams(extra: extra)),
+            .. Record(RecordType.Stdin, id)];
 
     public static byte[] CreateRequest(byte[] parameters, ReadOnlySpan<byte> body = default)
         => [.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Stream(RecordType.Stdin, 1, body)];
 
-    public byte[] CreatePost(int length, int? told = null) => CreateRequest(CreateParams("POST", told ?? length), new byte[length]);
+    public byte[] CreatePost(int length, int? declared = null)
+        => CreateRequest(CreateParams("POST", declared ?? length), new byte[length]);
 
     public async Task<CheckAnswer> AskAsync(byte[] bytes, int id = 1)
     {
@@ -74,7 +81,9 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
     public async Task<bool> IsAliveAsync() => (await AskAsync(CreateGet(keepsConnection: false))).IsWhole;
 
     public async Task<string> SurviveAsync(string what = "")
-        => await IsAliveAsync() ? what : throw CheckException.Fail(what.Length > 0 ? $"{what}; then a plain GET gets no response"
+        => await IsAliveAsync()
+            ? what
+            : throw CheckException.Fail(what.Length > 0 ? $"{what}; then a plain GET gets no response"
             : "a plain GET no longer gets a response");
 
     public async Task<CheckException> ChooseAsync(string what) => CheckException.Choice(await SurviveAsync(what));

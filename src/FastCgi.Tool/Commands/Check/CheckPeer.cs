@@ -3,7 +3,7 @@ using System.Buffers.Binary;
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>A connection that sends arbitrary bytes and verifies each received record.</summary>
-internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDisposable
+internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDisposable
 {
     public const string Silent = "no answer";
 
@@ -11,13 +11,13 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
 
     public List<string> Flaws { get; } = [];
 
-    public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, Func<TimeSpan> patience)
-        => new(await address.ConnectAsync(patience(), TimeProvider.System, CancellationToken.None), patience);
+    public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, Func<TimeSpan> getTimeout)
+        => new(await address.ConnectAsync(getTimeout(), TimeProvider.System, CancellationToken.None), getTimeout);
 
     /// <summary>Sends. A closed connection is detected when the response is read.</summary>
     public async Task SendAsync(params byte[][] parts)
     {
-        using var cancellation = new CancellationTokenSource(patience());
+        using var cancellation = new CancellationTokenSource(getTimeout());
         try
         {
             foreach (var part in parts)
@@ -40,7 +40,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
     /// <returns>A record, or the reason why there is none; neither if the server has closed the connection.</returns>
     public async Task<(CheckRecord? Record, string? Problem)> ReadRecordAsync(TimeSpan? most = null)
     {
-        using var cancellation = new CancellationTokenSource(most < patience() ? most.Value : patience());
+        using var cancellation = new CancellationTokenSource(most < getTimeout() ? most.Value : getTimeout());
         try
         {
             if (await ReadAsync(ProtocolConstants.HeaderLength, cancellation.Token) is not { } bytes)
@@ -111,7 +111,8 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         var bytes = new byte[length];
         try
         {
-            return await _stream.ReadAtLeastAsync(bytes, length, throwOnEndOfStream: false, cancellationToken) == length ? bytes : null;
+            return await _stream.ReadAtLeastAsync(
+                bytes, length, throwOnEndOfStream: false, cancellationToken) == length ? bytes : null;
         }
         catch (IOException)
         {

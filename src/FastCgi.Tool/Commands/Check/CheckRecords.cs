@@ -15,11 +15,14 @@ internal static class CheckRecords
         return record;
     }
 
-    public static byte[] Begin(int id = 1, bool keepsConnection = true, int role = 1, int otherFlags = 0, byte reserved = 0)
-        => Record(RecordType.BeginRequest, id, [(byte)(role >> 8), (byte)role, (byte)((keepsConnection ? 1 : 0) | otherFlags), reserved, reserved,
+    public static byte[] Begin(
+        int id = 1, bool keepsConnection = true, int role = 1, int otherFlags = 0, byte reserved = 0)
+        => Record(RecordType.BeginRequest, id,
+            [(byte)(role >> 8), (byte)role, (byte)((keepsConnection ? 1 : 0) | otherFlags), reserved, reserved,
             reserved, reserved, reserved]);
 
-    public static byte[] Pairs(IEnumerable<(string Name, string Value)> pairs) => [.. pairs.SelectMany(static pair => Pair(pair.Name, pair.Value))];
+    public static byte[] Pairs(IEnumerable<(string Name, string Value)> pairs)
+        => [.. pairs.SelectMany(static pair => Pair(pair.Name, pair.Value))];
 
     public static byte[] Pair(string name, string value)
     {
@@ -30,9 +33,11 @@ internal static class CheckRecords
     }
 
     public static byte[] LongPair(string name, string value)
-        => [0x80, 0, 0, (byte)name.Length, 0x80, 0, 0, (byte)value.Length, .. Encoding.UTF8.GetBytes(name), .. Encoding.UTF8.GetBytes(value)];
+        => [0x80, 0, 0, (byte)name.Length, 0x80, 0, 0, (byte)value.Length,
+            .. Encoding.UTF8.GetBytes(name), .. Encoding.UTF8.GetBytes(value)];
 
-    public static byte[] Stream(RecordType type, int id, ReadOnlySpan<byte> content, int size = ProtocolConstants.MaxContentLength, int padding = 0)
+    public static byte[] Stream(RecordType type, int id, ReadOnlySpan<byte> content,
+        int size = ProtocolConstants.MaxContentLength, int padding = 0)
     {
         var stream = new List<byte>();
         for (; !content.IsEmpty; content = content[Math.Min(size, content.Length)..])

@@ -2,7 +2,7 @@ using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>Connections: kept, closed, half-closed, several (sections 3.5 and 5.1), and shared (sections 3.3, 4.1 and 5.5).</summary>
+/// <summary>Connections: kept, closed, half-closed, several (sections 3.5, 5.1), and shared (3.3, 4.1, 5.5).</summary>
 internal static class ConnectionChecks
 {
     public static IEnumerable<CheckCase> All =>
@@ -50,7 +50,8 @@ internal static class ConnectionChecks
     private static async Task<string> OtherFlagsAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Begin(otherFlags: 0xFE), Stream(RecordType.Params, 1, context.CreateParams()), Record(RecordType.Stdin, 1));
+        await peer.SendAsync(Begin(otherFlags: 0xFE), Stream(RecordType.Params, 1, context.CreateParams()),
+            Record(RecordType.Stdin, 1));
         context.Require(await peer.ReadAnswerAsync());
         return await context.ExpectNextAsync(peer);
     }
@@ -95,8 +96,8 @@ internal static class ConnectionChecks
 
     private static async Task<string> TruthAsync(CheckContext context)
     {
-        var told = await GetToldAsync(context);
-        var announced = $"FCGI_MPXS_CONNS is {told ?? "not announced"}";
+        var announced = await GetAnnouncedAsync(context);
+        var value = $"FCGI_MPXS_CONNS is {announced ?? "not announced"}";
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Begin(1), Record(RecordType.Params, 1, context.CreateParams()));
         await peer.SendAsync(context.CreateGet(2));
@@ -104,19 +105,20 @@ internal static class ConnectionChecks
         var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
         await peer.ReadAnswersAsync(both, 2);
         if (first.End is not null)
-            throw CheckException.Fail($"{announced}; the first request ends before its PARAMS are complete: {first.Describe()}");
+            throw CheckException.Fail(
+                $"{value}; the first request ends before its PARAMS are complete: {first.Describe()}");
 
         await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
         await peer.ReadAnswersAsync(both, 1);
         if (context.FindFault(first) is { } harm)
-            throw CheckException.Fail($"{announced}; the second request gets: {second.Describe()}; the first: {harm}");
+            throw CheckException.Fail($"{value}; the second request gets: {second.Describe()}; the first: {harm}");
 
-        return (told, second.IsWhole, second.IsRefused(FastCgiProtocolStatus.CantMultiplexConnection)) switch
+        return (announced, second.IsWhole, second.IsRefused(FastCgiProtocolStatus.CantMultiplexConnection)) switch
         {
             ("1", true, _) => "1, and both are served",
             ("0", _, true) => "0, and the second is refused",
             (null, true, _) or (null, _, true) => $"it is not announced; the second gets {second.Describe()}",
-            _ => throw CheckException.Fail($"{announced}, and the second request gets: {second.Describe()}"),
+            _ => throw CheckException.Fail($"{value}, and the second request gets: {second.Describe()}"),
         };
     }
 
@@ -149,7 +151,8 @@ internal static class ConnectionChecks
     {
         await RequireMultiplexingAsync(context);
         using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Begin(1), Begin(2), Record(RecordType.Params, 1, context.CreateParams()), Record(RecordType.AbortRequest, 2));
+        await peer.SendAsync(Begin(1), Begin(2), Record(RecordType.Params, 1, context.CreateParams()),
+            Record(RecordType.AbortRequest, 2));
         var aborted = await peer.ReadAnswerAsync(2);
         if (aborted.End is null)
             throw CheckException.Fail($"the aborted request: {aborted.Describe()}");
@@ -160,10 +163,11 @@ internal static class ConnectionChecks
 
     private static async Task RequireMultiplexingAsync(CheckContext context)
     {
-        if (await GetToldAsync(context) != "1")
+        if (await GetAnnouncedAsync(context) != "1")
             throw CheckException.Skipped("the server does not multiplex");
     }
 
-    private static async Task<string?> GetToldAsync(CheckContext context)
-        => (await ManagementChecks.AskAsync(context, ManagementChecks.Multiplexes)).Values?.GetValueOrDefault(ManagementChecks.Multiplexes);
+    private static async Task<string?> GetAnnouncedAsync(CheckContext context)
+        => (await ManagementChecks.AskAsync(context, ManagementChecks.Multiplexes)).Values?
+            .GetValueOrDefault(ManagementChecks.Multiplexes);
 }

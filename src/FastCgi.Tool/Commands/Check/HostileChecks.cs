@@ -3,7 +3,7 @@ using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>Input that no web server sends. The server must not serve it as a request, and must keep serving others.</summary>
+/// <summary>Input that no web server sends. The server must not serve it, but must keep serving others.</summary>
 internal static class HostileChecks
 {
     private const int ManyConnections = 200;
@@ -15,15 +15,22 @@ internal static class HostileChecks
         Survives("http", static _ => "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"u8.ToArray()),
         Survives("tls", static _ => [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3, .. CreateNoise(200)]),
         new("params-cut-pair", context => NotServedAsync(context, [.. context.CreateParams(), 5, 100, .. "HTTP_"u8])),
-        new("params-overflow", context => NotServedAsync(context, [.. context.CreateParams(), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8])),
-        Survives("values-overflow", static _ => Record(RecordType.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8])),
-        Survives("params-huge", static context => CreateRequest(Pairs(context.GetParams(extra: [("HTTP_X_HUGE", new string('v', 4_000_000))])))),
-        Survives("params-endless", static _ => [.. Begin(), .. Stream(RecordType.Params, 1, Pairs(Enumerable.Repeat(("A", "b"), 1_000_000)))[..^8]]),
-        Survives("begin-twice", static context => [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams()), .. context.CreateGet()]),
-        Survives("begin-short", static _ => [.. Record(RecordType.BeginRequest, 1), .. Record(RecordType.BeginRequest, 1, [0, 1, 1, 0])]),
+        new("params-overflow", context => NotServedAsync(
+            context, [.. context.CreateParams(), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8])),
+        Survives("values-overflow",
+            static _ => Record(RecordType.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8])),
+        Survives("params-huge", static context => CreateRequest(
+            Pairs(context.GetParams(extra: [("HTTP_X_HUGE", new string('v', 4_000_000))])))),
+        Survives("params-endless", static _ => [.. Begin(),
+            .. Stream(RecordType.Params, 1, Pairs(Enumerable.Repeat(("A", "b"), 1_000_000)))[..^8]]),
+        Survives("begin-twice", static context => [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams()),
+            .. context.CreateGet()]),
+        Survives("begin-short", static _ => [.. Record(RecordType.BeginRequest, 1),
+            .. Record(RecordType.BeginRequest, 1, [0, 1, 1, 0])]),
         Survives("begin-many", static _ => [.. Enumerable.Range(1, ManyRequests).SelectMany(static id => Begin(id))]),
         Survives("empty-records", static _ => Repeat(Record(RecordType.Stdin, 9), 50_000)),
-        Survives("values-flood", static _ => Repeat(Record(RecordType.GetValues, 0, Pairs([(ManagementChecks.Multiplexes, "")])), 5_000)),
+        Survives("values-flood", static _ => Repeat(
+            Record(RecordType.GetValues, 0, Pairs([(ManagementChecks.Multiplexes, "")])), 5_000)),
         new("cut", CutAsync),
         new("reset-in-answer", ResetInAnswerAsync),
         new("connections", ConnectionsAsync),
@@ -31,9 +38,11 @@ internal static class HostileChecks
         new("content-length", ContentLengthsAsync),
     ];
 
-    private static CheckCase Survives(string id, Func<CheckContext, byte[]> create) => new(id, context => SurvivesAsync(context, create(context)));
+    private static CheckCase Survives(string id, Func<CheckContext, byte[]> create)
+        => new(id, context => SurvivesAsync(context, create(context)));
 
-    private static byte[] Repeat(byte[] record, int count) => [.. Enumerable.Repeat(record, count).SelectMany(static bytes => bytes)];
+    private static byte[] Repeat(byte[] record, int count)
+        => [.. Enumerable.Repeat(record, count).SelectMany(static bytes => bytes)];
 
     private static byte[] CreateNoise(int length)
     {
@@ -51,9 +60,13 @@ internal static class HostileChecks
         var reaction = await peer.ReadRecordAsync(context.Quiet);
         var what = reaction switch
         {
-            (null, var problem) => problem is null ? "closed" : problem == CheckPeer.Silent ? "no reaction" : problem,
-            ({ Type: RecordType.EndRequest, Content.Length: 8 } end, _) => $"END_REQUEST, {(FastCgiProtocolStatus)end.ProtocolStatus}",
-            ({ Type: RecordType.Stdout } output, _) => $"answered: {Encoding.Latin1.GetString(output.Content).Split('\r', '\n')[0]}",
+            (null, null) => "closed",
+            (null, CheckPeer.Silent) => "no reaction",
+            (null, var problem) => problem,
+            ({ Type: RecordType.EndRequest, Content.Length: 8 } end, _)
+                => $"END_REQUEST, {(FastCgiProtocolStatus)end.ProtocolStatus}",
+            ({ Type: RecordType.Stdout } output, _)
+                => $"answered: {Encoding.Latin1.GetString(output.Content).Split('\r', '\n')[0]}",
             var (record, _) => RecordNames.Get(record.Type),
         };
         // While the hostile connection is open, unless the server serves one at a time.
@@ -62,7 +75,8 @@ internal static class HostileChecks
         peer.Dispose();
         if (reaction == default)
             return await context.SurviveAsync(what);
-        throw CheckException.Choice($"{await context.SurviveAsync(what)}; others are served after the connection closes");
+        throw CheckException.Choice(
+            $"{await context.SurviveAsync(what)}; others are served after the connection closes");
     }
 
     private static async Task<string> NotServedAsync(CheckContext context, byte[] parameters)
@@ -127,11 +141,13 @@ internal static class HostileChecks
 
     private static async Task<string> PathsAsync(CheckContext context)
     {
-        foreach (var path in (string[])["/%0a", "/\n", "/a\0b", "/%00", "/%", "/%zz", "/../../etc/passwd", "/%2e%2e/%2e%2e/", "", "*", "http://", "//",
+        foreach (var path in (string[])["/%0a", "/\n", "/a\0b", "/%00", "/%", "/%zz", "/../../etc/passwd",
+            "/%2e%2e/%2e%2e/", "", "*", "http://", "//",
             new string('/', 10_000)])
         {
             var parameters = context.GetParams().Where(static pair => pair.Name is not ("REQUEST_URI" or "PATH_INFO"));
-            var answer = await context.AskAsync(CreateRequest(Pairs([.. parameters, ("REQUEST_URI", path), ("PATH_INFO", path)])));
+            var answer = await context.AskAsync(
+                CreateRequest(Pairs([.. parameters, ("REQUEST_URI", path), ("PATH_INFO", path)])));
             if (answer.IsSilent || answer.Flaws.Length > 0 || !await context.IsAliveAsync())
             {
                 var shown = JsonSerializer.Serialize(path.Length > 40 ? path[..40] : path, ToolJson.Default.String);
@@ -148,7 +164,8 @@ internal static class HostileChecks
         foreach (var length in (string[])["-1", "+5", "0x10", "5 ", "99999999999999999999", "abc", "5,5"])
         {
             var parameters = context.GetParams("POST").Where(static pair => pair.Name != "CONTENT_LENGTH");
-            var answer = await context.AskAsync(CreateRequest(Pairs([.. parameters, ("CONTENT_LENGTH", length)]), "hello"u8));
+            var answer = await context.AskAsync(
+                CreateRequest(Pairs([.. parameters, ("CONTENT_LENGTH", length)]), "hello"u8));
             var what = $"'{length}': {answer.Describe()}";
             if (answer.IsSilent || answer.Flaws.Length > 0)
                 throw CheckException.Fail(what);

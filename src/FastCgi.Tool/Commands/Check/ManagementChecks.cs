@@ -5,13 +5,18 @@ namespace FastCgi.Tool.Commands.Check;
 /// <summary>Management records (section 4).</summary>
 internal static class ManagementChecks
 {
-    public const string MaxConnections = "FCGI_MAX_CONNS", MaxRequests = "FCGI_MAX_REQS", Multiplexes = "FCGI_MPXS_CONNS", Unknown = "FCGI_NO_SUCH_NAME";
+    public const string MaxConnections = "FCGI_MAX_CONNS";
+    public const string MaxRequests = "FCGI_MAX_REQS";
+    public const string Multiplexes = "FCGI_MPXS_CONNS";
+    public const string Unknown = "FCGI_NO_SUCH_NAME";
 
     public static IEnumerable<CheckCase> All =>
     [
         new("get-values", GetValuesAsync),
-        new("values", context => ExpectAsync(context, CheckVerdict.Skipped, [MaxConnections, MaxRequests, Multiplexes], FindWrong)),
-        new("asked-only", context => ExpectAsync(context, CheckVerdict.Skipped, [MaxRequests], static values => FindUnasked(values, MaxRequests))),
+        new("values", context => ExpectAsync(
+            context, CheckVerdict.Skipped, [MaxConnections, MaxRequests, Multiplexes], FindWrong)),
+        new("asked-only", context => ExpectAsync(
+            context, CheckVerdict.Skipped, [MaxRequests], static values => FindUnasked(values, MaxRequests))),
         new("unknown-names", context => ExpectAsync(context, CheckVerdict.Skipped, [Unknown],
             static values => values.ContainsKey(Unknown) ? "the unknown name has a value" : null)),
         new("no-names", context => ExpectAsync(context, CheckVerdict.Fail, [], static values => FindUnasked(values))),
@@ -21,13 +26,15 @@ internal static class ManagementChecks
     ];
 
     /// <returns>The values, or <see langword="null"/> and the reason.</returns>
-    public static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(CheckContext context, params string[] names)
+    public static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(
+        CheckContext context, params string[] names)
     {
         using var peer = await context.ConnectAsync();
         return await AskAsync(peer, names);
     }
 
-    private static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(CheckPeer peer, params string[] names)
+    private static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(
+        CheckPeer peer, params string[] names)
     {
         await peer.SendAsync(Record(RecordType.GetValues, 0, Pairs(names.Select(static name => (name, "")))));
         return await peer.ReadRecordAsync() switch
@@ -69,7 +76,9 @@ internal static class ManagementChecks
         var text = Describe(values ?? throw CheckException.Fail(problem));
         // It is a single record, not a stream with an end.
         await peer.SendAsync(context.CreateGet());
-        return context.FindFault(await peer.ReadAnswerAsync()) is { } fault ? throw CheckException.Fail($"{text}; the next request: {fault}") : text;
+        return context.FindFault(await peer.ReadAnswerAsync()) is { } fault
+            ? throw CheckException.Fail($"{text}; the next request: {fault}")
+            : text;
     }
 
     private static async Task<string> DuringRequestAsync(CheckContext context)
@@ -105,7 +114,8 @@ internal static class ManagementChecks
         {
             var record = await peer.RequireRecordAsync();
             if (record.Type != expected)
-                throw CheckException.Fail($"{RecordNames.Get(record.Type)} arrives where {RecordNames.Get(expected)} is expected");
+                throw CheckException.Fail(
+                    $"{RecordNames.Get(record.Type)} arrives where {RecordNames.Get(expected)} is expected");
         }
 
         return await context.ExpectNextAsync(peer);

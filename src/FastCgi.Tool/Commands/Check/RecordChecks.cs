@@ -10,10 +10,13 @@ internal static class RecordChecks
         new("answer", AnswerAsync),
         new("stdout-end", context => EndAsync(context, static answer => answer.IsOutputEnded)),
         new("stderr-end", context
-            => EndAsync(context, static answer => answer.HasError ? answer.IsErrorEnded : throw CheckException.Skipped("there was no STDERR"))),
+            => EndAsync(context, static answer => answer.HasError
+                ? answer.IsErrorEnded
+                : throw CheckException.Skipped("there was no STDERR"))),
         new("cgi-headers", HeadersAsync),
         new("padding", context => context.ExpectSameAsync(
-            [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams(), padding: 255), .. Record(RecordType.Stdin, 1, padding: 255)])),
+            [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams(), padding: 255),
+                .. Record(RecordType.Stdin, 1, padding: 255)])),
         new("reserved", context => context.ExpectSameAsync(
             [.. Begin(reserved: 0xFF), .. Record(RecordType.Params, 1, context.CreateParams(), reserved: 0xFF),
                 .. Record(RecordType.Params, 1, reserved: 1), .. Record(RecordType.Stdin, 1, reserved: 1)])),
@@ -30,20 +33,26 @@ internal static class RecordChecks
     public static IEnumerable<CheckCase> Params =>
     [
         new("lengths", context => context.ExpectSameAsync(context.CreateGet(
-            extra: [("HTTP_X_A", new string('v', 127)), ("HTTP_X_B", new string('v', 128)), ($"HTTP_{new string('X', 150)}", "v"),
+            extra: [("HTTP_X_A", new string('v', 127)), ("HTTP_X_B", new string('v', 128)),
+                ($"HTTP_{new string('X', 150)}", "v"),
                 ($"HTTP_{new string('Y', 150)}", new string('v', 300))]))),
         new("long-lengths", LongLengthsAsync),
         new("byte-per-record", context => context.ExpectSameAsync(
-            [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams(), size: 1), .. Record(RecordType.Stdin, 1)])),
+            [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams(), size: 1),
+                .. Record(RecordType.Stdin, 1)])),
         new("cut-pairs", context => context.ExpectSameAsync(
-            [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams(extra: [("HTTP_X_LONG", new string('v', 300))]), size: 7),
+            [.. Begin(), .. Stream(RecordType.Params, 1,
+                context.CreateParams(extra: [("HTTP_X_LONG", new string('v', 300))]), size: 7),
                 .. Record(RecordType.Stdin, 1)])),
         new("empty-value", context => context.ExpectSameAsync(context.CreateGet(extra: [("HTTP_X_EMPTY", "")]))),
         new("empty-name", context => ServeOrChooseAsync(context, context.CreateGet(extra: [("", "value")]))),
-        new("repeated-name", context => context.ExpectSameAsync(context.CreateGet(extra: [("HTTP_X_TWICE", "1"), ("HTTP_X_TWICE", "2")]))),
-        new("large", context => ServeOrChooseAsync(context, context.CreateGet(extra: [("HTTP_X_LARGE", new string('v', 60_000))]))),
+        new("repeated-name", context => context.ExpectSameAsync(
+            context.CreateGet(extra: [("HTTP_X_TWICE", "1"), ("HTTP_X_TWICE", "2")]))),
+        new("large", context => ServeOrChooseAsync(
+            context, context.CreateGet(extra: [("HTTP_X_LARGE", new string('v', 60_000))]))),
         new("no-method", context => ServeOrChooseAsync(
-            context, CheckContext.CreateRequest(Pairs(context.GetParams().Where(static pair => pair.Name != "REQUEST_METHOD"))))),
+            context, CheckContext.CreateRequest(
+                Pairs(context.GetParams().Where(static pair => pair.Name != "REQUEST_METHOD"))))),
     ];
 
     private static async Task<string> AnswerAsync(CheckContext context)
@@ -55,14 +64,17 @@ internal static class RecordChecks
     }
 
     private static async Task<string> EndAsync(CheckContext context, Func<CheckAnswer, bool> isEnded)
-        => isEnded(await context.AskAsync(context.CreateGet())) ? "" : throw CheckException.Fail("END_REQUEST arrives without it; web servers tolerate that");
+        => isEnded(await context.AskAsync(context.CreateGet()))
+            ? ""
+            : throw CheckException.Fail("END_REQUEST arrives without it; web servers tolerate that");
 
     private static async Task<string> HeadersAsync(CheckContext context)
     {
         var answer = await context.AskAsync(context.CreateGet());
         if (answer.Head is not { } head)
             throw CheckException.Fail("the header block cannot be read");
-        if (head.Headers.Any(static header => header.Key.Equals("Transfer-Encoding", StringComparison.OrdinalIgnoreCase)))
+        if (head.Headers.Any(
+            static header => header.Key.Equals("Transfer-Encoding", StringComparison.OrdinalIgnoreCase)))
             throw CheckException.Fail("there is a Transfer-Encoding header");
         return head.ContentLength is { } length && length != answer.Body.Length
             ? throw CheckException.Fail($"Content-Length {length}, body of {answer.Body.Length} bytes") : "";
@@ -94,7 +106,8 @@ internal static class RecordChecks
     private static async Task<string> InactiveIdsAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Record(RecordType.Stdin, 7, "x"u8), Record(RecordType.Data, 7, "x"u8), Record(RecordType.AbortRequest, 7),
+        await peer.SendAsync(Record(RecordType.Stdin, 7, "x"u8), Record(RecordType.Data, 7, "x"u8),
+            Record(RecordType.AbortRequest, 7),
             Record(RecordType.Params, 7));
         await WithPrefixAsync("before any request", context.ExpectNextAsync(peer));
         await peer.SendAsync(Record(RecordType.Stdin, 1, "late"u8), Record(RecordType.AbortRequest, 1));
@@ -117,9 +130,11 @@ internal static class RecordChecks
     {
         var answer = await context.AskAsync(
             [.. Record(RecordType.BeginRequest, 1, [0, 1, 0, 0, 0, 0, 0, 0], version: 2),
-                .. Record(RecordType.Params, 1, context.CreateParams(), version: 2), .. Record(RecordType.Params, 1, version: 2),
+                .. Record(RecordType.Params, 1, context.CreateParams(), version: 2),
+                    .. Record(RecordType.Params, 1, version: 2),
                 .. Record(RecordType.Stdin, 1, version: 2)]);
-        throw answer.IsWhole && answer.Status == context.Status ? CheckException.Fail($"version 2 gets a {answer.Status}")
+        throw answer.IsWhole && answer.Status == context.Status
+            ? CheckException.Fail($"version 2 gets a {answer.Status}")
             : await context.ChooseAsync(answer.Describe());
     }
 
@@ -147,7 +162,9 @@ internal static class RecordChecks
         var pairs = context.GetParams().SelectMany(static pair => pair.Value.Length < 128 && pair.Name.All(char.IsAscii)
             && pair.Value.All(char.IsAscii) ? LongPair(pair.Name, pair.Value) : Pair(pair.Name, pair.Value)).ToArray();
         var answer = await context.AskAsync(CheckContext.CreateRequest(pairs));
-        return answer.IsWhole && answer.Status == context.Status ? "" : throw await context.ChooseAsync($"refused: {answer.Describe()}");
+        return answer.IsWhole && answer.Status == context.Status
+            ? ""
+            : throw await context.ChooseAsync($"refused: {answer.Describe()}");
     }
 
     private static async Task<string> ServeOrChooseAsync(CheckContext context, byte[] request)

@@ -13,11 +13,14 @@ internal static class RequestChecks
         new("unknown-role", UnknownRoleAsync),
         new("authorizer", context => RoleAsync(context, 2, [], [])),
         new("filter", context => RoleAsync(
-            context, 3, [("FCGI_DATA_LENGTH", "0"), ("FCGI_DATA_LAST_MOD", "0")], [.. Record(RecordType.Stdin, 1), .. Record(RecordType.Data, 1)])),
+            context, 3, [("FCGI_DATA_LENGTH", "0"), ("FCGI_DATA_LAST_MOD", "0")],
+                [.. Record(RecordType.Stdin, 1), .. Record(RecordType.Data, 1)])),
         new("abort-begun", context => AbortAsync(context, Begin())),
-        new("abort-params", context => AbortAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams())])),
+        new("abort-params", context => AbortAsync(
+            context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams())])),
         new("abort-body", context => AbortAsync(
-            context, [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams("POST", 100)), .. Record(RecordType.Stdin, 1, "half"u8)])),
+            context, [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams("POST", 100)),
+                .. Record(RecordType.Stdin, 1, "half"u8)])),
         new("before-stdin", BeforeStdinAsync),
         new("stdin-early", StdinEarlyAsync),
         new("large-body", LargeBodyAsync),
@@ -28,15 +31,21 @@ internal static class RequestChecks
 
     private static async Task<string> UnknownRoleAsync(CheckContext context)
     {
-        var answer = await context.AskAsync([.. Begin(role: 77), .. Stream(RecordType.Params, 1, context.CreateParams()), .. Record(RecordType.Stdin, 1)]);
+        var answer = await context.AskAsync(
+            [.. Begin(role: 77), .. Stream(RecordType.Params, 1, context.CreateParams()),
+            .. Record(RecordType.Stdin, 1)]);
         return answer.IsRefused(FastCgiProtocolStatus.UnknownRole) ? "" : throw CheckException.Fail(answer.Describe());
     }
 
     private static async Task<string> RoleAsync(CheckContext context, int role, (string, string)[] extra, byte[] input)
     {
-        var answer = await context.AskAsync([.. Begin(role: role), .. Stream(RecordType.Params, 1, context.CreateParams(extra: extra)), .. input]);
-        throw answer.IsRefused(FastCgiProtocolStatus.UnknownRole) ? CheckException.Choice("refused with UNKNOWN_ROLE")
-            : answer.IsWhole ? CheckException.Choice($"served: {answer.Status}") : CheckException.Fail(answer.Describe());
+        var answer = await context.AskAsync(
+            [.. Begin(role: role), .. Stream(RecordType.Params, 1, context.CreateParams(extra: extra)), .. input]);
+        if (answer.IsRefused(FastCgiProtocolStatus.UnknownRole))
+            throw CheckException.Choice("refused with UNKNOWN_ROLE");
+        throw answer.IsWhole
+            ? CheckException.Choice($"served: {answer.Status}")
+            : CheckException.Fail(answer.Describe());
     }
 
     private static async Task<string> AbortAsync(CheckContext context, byte[] begun)
@@ -53,7 +62,8 @@ internal static class RequestChecks
 
         await peer.SendAsync(context.CreateGet());
         return context.FindFault(await peer.ReadAnswerAsync()) is { } fault
-            ? throw CheckException.Fail($"END_REQUEST arrives, but the next request on the connection is not served: {fault}")
+            ? throw CheckException.Fail(
+                $"END_REQUEST arrives, but the next request on the connection is not served: {fault}")
             : $"{(FastCgiProtocolStatus)end.ProtocolStatus}, appStatus {end.AppStatus}";
     }
 
@@ -80,7 +90,8 @@ internal static class RequestChecks
     private static async Task<string> StdinEarlyAsync(CheckContext context)
     {
         var parameters = context.CreateParams("POST", 4);
-        var answer = await context.AskAsync([.. Begin(), .. Record(RecordType.Params, 1, parameters), .. Record(RecordType.Stdin, 1, "body"u8),
+        var answer = await context.AskAsync(
+            [.. Begin(), .. Record(RecordType.Params, 1, parameters), .. Record(RecordType.Stdin, 1, "body"u8),
             .. Record(RecordType.Params, 1), .. Record(RecordType.Stdin, 1)]);
         throw answer.IsSilent ? CheckException.Fail(answer.Describe()) : await context.ChooseAsync(answer.Describe());
     }
@@ -96,10 +107,10 @@ internal static class RequestChecks
         return answer.IsWhole ? $"{answer.Status}" : throw CheckException.Fail(answer.Describe());
     }
 
-    private static async Task<string> BodyLengthAsync(CheckContext context, int sent, int told)
+    private static async Task<string> BodyLengthAsync(CheckContext context, int sent, int declared)
     {
         using var peer = await context.ConnectAsync();
-        await peer.SendAsync(context.CreatePost(sent, told));
+        await peer.SendAsync(context.CreatePost(sent, declared));
         var answer = await peer.ReadAnswerAsync();
         if (answer.IsClosed)
             throw await context.ChooseAsync(answer.Describe());
@@ -110,7 +121,8 @@ internal static class RequestChecks
         await peer.SendAsync(context.CreateGet());
         if (context.FindFault(await peer.ReadAnswerAsync()) is not { } fault)
             return answer.Describe();
-        throw fault == "closed without a response" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
+        throw fault == "closed without a response"
+            ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
             : CheckException.Fail($"{answer.Describe()}, and then: {fault}");
     }
 
@@ -119,6 +131,8 @@ internal static class RequestChecks
         var answer = await context.AskAsync(CreateRequest(context.CreateParams("HEAD")));
         if (!answer.IsWhole)
             throw CheckException.Fail(answer.Describe());
-        return answer.Body.Length == 0 ? $"{answer.Status}" : throw CheckException.Fail($"{answer.Status}, with a body of {answer.Body.Length} bytes");
+        return answer.Body.Length == 0
+            ? $"{answer.Status}"
+            : throw CheckException.Fail($"{answer.Status}, with a body of {answer.Body.Length} bytes");
     }
 }

@@ -10,10 +10,16 @@ internal sealed class ConfigCommand : ToolCommand
     public ConfigCommand(ToolConsole console)
         : base(console, "config", "Writes a web server configuration or a systemd unit for an application.")
     {
-        var kind = new Argument<string>("KIND") { Description = "One of " + string.Join(", ", ConfigurationTemplate.Kinds), HelpName = "KIND" };
+        var kind = new Argument<string>("KIND")
+        {
+            Description = "One of " + string.Join(", ", ConfigurationTemplate.Kinds),
+            HelpName = "KIND",
+        };
         Add(kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds));
         AddAddressOption("--address", "Where the application listens");
-        AddText("--name", "HOST", "The host name of the site", static text => s_hostName.IsMatch(text) ? null : $"'{text}' is not a host name.");
+        AddText("--name", "HOST", "The host name of the site", static text => s_hostName.IsMatch(text)
+            ? null
+            : $"'{text}' is not a host name.");
         AddText("--path-base", "/PATH", "The path of the application with --tls",
             static text => s_pathBase.IsMatch(text) ? null : $"'{text}' is not a path such as /app.");
         AddFlag("--tls", "Write the full configuration, with TLS");
@@ -26,21 +32,26 @@ internal sealed class ConfigCommand : ToolCommand
             if (result.GetValue<string>("--path-base") is not null && !result.GetValue<bool>("--tls"))
                 result.AddError("--path-base requires --tls.");
             if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd
-                && (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer") || result.GetValue<string>("--name") is not null))
+                && (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer")
+                || result.GetValue<string>("--name") is not null))
                 result.AddError("systemd does not support --name, --tls or --behind-balancer.");
         });
     }
 
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
-        var template = ConfigurationTemplate.Read(arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
+        var template = ConfigurationTemplate.Read(
+            arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
         var address = arguments.GetValue<FastCgiAddress>("--address");
         if (address is { IsUnix: true } && !s_socketPath.IsMatch($"{address.EndPoint}"))
-            throw new ToolException(ExitCode.Usage, $"'{address.EndPoint}' is not supported: a socket path may contain only letters, digits and . _ - /");
+            throw new ToolException(ExitCode.Usage,
+                $"'{address.EndPoint}' is not supported: a socket path may contain only letters, digits and . _ - /");
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
-            throw new ToolException(ExitCode.Usage, $"The unit can create only the folder of a socket /run/NAME/FILE, not that of {address}.");
+            throw new ToolException(ExitCode.Usage,
+                $"The unit can create only the folder of a socket /run/NAME/FILE, not that of {address}.");
         if (arguments.IsJson())
-            Terminal.WriteJson(new ConfigDocument(template.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
+            Terminal.WriteJson(new ConfigDocument(template.Kind, template.Source, text),
+                ToolJson.Default.ConfigDocument);
         else
             Terminal.Out.Write(text);
         return Task.FromResult(ExitCode.Ok);

@@ -3,12 +3,14 @@ namespace FastCgi.Tool.Commands.Configuration;
 /// <summary>An embedded block of a document, in which address, host and path are replaced.</summary>
 internal sealed record ConfigurationTemplate(string Kind, string Source, string Text)
 {
-    private static readonly Regex s_fencedBlock = new(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline);
+    private static readonly Regex s_fencedBlock =
+        new(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline);
     // Not that of /run/hello/app.sock.
     private static readonly Regex s_documentedPathBase = new(@"(?<!\w)/app(?![\w.])");
     private static readonly Regex s_h2oSocket = new(@"(?<indent>[ ]+)port: /run/hello/app\.sock\n[ ]+type: unix\n");
     private static readonly Regex s_runtimeSocket = new(@"\A/run/(?<folder>[^/]+)/[^/]+\z");
-    private static readonly Regex s_unitSocketLine = new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n",
+    private static readonly Regex s_unitSocketLine =
+        new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n",
         RegexOptions.Multiline);
 
     public const string Systemd = "systemd";
@@ -22,12 +24,16 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
     public static ConfigurationTemplate Read(string kind, bool usesTls, bool isBehindBalancer)
     {
         if (kind == Systemd)
-            return new ConfigurationTemplate(kind, "samples/systemd/app.service", ToolCommand.ReadResource("app.service"));
+            return new ConfigurationTemplate(
+                kind, "samples/systemd/app.service", ToolCommand.ReadResource("app.service"));
 
-        var heading = usesTls ? "Full configuration" : isBehindBalancer ? "Behind a load balancer" : "Minimal configuration";
+        var heading = isBehindBalancer ? "Behind a load balancer" : "Minimal configuration";
+        if (usesTls)
+            heading = "Full configuration";
         var page = ToolCommand.ReadResource(kind + ".md");
         var block = s_fencedBlock.Match(page, page.IndexOf($"\n## {heading}\n", StringComparison.Ordinal));
-        return new ConfigurationTemplate(kind, $"docs/front-ends/{kind}.md#{heading.ToLowerInvariant().Replace(' ', '-')}", block.Groups["text"].Value);
+        return new ConfigurationTemplate(kind,
+            $"docs/front-ends/{kind}.md#{heading.ToLowerInvariant().Replace(' ', '-')}", block.Groups["text"].Value);
     }
 
     /// <returns><see langword="null"/> if the address does not fit.</returns>
@@ -39,7 +45,8 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
         return address is null ? text : FillAddress(text, address);
     }
 
-    private static string Replace(string text, string old, string now) => text.Replace(old, now, StringComparison.Ordinal);
+    private static string Replace(string text, string old, string now)
+        => text.Replace(old, now, StringComparison.Ordinal);
 
     private string? FillAddress(string text, FastCgiAddress address)
     {
@@ -47,7 +54,8 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
         if (Kind == Systemd)
             return address.IsUnix ? FillUnit(text, plain) : FillUnitPort(text, plain);
         if (address.IsUnix)
-            return Replace(Replace(text, DocumentedSocket, plain), "server app " + DocumentedPort, "server app unix@" + plain);
+            return Replace(Replace(text, DocumentedSocket, plain), "server app " + DocumentedPort, "server app unix@"
+                + plain);
 
         var colon = plain.LastIndexOf(':');
         var (host, port) = (plain[..colon].Trim('[', ']'), plain[(colon + 1)..]);
@@ -55,19 +63,23 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
         {
             "nginx" => Replace(text, "unix:" + DocumentedSocket, plain),
             "apache" => Replace(text, $"unix:{DocumentedSocket}|fcgi://hello/", $"fcgi://{plain}/"),
-            "lighttpd" => Replace(text, $"\"socket\" => \"{DocumentedSocket}\",", $"\"host\" => \"{host}\",\n    \"port\" => {port},"),
+            "lighttpd" => Replace(text, $"\"socket\" => \"{DocumentedSocket}\",",
+                $"\"host\" => \"{host}\",\n    \"port\" => {port},"),
             "haproxy" => Replace(text, DocumentedPort, plain),
             "caddy" => Replace(text, "unix/" + DocumentedSocket, plain),
-            _ => s_h2oSocket.Replace(text, match => $"{match.Groups["indent"].Value}host: {host}\n{match.Groups["indent"].Value}port: {port}\n"),
+            _ => s_h2oSocket.Replace(text,
+                match => $"{match.Groups["indent"].Value}host: {host}\n{match.Groups["indent"].Value}port: {port}\n"),
         };
     }
 
     private static string? FillUnit(string text, string path) => s_runtimeSocket.Match(path) is { Success: true } match
-        ? Replace(Replace(text, DocumentedUnit, path), "RuntimeDirectory=app\n", $"RuntimeDirectory={match.Groups["folder"].Value}\n")
+        ? Replace(Replace(text, DocumentedUnit, path), "RuntimeDirectory=app\n",
+            $"RuntimeDirectory={match.Groups["folder"].Value}\n")
         : null;
 
     /// <summary>A port has neither folder nor mode.</summary>
     private static string FillUnitPort(string text, string address)
-        => Replace(Replace(s_unitSocketLine.Replace(text, ""), "fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass " + address),
+        => Replace(Replace(s_unitSocketLine.Replace(text, ""), "fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass "
+            + address),
             "fastcgi://unix:" + DocumentedUnit, "fastcgi://" + address);
 }

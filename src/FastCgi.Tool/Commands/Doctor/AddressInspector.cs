@@ -5,6 +5,9 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>Checks an address: its socket, what answers there, and the process.</summary>
 internal sealed class AddressInspector(DoctorReport report, ParseResult arguments)
 {
+    private static readonly SocketError[] s_busy =
+        [SocketError.WouldBlock, SocketError.TryAgain, SocketError.TimedOut, SocketError.NoBufferSpaceAvailable];
+
     private readonly Dictionary<string, ProbeResult> _seen = new(StringComparer.Ordinal);
     private readonly string _path = arguments.GetText("--path")!;
     private readonly bool _isOffline = arguments.Has("--no-connect");
@@ -123,10 +126,9 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
             case { ConnectError: SocketError.AccessDenied }:
                 throw new ToolException(ExitCode.CannotRun,
                     $"You are not permitted to connect to {where}. Run this as root or as the web server's user.");
-            case { ConnectError: (SocketError.WouldBlock or SocketError.TryAgain or SocketError.TimedOut
-                or SocketError.NoBufferSpaceAvailable) and var error }:
+            case { ConnectError: { } busy } when s_busy.Contains(busy):
                 report.Add("address.backlog-full", new(where,
-                    $"the connection is not accepted ({error}): its queue is full, or a firewall drops it"));
+                    $"the connection is not accepted ({busy}): its queue is full, or a firewall drops it"));
                 return false;
             case { ConnectError: { } error }:
                 report.Add("address.nobody-listens", new(where, $"the connection failed ({error})", $"--urls {where}"));

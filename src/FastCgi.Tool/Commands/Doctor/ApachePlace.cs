@@ -67,8 +67,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     /// <summary>Whether any of the usual lines passes Authorization.</summary>
     public bool PassesAuthorization => IsOn("CGIPassAuth")
         || Visible.Any(set => Applies(set) && set.Name.StartsWith("SetEnvIf", StringComparison.OrdinalIgnoreCase)
-            && set.Arguments.Any(static word
-            => word.StartsWith("HTTP_AUTHORIZATION=", StringComparison.OrdinalIgnoreCase)))
+            && set.Arguments.Any(
+                static word => word.StartsWith("HTTP_AUTHORIZATION=", StringComparison.OrdinalIgnoreCase)))
         || Find("ProxyFCGISetEnvIf").Any(static set => set.Arguments is [_, "HTTP_AUTHORIZATION", _])
         || (IsOn("RewriteEngine") && Find("RewriteRule").Any(static rule => rule.Arguments is [.., var flags]
             && flags.Contains("E=HTTP_AUTHORIZATION:", StringComparison.OrdinalIgnoreCase)));
@@ -77,8 +77,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 
     /// <summary>The directives of the same virtual host, and those outside of all virtual hosts.</summary>
     public IEnumerable<Directive> Visible
-        => root.All.Where(directive
-        => directive.FindAround("VirtualHost") is var host && (host is null || host == Host));
+        => root.All.Where(line => line.FindAround("VirtualHost") is var host && (host is null || host == Host));
 
     public string TargetPath
         => Rest(target).IndexOf('/', StringComparison.Ordinal) is >= 0 and var slash ? Rest(target)[slash..] : "";
@@ -121,8 +120,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 
     /// <summary>An option of the line, such as <c>timeout=120</c>.</summary>
     public string? GetOption(string name)
-        => Pass.Arguments.LastOrDefault(argument
-        => argument.StartsWith(name + "=", StringComparison.OrdinalIgnoreCase))?
+        => Pass.Arguments.LastOrDefault(word => word.StartsWith(name + "=", StringComparison.OrdinalIgnoreCase))?
             [(name.Length + 1)..].ToLowerInvariant();
 
     /// <summary>The directives that apply to the path.</summary>
@@ -180,9 +178,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
                select new Seen(own.Where, $"{kind} {same} is also in {other.Where}, for {other.First}");
     }
 
-    /// <summary>
-    /// Whether the file loads other modules, or a folder above it does: on Debian, <c>mods-enabled</c>.
-    /// </summary>
+    /// <summary>Whether modules are loaded, in the file or in Debian's <c>mods-enabled</c>, but not this one.</summary>
     public bool LacksModule()
     {
         var loads = root.All.Where(static directive => directive.Is("LoadModule")).ToList();
@@ -196,8 +192,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     }
 
     private static IEnumerable<string> GetNames(Directive host)
-        => host.All.Where(static line => line.Is("ServerName") || line.Is("ServerAlias")).SelectMany(static line
-        => line.Arguments);
+        => host.All.Where(static line => line.Is("ServerName") || line.Is("ServerAlias"))
+            .SelectMany(static line => line.Arguments);
 
     private bool Applies(Directive directive) => directive.Around.SkipLast(1).All(IsAround);
 

@@ -21,6 +21,7 @@ internal static class ApacheRules
                 : []),
         new("apache.path-base.other", static place => place.Visible.SelectMany(FindOtherPathBase)),
         new("apache.path-base.missing", static place => place.IsWhole && place.IsBelowRoot && !place.IsPartOfApplication
+            && place.Find("FallbackResource").All(fallback => fallback.First != place.Base)
             && !place.Find("SetEnv").Any(static set => set.Arguments is ["PATH_BASE", _])
             && !place.Find("ProxyFCGISetEnvIf").Any()
                 ? [Place.LacksPathBase(place, $"no PATH_BASE is passed for {place.Base}",

@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>What answers at an address.</summary>
+/// <summary>The protocol of the program at an address.</summary>
 internal enum Spoken
 {
     Nothing,
@@ -9,22 +9,19 @@ internal enum Spoken
     Tls,
 }
 
-/// <summary>
-/// The result of a probe: the sizes are those of all response headers and of the longest one; the flaw is that of the
-/// response.
-/// </summary>
+/// <summary>The result of a probe, with the size of all response headers and of the longest one.</summary>
 internal sealed record ProbeResult(
     SocketError? ConnectError, Spoken Spoken, int Status = 0, int HeadSize = 0, TimeSpan Elapsed = default,
     string? Flaw = null, int LongestHeader = 0, bool IsPhp = false);
 
-/// <summary>Connects to an address and finds out what is spoken there.</summary>
+/// <summary>Connects to an address and detects its protocol.</summary>
 internal sealed class ApplicationProbe(
     FastCgiAddress address, string path, (string Name, string Value)[] parameters, TimeSpan timeout)
 {
     public const string Silence = "nothing came";
     private const string Host = "localhost";
 
-    // Of TLS 1.2, with one cipher suite. Servers of TLS answer it with a handshake (22) or an alert (21).
+    // A ClientHello of TLS 1.2. TLS servers respond with a handshake (22) or an alert (21).
     private static readonly byte[] s_hello =
         [22, 3, 1, 0, 45, 1, 0, 0, 41, 3, 3, .. new byte[32], 0, 0, 2, 0xC0, 0x2F, 1, 0];
 
@@ -39,8 +36,8 @@ internal sealed class ApplicationProbe(
             : answer with { Spoken = await FindProtocolAsync(cancellationToken) };
     }
 
-    /// <summary>What the application answers to GET_VALUES.</summary>
-    /// <returns><see langword="null"/> if it does not.</returns>
+    /// <summary>The response of the application to GET_VALUES.</summary>
+    /// <returns><see langword="null"/> if there is none.</returns>
     public async Task<string?> GetValuesAsync(CancellationToken cancellationToken)
     {
         using var limit = CreateLimit(cancellationToken);
@@ -102,7 +99,7 @@ internal sealed class ApplicationProbe(
         }
         catch (Exception exception) when (IsFailure(exception, cancellationToken))
         {
-            // An END_REQUEST, or what the application says of its failure, is FastCGI all the same.
+            // The application speaks FastCGI, even if the request failed.
             var isFastCgi = exception is FastCgiProtocolException { Completion: not null };
             return new ProbeResult(null, isFastCgi ? Spoken.FastCgi : Spoken.Nothing,
                 Flaw: exception is OperationCanceledException ? Silence : exception.Message);
@@ -128,7 +125,7 @@ internal sealed class ApplicationProbe(
         return answer.AsSpan().StartsWith("HTTP/"u8) ? Spoken.Http : Spoken.Nothing;
     }
 
-    /// <returns>The beginning of what comes then, and why there is no connection.</returns>
+    /// <returns>The first bytes of the response, and the error of the connection.</returns>
     private async Task<(byte[] Answer, SocketError? Error)> ExchangeAsync(
         byte[] bytes, CancellationToken cancellationToken)
     {

@@ -24,7 +24,7 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
             var directive = Add(texts.FirstOrDefault(""), [.. texts.Skip(1)], i + 1);
             if (isBlock)
                 Open(directive);
-            else if (directive.Is("import") && directive.First?.Contains('.', StringComparison.Ordinal) == true)
+            else if (directive.Is("import") && directive.First?.IndexOfAny(['.', '/', '*']) >= 0)
                 Include(directive);
         }
     }

@@ -1,9 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>
-/// Reads a configuration, and follows includes. Files that have no end, include themselves or are nested without end
-/// are refused.
-/// </summary>
+/// <summary>Reads a configuration, and follows includes. Endless files and nesting are refused.</summary>
 internal abstract class ConfigurationReader(DoctorReport report, string file, params string[] folders)
 {
     private static readonly Regex s_escape = new("""\\(["'\\])""");
@@ -113,8 +110,8 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
     }
 
     protected virtual List<string> FindFiles(string pattern)
-        => GetFolders().Select(folder => GlobFiles.Find(Path.Combine(folder, pattern))).FirstOrDefault(static found
-        => found.Count > 0) ?? [];
+        => GetFolders().Select(folder => GlobFiles.Find(Path.Combine(folder, pattern)))
+            .FirstOrDefault(static found => found.Count > 0) ?? [];
 
     protected virtual IEnumerable<string> GetFolders()
         => folders.Prepend(Path.GetDirectoryName(Path.GetFullPath(file))!);

@@ -48,7 +48,7 @@ internal sealed class DoctorCommand : ToolCommand
             }
             catch (Exception exception) when (exception is ToolException or IOException or UnauthorizedAccessException)
             {
-                // A web server that is installed may not use FastCGI. A file that cannot be read is a failure.
+                // An installed web server may not use FastCGI. A file that cannot be read is a failure.
                 var failed = Terminal.Fail(ExitCode.CannotRun, $"{file}: {exception.Message}", arguments.IsJson());
                 code = exception is ToolException ? code : failed;
             }
@@ -74,7 +74,7 @@ internal sealed class DoctorCommand : ToolCommand
     {
         var report = new DoctorReport();
         var addresses = new AddressInspector(report, arguments);
-        // A file with text, and not a socket.
+        // Not a socket.
         if (File.Exists(target) && (!OperatingSystem.IsLinux() || SocketFile.Read(target) is not { IsSocket: true }))
             await InspectAsync(report, addresses, arguments, target, cancellationToken);
         else

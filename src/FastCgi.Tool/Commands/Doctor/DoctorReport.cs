@@ -1,9 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>
-/// A problem or a note: what was seen where (file and line, or the address), its consequence, what to add, and what to
-/// read.
-/// </summary>
+/// <summary>A problem or a note: where and what was seen, its consequence, the fix, and a document.</summary>
 internal sealed record DoctorFinding(
     string Id, string Level, string Where, string Evidence, string Consequence, string Line, string Document)
 {
@@ -17,8 +14,7 @@ internal sealed record DoctorFinding(
 /// <summary>What a doctor found in a configuration or at an address.</summary>
 internal sealed class DoctorReport
 {
-    // Name, level, evidence, consequence, what to add, and document of each rule. The document is a page, or a heading
-    // of
+    // Name, level, evidence, consequence, fix and document of each rule. The document is a page, or a heading of
     // troubleshooting.md.
     private static readonly Dictionary<string, string[]> s_rules = ToolCommand.ReadTable("rules.tsv");
 

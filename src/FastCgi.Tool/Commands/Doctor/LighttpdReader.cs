@@ -1,9 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>
-/// Reads lighttpd's configuration. A list is a block, whose items have their keys as names. <c>include_shell</c> would
-/// run a program.
-/// </summary>
+/// <summary>Reads lighttpd's configuration. A list is a block, whose items have their keys as names.</summary>
 internal sealed class LighttpdReader(DoctorReport report, string file)
     : ConfigurationReader(report, file, "/etc/lighttpd")
 {

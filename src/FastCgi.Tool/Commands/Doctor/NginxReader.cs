@@ -89,8 +89,11 @@ internal sealed class NginxReader : ConfigurationReader
     }
 
     protected override string GetText(string name)
-        => _files.TryGetValue(name, out var text) ? text : Path.IsPathRooted(name) && Path.Exists(name)
-        ? base.GetText(name) : UsualParameters;
+    {
+        if (_files.TryGetValue(name, out var text))
+            return text;
+        return Path.IsPathRooted(name) && Path.Exists(name) ? base.GetText(name) : UsualParameters;
+    }
 
     private void AddDirective(List<ConfigurationWord> words, ConfigurationWord end)
     {

@@ -8,8 +8,8 @@ internal static class NginxRules
 
     private static readonly string[] s_foreign = ["proxy_", "uwsgi_", "scgi_", "grpc_"];
 
-    // UseForwardedHeaders reads these headers, and similar middleware does. fastcgi_params passes the same facts in
-    // parameters that no client can set.
+    // UseForwardedHeaders and similar middleware read these headers. fastcgi_params passes the same facts in parameters
+    // that no client can set.
     private static readonly Regex s_forwarded = new("^(X-Forwarded-.*|X-Original-.*|Forwarded|X-Real-IP|X-Client-IP)$",
         RegexOptions.IgnoreCase);
 
@@ -72,8 +72,9 @@ internal static class NginxRules
             : []),
         new("nginx.path-base.missing", static place => place.IsWhole && place.PathBase is null
             && place.Get("fastcgi_split_path_info") is null && !place.IsPartOfApplication && place.IsBelowRoot
+            && place.InServer("try_files").All(files => files.Arguments.LastOrDefault() != place.Prefix)
                 ? [Place.LacksPathBase(place, $"location {place.Prefix} passes no PATH_BASE",
-                $"fastcgi_param PATH_BASE {place.Base};")]
+                    $"fastcgi_param PATH_BASE {place.Base};")]
                 : []),
         new("nginx.path-base.other", static place => place.IsBelowRoot && place.PathBase is [not '$', ..] value
             && !$"{place.Base}/".StartsWith(value.TrimEnd('/') + "/", StringComparison.Ordinal)
@@ -109,8 +110,8 @@ internal static class NginxRules
             => place.SetsHeaders ? null : place.Get("underscores_in_headers", "on")),
         new("nginx.keep-conn-missing", static place => place.IsWhole && place.Keepalive is { } keepalive
             && place.Get("fastcgi_keep_conn", "on") is null
-                ? [new(
-                keepalive.Where, $"keepalive {keepalive.First}, but no 'fastcgi_keep_conn on;' at {place.Where}")]
+                ? [new(keepalive.Where,
+                    $"keepalive {keepalive.First}, but no 'fastcgi_keep_conn on;' at {place.Where}")]
                 : []),
         new("nginx.keepalive-missing", static place => place.IsWhole && place.Keepalive is null
             && place.Get("fastcgi_keep_conn", "on") is { } keeps
@@ -119,7 +120,7 @@ internal static class NginxRules
         new("nginx.tls-missing", static place => place.Pass.GetAll("listen")
             .Where(listen => GetPort(listen) == 443 && !IsTls(listen) && place.Get("ssl", "on") is null)
             .Select(static listen => new Seen(
-            listen.Where, $"{listen.Text}, without ssl", $"listen {listen.First} ssl;"))),
+                listen.Where, $"{listen.Text}, without ssl", $"listen {listen.First} ssl;"))),
         new("nginx.duplicate-server", static place => place.FindDuplicate()),
     ];
 
@@ -181,7 +182,7 @@ internal static class NginxRules
         => !place.PassesOriginal("REQUEST_URI", "$request_uri") ? [] : place.InServer("error_page")
             .Where(page => page.Arguments.Length > 1 && isRefused == IsForRefused(page)
             && place.Serves(page.Arguments[^1])
-                // A named location usually serves what is not a file.
+                // A named location usually serves the requests that match no file.
                 && (isRefused || page.Arguments[^1][0] != '@'))
             .Select(static page => new Seen(page.Where, $"the application serves '{page.Text}'"));
 

@@ -34,14 +34,12 @@ internal abstract class Place(Directive pass)
 
     public bool IsBelowRoot => Base is ['/', ..];
 
-    /// <summary>
-    /// Whether the same application also gets requests outside of this path, so that this is not its path base.
-    /// </summary>
+    /// <summary>Whether the application also gets requests outside this path, so that it is no path base.</summary>
     public bool IsPartOfApplication => All.Any(other => other.IsFastCgi && other.Site == Site
         && other.Targets.SequenceEqual(Targets)
         && (other.Base is null || !(other.Base + "/").StartsWith(Base + "/", StringComparison.Ordinal)));
 
-    /// <summary>Whether all files were read that may apply here. Otherwise, no line is known to be missing.</summary>
+    /// <summary>Whether all files that may apply here were read. Otherwise, no line is known to be missing.</summary>
     public virtual bool IsWhole
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
 

@@ -12,7 +12,8 @@ namespace FastCgi.Tool.Commands.Proxy;
 internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
 {
     // Hop-by-hop headers (RFC 9110, section 7.6.1).
-    private static readonly string[] s_hopByHop = ["Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Trailer", "Proxy-Connection"];
+    private static readonly string[] s_hopByHop =
+        ["Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Trailer", "Proxy-Connection"];
 
     private readonly (string Name, string Value)[] _parameters = arguments.GetParameters();
     private readonly string? _root = arguments.GetText("--root") is { } root ? Path.GetFullPath(root) : null;
@@ -30,7 +31,8 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
 
             await using var response = await SendAsync(context, forwarded, upload, timeout);
             if (response.StatusCode < 200)
-                throw new RefusedException(StatusCodes.Status502BadGateway, $"the response has the interim status {response.StatusCode}");
+                throw new RefusedException(
+                    StatusCodes.Status502BadGateway, $"the response has the interim status {response.StatusCode}");
 
             await AnswerAsync(context, forwarded, response);
         }
@@ -66,22 +68,26 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         }
         catch (OperationCanceledException) when (!context.RequestAborted.IsCancellationRequested)
         {
-            throw new RefusedException(StatusCodes.Status504GatewayTimeout, Invariant($"the response did not begin within {_timeout.TotalSeconds} s"));
+            throw new RefusedException(StatusCodes.Status504GatewayTimeout,
+                Invariant($"the response did not begin within {_timeout.TotalSeconds} s"));
         }
         catch (BadHttpRequestException exception)
         {
             // The client's body is incomplete.
             throw new RefusedException(exception.StatusCode, exception.Message);
         }
-        catch (Exception exception) when (exception is (IOException and not ConnectionResetException) or UnauthorizedAccessException
+        catch (Exception exception)
+            when (exception is (IOException and not ConnectionResetException) or UnauthorizedAccessException
             && !context.RequestAborted.IsCancellationRequested)
         {
             forwarded.Note = $"the request body could not be buffered: {exception.Message}";
-            throw new RefusedException(StatusCodes.Status500InternalServerError, "the request body could not be buffered");
+            throw new RefusedException(
+                StatusCodes.Status500InternalServerError, "the request body could not be buffered");
         }
     }
 
-    private static async Task AnswerAsync(HttpContext context, ForwardedRequest forwarded, FastCgiResponseMessage response)
+    private static async Task AnswerAsync(
+        HttpContext context, ForwardedRequest forwarded, FastCgiResponseMessage response)
     {
         try
         {
@@ -110,33 +116,46 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         context.Response.StatusCode = response.StatusCode;
         if (response.ReasonPhrase.Length > 0)
             context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = response.ReasonPhrase;
-        var dropped = GetHopByHop(response.Headers.Where(static header => header.Key.Equals("Connection", StringComparison.OrdinalIgnoreCase))
+        var dropped = GetHopByHop(
+            response.Headers.Where(static header => header.Key.Equals("Connection", StringComparison.OrdinalIgnoreCase))
             .Select(static header => header.Value));
         // Kestrel rejects a length where HTTP allows none (RFC 9110, section 8.6).
         if (response.StatusCode is 204 or 205)
             dropped.Add("Content-Length");
         foreach (var header in response.Headers.Where(header => !dropped.Contains(header.Key)))
-            context.Response.Headers[header.Key] = StringValues.Concat(context.Response.Headers[header.Key], header.Value);
+            context.Response.Headers[header.Key] = StringValues
+                .Concat(context.Response.Headers[header.Key], header.Value);
     }
 
     /// <summary>The headers that are not forwarded: hop-by-hop ones and those named in <c>Connection</c>.</summary>
     private static HashSet<string> GetHopByHop(IEnumerable<string?> connection)
-        => new(s_hopByHop.Concat(connection.SelectMany(static value => (value ?? "").Split(',', StringSplitOptions.TrimEntries))),
+        => new(s_hopByHop.Concat(
+            connection.SelectMany(static value => (value ?? "").Split(',', StringSplitOptions.TrimEntries))),
             StringComparer.OrdinalIgnoreCase);
 
     private FastCgiRequestMessage CreateRequest(HttpContext context, UploadStream upload)
     {
         var http = context.Request;
-        var request = new FastCgiRequestMessage { Body = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody ? upload : null };
+        var request = new FastCgiRequestMessage
+        {
+            Body = context.Features
+            .Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody ? upload : null
+        };
         var raw = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
         // Like nginx, without the scheme and host of an absolute URL.
         var target = RequestTarget.TryParse(raw)?.PathAndQuery ?? raw;
-        HttpParameters.AddTarget(request.Parameters, http.Method, target, Encoding.Latin1.GetBytes(http.ContentType ?? ""), Invariant($"{http.ContentLength}"));
+        HttpParameters.AddTarget(request.Parameters, http.Method, target, Encoding.Latin1
+            .GetBytes(http.ContentType ?? ""), Invariant($"{http.ContentLength}"));
         // Like nginx, without dot segments: an application opens the file that SCRIPT_FILENAME names.
-        request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = http.Path.HasValue ? http.Path.Value : "/";
+        request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = http.Path.HasValue
+            ? http.Path.Value
+            : "/";
         var connection = context.Connection;
-        var (remote, local) = (ToEndPoint(connection.RemoteIpAddress, connection.RemotePort), ToEndPoint(connection.LocalIpAddress, connection.LocalPort));
-        HttpParameters.AddConnection(request.Parameters, http.Scheme, http.Protocol, remote, local, http.Host.HasValue ? http.Host.Host : "localhost");
+        var (remote, local) = (ToEndPoint(connection.RemoteIpAddress, connection.RemotePort),
+            ToEndPoint(connection.LocalIpAddress, connection.LocalPort));
+        HttpParameters.AddConnection(request.Parameters, http.Scheme, http.Protocol, remote, local, http.Host.HasValue
+            ? http.Host.Host
+            : "localhost");
         if (_root is not null)
         {
             request.Parameters.Add("DOCUMENT_ROOT", _root);
@@ -144,11 +163,13 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         }
 
         var dropped = GetHopByHop(http.Headers.Connection);
-        foreach (var (name, values) in http.Headers.Where(header => HttpParameters.IsPassed(header.Key) && !dropped.Contains(header.Key)))
+        foreach (var (name, values) in http.Headers
+            .Where(header => HttpParameters.IsPassed(header.Key) && !dropped.Contains(header.Key)))
         {
             var separator = name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? "; " : ", ";
             var text = string.Join(separator, (IEnumerable<string?>)values);
-            request.Parameters.Add(Encoding.ASCII.GetBytes(HttpParameters.ToParameterName(name)), Encoding.Latin1.GetBytes(text));
+            request.Parameters.Add(Encoding.ASCII.GetBytes(HttpParameters.ToParameterName(name)), Encoding.Latin1
+                .GetBytes(text));
         }
 
         foreach (var (name, value) in _parameters)
@@ -157,10 +178,14 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
     }
 
     private static IPEndPoint ToEndPoint(IPAddress? address, int port)
-        => new(address is null ? IPAddress.Loopback : address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address, port);
+    {
+        address ??= IPAddress.Loopback;
+        return new IPEndPoint(address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address, port);
+    }
 
     /// <summary>The client's body. The timeout of the application is suspended while the client is sending.</summary>
-    private sealed class UploadStream(HttpRequest request, CancellationTokenSource timeout, TimeSpan time) : ForwardStream(canRead: true)
+    private sealed class UploadStream(
+        HttpRequest request, CancellationTokenSource timeout, TimeSpan time) : ForwardStream(canRead: true)
     {
         private Task _reading = Task.CompletedTask;
 
@@ -182,7 +207,8 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         {
             timeout.CancelAfter(Timeout.InfiniteTimeSpan);
             // If a token cancelled the read, Kestrel would consider it pending, and close the connection.
-            await using var registration = cancellationToken.UnsafeRegister(static state => ((HttpRequest)state!).BodyReader.CancelPendingRead(), request);
+            await using var registration = cancellationToken
+                .UnsafeRegister(static state => ((HttpRequest)state!).BodyReader.CancelPendingRead(), request);
             var result = await request.BodyReader.ReadAsync(CancellationToken.None);
             var length = (int)Math.Min(result.Buffer.Length, buffer.Length);
             result.Buffer.Slice(0, length).CopyTo(buffer.Span);

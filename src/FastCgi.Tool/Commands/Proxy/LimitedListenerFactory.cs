@@ -6,7 +6,8 @@ namespace FastCgi.Tool.Commands.Proxy;
 /// Limits the number of connections; further ones wait in the queue of the socket. Kestrel's own limit accepts a
 /// connection before it closes it, so that a burst uses up the descriptors.
 /// </summary>
-internal sealed class LimitedListenerFactory(IConnectionListenerFactory sockets, SemaphoreSlim slots) : IConnectionListenerFactory
+internal sealed class LimitedListenerFactory(
+    IConnectionListenerFactory sockets, SemaphoreSlim slots) : IConnectionListenerFactory
 {
     /// <summary>Releases the slot of a connection that has been served.</summary>
     public static ConnectionDelegate Release(ConnectionDelegate next, SemaphoreSlim slots) => async connection =>
@@ -21,7 +22,8 @@ internal sealed class LimitedListenerFactory(IConnectionListenerFactory sockets,
         }
     };
 
-    public async ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
+    public async ValueTask<IConnectionListener> BindAsync(
+        EndPoint endpoint, CancellationToken cancellationToken = default)
         => new Listener(await sockets.BindAsync(endpoint, cancellationToken), slots);
 
     private sealed class Listener(IConnectionListener socket, SemaphoreSlim slots) : IConnectionListener

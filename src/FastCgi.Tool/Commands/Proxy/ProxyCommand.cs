@@ -28,8 +28,10 @@ internal sealed class ProxyCommand : ToolCommand
     {
         HandlesInterruption = true;
         AddAddress();
-        AddTexts("--listen", "URL", "The HTTP address to listen on; repeatable [default: http://localhost:8080]", static text
-            => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri is { Scheme: "http", PathAndQuery: "/", UserInfo: "", Fragment: "" }
+        AddTexts("--listen", "URL", "The HTTP address to listen on; repeatable [default: http://localhost:8080]",
+            static text
+            => Uri.TryCreate(text, UriKind.Absolute, out var uri)
+                && uri is { Scheme: "http", PathAndQuery: "/", UserInfo: "", Fragment: "" }
                 && (uri.HostNameType != UriHostNameType.Dns || uri.Host == "localhost")
                 ? null : $"'{text}' does not have the form http://HOST:PORT, with an IP address or localhost as HOST.");
         AddText("--root", "FOLDER", "Serve the files of this folder, and use it as DOCUMENT_ROOT",
@@ -37,14 +39,16 @@ internal sealed class ProxyCommand : ToolCommand
         AddParameters();
         AddNumber("--max-connections", "The maximum number of connections to the application");
         AddText("--record", "FILE", "Record the traffic with the application to a file", CheckPresence);
-        AddTimeoutAndJson("How long the application may take to begin its response; after that, the client gets a 504", 60);
+        AddTimeoutAndJson("How long the application may take to begin its response; after that, the client gets a 504",
+            60);
     }
 
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
         // In a method of its own, so that the check runs before ASP.NET Core is loaded.
         => ListeningProcess.ReadDescriptors(Environment.ProcessId) is (_, < MinDescriptors and var limit)
             ? throw new ToolException(ExitCode.CannotRun, Invariant(
-                $"The process may have only {limit} descriptors, but the proxy needs at least {MinDescriptors}: raise ulimit -n."))
+                $"The process may have only {limit} descriptors, but the proxy needs at least ")
+                + Invariant($"{MinDescriptors}: raise ulimit -n."))
             : ServeAsync(arguments, cancellationToken);
 
     private async Task<int> ServeAsync(ParseResult arguments, CancellationToken cancellationToken)
@@ -56,9 +60,16 @@ internal sealed class ProxyCommand : ToolCommand
         using var recording = arguments.GetText("--record") is { } file ? new Recording(file, Terminal) : null;
         var most = arguments.GetValue<int?>("--max-connections");
         using var client = new FastCgiClient(
-            address, new FastCgiClientOptions { MaxConnections = most, ConnectTimeout = arguments.GetTimeout(), Trace = recording });
+            address, new FastCgiClientOptions
+            {
+                MaxConnections = most,
+                ConnectTimeout = arguments
+                .GetTimeout(),
+                Trace = recording
+            });
         await WarmUp.RunAsync(
-            (client, log) => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments.IsJson());
+            (client, log) => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments
+                .IsJson());
         var log = new TrafficLog(Terminal, arguments.IsJson());
         await using var app = Build(urls, root, new Forwarder(client, arguments), log);
         try
@@ -67,7 +78,8 @@ internal sealed class ProxyCommand : ToolCommand
         }
         catch (Exception exception) when (exception is IOException or SocketException)
         {
-            throw new ToolException(ExitCode.CannotRun, $"Cannot listen on {string.Join(' ', urls)}: {exception.Message}");
+            throw new ToolException(ExitCode.CannotRun,
+                $"Cannot listen on {string.Join(' ', urls)}: {exception.Message}");
         }
 
         var logging = Task.Run(log.RunAsync, CancellationToken.None);
@@ -92,7 +104,8 @@ internal sealed class ProxyCommand : ToolCommand
         var slots = new SemaphoreSlim((int)Math.Max((usable - open) / 3, 1));
         builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(options =>
         {
-            options.ConfigureEndpointDefaults(endpoint => endpoint.Use(next => LimitedListenerFactory.Release(next, slots)));
+            options.ConfigureEndpointDefaults(
+                endpoint => endpoint.Use(next => LimitedListenerFactory.Release(next, slots)));
             options.Limits.KeepAliveTimeout = s_keepAliveTimeout;
             // The application limits the size and the rate.
             options.Limits.MaxRequestBodySize = null;
@@ -110,7 +123,11 @@ internal sealed class ProxyCommand : ToolCommand
         if (root is not null)
         {
             // Files of unknown types, such as .php, are not served: they go to the application.
-            app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(Path.GetFullPath(root)) });
+            app.UseStaticFiles(new StaticFileOptions
+            {
+                FileProvider =
+                new PhysicalFileProvider(Path.GetFullPath(root))
+            });
         }
 
         app.Run(forwarder.InvokeAsync);

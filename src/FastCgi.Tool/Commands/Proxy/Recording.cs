@@ -18,9 +18,16 @@ internal sealed class Recording : RecordTrace, IDisposable
         _console = console;
         var type = SocketFile.Read(path)?.Type;
         if (type == "fifo")
-            throw new ToolException(ExitCode.CannotRun, $"{path} is a pipe. If its reader stalled, the site would too. Record to a file.");
+            throw new ToolException(ExitCode.CannotRun,
+                $"{path} is a pipe. If its reader stalled, the site would too. Record to a file.");
 
-        var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write, Share = FileShare.Read };
+        var options = new FileStreamOptions
+        {
+            Mode = FileMode.Create,
+            Access = FileAccess.Write,
+            Share =
+            FileShare.Read
+        };
         if (!OperatingSystem.IsWindows())
             options.UnixCreateMode = Owner;
         var stream = new FileStream(path, options);
@@ -72,4 +79,5 @@ internal sealed class Recording : RecordTrace, IDisposable
 
 /// <summary>A line of a recording: its format and start time, or bytes or an event of a connection.</summary>
 internal sealed record RecordingLine(
-    string? Format = null, DateTimeOffset? Started = null, double? T = null, int? C = null, string? From = null, byte[]? Bytes = null, string? Event = null);
+    string? Format = null, DateTimeOffset? Started = null, double? T = null, int? C = null, string? From = null,
+        byte[]? Bytes = null, string? Event = null);

@@ -29,8 +29,10 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             context.Response.Body = body;
             var standardError = request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null;
             var isQueued = _requests.Writer.TryWrite(new ProxiedRequest(
-                context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget, request.Status ?? context.Response.StatusCode,
-                counted.Written, Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note, standardError));
+                context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget, request.Status
+                    ?? context.Response.StatusCode,
+                counted.Written, Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note,
+                    standardError));
             if (!isQueued)
                 Interlocked.Increment(ref _dropped);
         }
@@ -71,18 +73,26 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         }
 
         var status = Invariant($"{request.Status}");
-        var colour = request.Status >= 500 ? console.Red(status) : request.Status >= 400 ? console.Yellow(status) : console.Green(status);
-        var line = Invariant($"{request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms  {request.Note}");
+        var colour = request.Status switch
+        {
+            >= 500 => console.Red(status),
+            >= 400 => console.Yellow(status),
+            _ => console.Green(status),
+        };
+        var line = Invariant(
+            $"{request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms  {request.Note}");
         console.Out.WriteLine($"{colour} {PlainText.Line(line).TrimEnd()}");
         if (request.StandardError is { } text)
-            console.Out.WriteLine($"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");
+            console.Out.WriteLine(
+                $"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");
     }
 
     private sealed class CountingStream(Stream inner) : ForwardStream(canRead: false)
     {
         public long Written { get; private set; }
 
-        public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+        public override async ValueTask WriteAsync(
+            ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
         {
             await inner.WriteAsync(buffer, cancellationToken);
             Written += buffer.Length;
@@ -100,4 +110,5 @@ internal sealed class ForwardedRequest
     public string? StandardError { get; set; }
 }
 
-internal sealed record ProxiedRequest(string Method, string Target, int Status, long Bytes, double Milliseconds, string? Note, string? StandardError);
+internal sealed record ProxiedRequest(
+    string Method, string Target, int Status, long Bytes, double Milliseconds, string? Note, string? StandardError);

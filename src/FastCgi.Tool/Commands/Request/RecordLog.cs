@@ -14,7 +14,8 @@ internal sealed class RecordLog(Action<string>? write) : RecordTrace
     public override void OnRecord(int connection, bool isSent, RecordHeader header, ReadOnlySpan<byte> content)
     {
         var padding = header.PaddingLength == 0 ? "" : $" + {header.PaddingLength} of padding";
-        var line = Invariant($"{(isSent ? '>' : '<')} {_watch.Elapsed.TotalMilliseconds,8:0.0} ms  {RecordNames.Get(header.Type),-17} ")
+        var line = Invariant(
+            $"{(isSent ? '>' : '<')} {_watch.Elapsed.TotalMilliseconds,8:0.0} ms  {RecordNames.Get(header.Type),-17} ")
             + $"id {header.RequestId}  {header.ContentLength} bytes{padding}";
         if (write is not null)
             write(line);

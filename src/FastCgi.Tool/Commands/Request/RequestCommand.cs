@@ -4,18 +4,23 @@ namespace FastCgi.Tool.Commands.Request;
 internal sealed class RequestCommand : ToolCommand
 {
     public RequestCommand(ToolConsole console)
-        : base(console, "request", "Sends a request to a FastCGI application and writes the body of the response: curl for FastCGI.")
+        : base(console, "request",
+            "Sends a request to a FastCGI application and writes the body of the response: curl for FastCGI.")
     {
         AddAddress();
         Add(new Argument<string>("URL")
         {
-            Description = "An http or https URL, or a path. Its scheme and host become parameters; the connection goes to ADDRESS",
+            Description =
+                "An http or https URL, or a path. Its scheme and host become parameters; "
+                + "the connection goes to ADDRESS",
             Validators = { static result => CheckTokens(result, CheckUrl) },
         });
         AddText("--method", "METHOD", "The method; by default GET, or POST with -d", CheckPresence, "-X");
-        AddTexts("--header", "'Name: value'", "A request header; repeatable", static text => CheckPair(text, ':', "'Name: value'"), "-H");
+        AddTexts("--header", "'Name: value'", "A request header; repeatable",
+            static text => CheckPair(text, ':', "'Name: value'"), "-H");
         AddParameters();
-        AddText("--data", "DATA", "The body: text, @FILE, or @- for standard input", static text => text == "@" ? "'@' names no file." : null, "-d");
+        AddText("--data", "DATA", "The body: text, @FILE, or @- for standard input",
+            static text => text == "@" ? "'@' names no file." : null, "-d");
         AddText("--output", "FILE", "Write the body to a file", CheckPresence, "-o");
         AddFlag("--head", "Send HEAD, and write status and headers", "-I");
         AddFlag("--include", "Write status and headers before the body", "-i");
@@ -32,5 +37,7 @@ internal sealed class RequestCommand : ToolCommand
         => new RequestRun(Terminal, arguments).RunAsync(cancellationToken);
 
     private static string? CheckUrl(string text)
-        => RequestTarget.TryParse(text) is null ? $"'{text}' is neither an http or https URL nor a path that begins with /." : null;
+        => RequestTarget.TryParse(text) is null
+            ? $"'{text}' is neither an http or https URL nor a path that begins with /."
+            : null;
 }

@@ -12,17 +12,21 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)
     {
-        var options = new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = _timeout, Trace = _isVerbose ? _log : null };
+        var options = new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = _timeout };
+        options.Trace = _isVerbose ? _log : null;
         using var client = new FastCgiClient(arguments.GetAddress(), options);
         using var sender = new RequestSender(client, arguments, _isVerbose && !_isJson ? console : null);
         if (arguments.GetValue<int?>("--repeat") is int count and > 1)
             return await RepeatAsync(sender, count, cancellationToken);
 
         return await AttemptAsync(
-            sender, (response, token) => _isJson ? WriteJsonAsync(sender, response, token) : WriteAsync(response, token), cancellationToken);
+            sender, (response, token) => _isJson
+                ? WriteJsonAsync(sender, response, token)
+                : WriteAsync(response, token), cancellationToken);
     }
 
-    private async Task<T> AttemptAsync<T>(RequestSender sender, Func<FastCgiResponseMessage, CancellationToken, Task<T>> use,
+    private async Task<T> AttemptAsync<T>(
+        RequestSender sender, Func<FastCgiResponseMessage, CancellationToken, Task<T>> use,
         CancellationToken cancellationToken)
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
@@ -40,7 +44,8 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            throw new ToolException(ExitCode.Failure, Invariant($"No complete response within {_timeout.TotalSeconds} s."));
+            throw new ToolException(ExitCode.Failure,
+                Invariant($"No complete response within {_timeout.TotalSeconds} s."));
         }
     }
 
@@ -59,11 +64,13 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         }
 
         times.Sort();
-        var (fastest, median, p99, slowest) = (Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1));
+        var (fastest, median, p99, slowest) =
+            (Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1));
         var seconds = _watch.Elapsed.TotalSeconds;
         if (_isJson)
         {
-            var document = new RepeatDocument(times.Count, Math.Round(seconds, 3), results, fastest, median, p99, slowest);
+            var document = new RepeatDocument(
+                times.Count, Math.Round(seconds, 3), results, fastest, median, p99, slowest);
             console.WriteJson(document, ToolJson.Default.RepeatDocument);
             return code;
         }
@@ -71,13 +78,16 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         console.Out.WriteLine(Invariant($"{count} requests in {seconds:0.00} s, {count / seconds:0.0} per second"));
         foreach (var (result, number) in results)
             console.Out.WriteLine(PlainText.Line($"{number} × {result}"));
-        console.Out.WriteLine(Invariant($"fastest {fastest:0.0} ms, median {median:0.0} ms, p99 {p99:0.0} ms, slowest {slowest:0.0} ms"));
+        console.Out.WriteLine(Invariant(
+            $"fastest {fastest:0.0} ms, median {median:0.0} ms, p99 {p99:0.0} ms, slowest {slowest:0.0} ms"));
         return code;
     }
 
-    private static double Percentile(List<double> sorted, double part) => Math.Round(sorted[(int)Math.Ceiling((sorted.Count - 1) * part)], 1);
+    private static double Percentile(List<double> sorted, double part)
+        => Math.Round(sorted[(int)Math.Ceiling((sorted.Count - 1) * part)], 1);
 
-    private async Task<(string Result, int Code)> MeasureAsync(RequestSender sender, CancellationToken cancellationToken)
+    private async Task<(string Result, int Code)> MeasureAsync(
+        RequestSender sender, CancellationToken cancellationToken)
     {
         try
         {
@@ -89,7 +99,8 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         }
     }
 
-    private async Task<(string Result, int Code)> DrainAsync(FastCgiResponseMessage response, CancellationToken cancellationToken)
+    private async Task<(string Result, int Code)> DrainAsync(
+        FastCgiResponseMessage response, CancellationToken cancellationToken)
     {
         await response.Body.CopyToAsync(Stream.Null, cancellationToken);
         var completion = await response.Completion.WaitAsync(cancellationToken);
@@ -101,7 +112,8 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
     {
         if (arguments.Has("--include") || arguments.Has("--head"))
         {
-            await console.Out.WriteLineAsync(PlainText.Line($"Status: {response.StatusCode} {response.ReasonPhrase}").TrimEnd());
+            await console.Out.WriteLineAsync(
+                PlainText.Line($"Status: {response.StatusCode} {response.ReasonPhrase}").TrimEnd());
             foreach (var (name, value) in response.Headers)
                 await console.Out.WriteLineAsync(PlainText.Line($"{name}: {value}"));
             await console.Out.WriteLineAsync();
@@ -116,8 +128,8 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         if (completion.StandardError.Length > 0)
             WriteError(completion.StandardError);
         if (_isVerbose)
-            console.Say(Invariant(
-                $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {_watch.Elapsed.TotalMilliseconds:0.0} ms"));
+            console.Say($"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, "
+                + Invariant($"{_watch.Elapsed.TotalMilliseconds:0.0} ms"));
         else if (completion.AppStatus != 0)
             console.Say($"fastcgi: The application ended the request with appStatus {completion.AppStatus}.");
         return GetCode(response, completion);
@@ -125,7 +137,8 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
 
     private void WriteError(string text) => console.Say(PlainText.Lines(text).TrimEnd('\n'));
 
-    private async Task<int> WriteJsonAsync(RequestSender sender, FastCgiResponseMessage response, CancellationToken cancellationToken)
+    private async Task<int> WriteJsonAsync(
+        RequestSender sender, FastCgiResponseMessage response, CancellationToken cancellationToken)
     {
         const int MostJson = 64 << 20;
         using var body = new MemoryStream();
@@ -133,7 +146,8 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         while (await response.Body.ReadAsync(buffer, cancellationToken) is > 0 and var read)
         {
             if (body.Length + read > MostJson)
-                throw new ToolException(ExitCode.Failure, $"The body is larger than {MostJson >> 20} MiB. Request it without --json.");
+                throw new ToolException(ExitCode.Failure,
+                    $"The body is larger than {MostJson >> 20} MiB. Request it without --json.");
             body.Write(buffer, 0, read);
         }
 
@@ -161,14 +175,18 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
     }
 
     private int GetCode(FastCgiResponseMessage response, FastCgiCompletion completion)
-        => completion.AppStatus != 0 || (arguments.Has("--fail") && response.StatusCode >= 400) ? ExitCode.Failure : ExitCode.Ok;
+        => completion.AppStatus != 0 || (arguments.Has("--fail") && response.StatusCode >= 400)
+            ? ExitCode.Failure
+            : ExitCode.Ok;
 }
 
 internal sealed record RequestDocument(
-    int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError, int AppStatus, string ProtocolStatus,
+    int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError,
+        int AppStatus, string ProtocolStatus,
     double Milliseconds, IReadOnlyList<NamedValue>? Parameters, IReadOnlyList<string>? Records);
 
 internal sealed record RepeatDocument(
-    int Requests, double Seconds, IReadOnlyDictionary<string, int> Results, double Fastest, double Median, double P99, double Slowest);
+    int Requests, double Seconds, IReadOnlyDictionary<string, int> Results, double Fastest, double Median, double P99,
+        double Slowest);
 
 internal sealed record NamedValue(string Name, string Value);

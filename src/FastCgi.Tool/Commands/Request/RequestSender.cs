@@ -17,7 +17,9 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
     public async Task<FastCgiResponseMessage> SendAsync(CancellationToken cancellationToken)
     {
         var (url, hasBody) = (arguments.GetText("URL")!, _data is not null);
-        var method = arguments.GetText("--method") ?? (arguments.Has("--head") ? "HEAD" : hasBody ? "POST" : "GET");
+        var method = arguments.GetText("--method") ?? (hasBody ? "POST" : "GET");
+        if (arguments.Has("--head") && arguments.GetText("--method") is null)
+            method = "HEAD";
         for (var redirects = 0; ; redirects++)
         {
             Dispose();
@@ -28,7 +30,8 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
 
             await response.DisposeAsync();
             if (redirects == MostRedirects)
-                throw new ToolException(ExitCode.Failure, $"More than {MostRedirects} redirects, the last one to {location}.");
+                throw new ToolException(ExitCode.Failure,
+                    $"More than {MostRedirects} redirects, the last one to {location}.");
             var from = new Uri(url.StartsWith('/') ? "http://localhost" + url : url);
             if (!Uri.TryCreate(from, location, out var next) || next.Scheme is not ("http" or "https"))
                 throw new ToolException(ExitCode.Failure, $"The redirect to '{location}' cannot be followed.");
@@ -46,28 +49,36 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
     {
         var target = RequestTarget.TryParse(url)!;
         var body = _body = hasBody ? OpenData() : null;
-        var request = new FastCgiRequestMessage { Role = arguments.GetValue<FastCgiRequestRole>("--role"), Body = body };
+        var role = arguments.GetValue<FastCgiRequestRole>("--role");
+        var request = new FastCgiRequestMessage { Role = role, Body = body };
         var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
-        var contentLength = Find("Content-Length") ?? (body is { CanSeek: true, Length: > 0 } ? Invariant($"{body.Length}") : "");
-        HttpParameters.AddTarget(request.Parameters, method, target.PathAndQuery, Encoding.UTF8.GetBytes(contentType), contentLength);
+        var contentLength = Find("Content-Length")
+            ?? (body is { CanSeek: true, Length: > 0 } ? Invariant($"{body.Length}") : "");
+        HttpParameters.AddTarget(
+            request.Parameters, method, target.PathAndQuery, Encoding.UTF8.GetBytes(contentType), contentLength);
         var local = new IPEndPoint(IPAddress.Loopback, target.Port);
-        HttpParameters.AddConnection(request.Parameters, target.Scheme, "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), local, target.Host);
+        HttpParameters.AddConnection(
+            request.Parameters, target.Scheme, "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), local, target.Host);
         request.Parameters.Add("HTTP_HOST", Find("Host") ?? target.HostAndPort);
         request.Parameters.Add("HTTP_USER_AGENT", Find("User-Agent") ?? "fastcgi-request");
         request.Parameters.Add("HTTP_ACCEPT", Find("Accept") ?? "*/*");
-        foreach (var (name, value) in _headers.Where(static header => !s_own.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
+        foreach (var (name, value) in _headers.Where(
+            static header => !s_own.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
             request.Parameters.Add(HttpParameters.ToParameterName(name), value.Trim());
         foreach (var (name, value) in arguments.GetParameters())
             request.Parameters[name] = value;
         var showsSecrets = arguments.Has("--show-secrets");
         ShownParameters = [.. request.Parameters.Select(parameter
-            => new NamedValue(parameter.Name, showsSecrets ? parameter.Value : Secrets.Mask(parameter.Name, parameter.Value)))];
+            => new NamedValue(parameter.Name, showsSecrets
+                ? parameter.Value
+                : Secrets.Mask(parameter.Name, parameter.Value)))];
         foreach (var (name, value) in ShownParameters)
             verbose?.Say(PlainText.Line($"* {name}={value}"));
         return request;
     }
 
-    private string? Find(string name) => _headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
+    private string? Find(string name)
+        => _headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
 
     private Stream OpenData()
     {
@@ -76,7 +87,8 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         if (file != "-")
             return File.OpenRead(file);
         if (_isInputRead)
-            throw new ToolException(ExitCode.Usage, "Standard input can be sent only once. Write it to a file, and use -d @FILE.");
+            throw new ToolException(ExitCode.Usage,
+                "Standard input can be sent only once. Write it to a file, and use -d @FILE.");
 
         _isInputRead = true;
         return Console.OpenStandardInput();

@@ -10,13 +10,15 @@ internal sealed record RequestTarget(string Scheme, string Host, int Port, strin
     {
         if (text.StartsWith('/'))
             return new RequestTarget("http", "localhost", 80, WithoutFragment(text));
-        if (!Uri.TryCreate(text, UriKind.Absolute, out var uri) || uri.Scheme is not ("http" or "https") || !text.Contains("://", StringComparison.Ordinal))
+        if (!Uri.TryCreate(text, UriKind.Absolute, out var uri) || uri.Scheme is not ("http" or "https")
+            || !text.Contains("://", StringComparison.Ordinal))
             return null;
 
         var authority = text.IndexOf("//", StringComparison.Ordinal) + 2;
         var path = text.AsSpan(authority).IndexOfAny('/', '?', '#');
         var target = path < 0 ? "/" : WithoutFragment(text[(authority + path)..]);
-        return new RequestTarget(uri.Scheme, HttpParameters.GetHost(uri), uri.Port, target.StartsWith('/') ? target : "/" + target);
+        var rooted = target.StartsWith('/') ? target : "/" + target;
+        return new RequestTarget(uri.Scheme, HttpParameters.GetHost(uri), uri.Port, rooted);
     }
 
     private static string WithoutFragment(string text) => text.Split('#')[0];

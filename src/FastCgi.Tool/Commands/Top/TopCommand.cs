@@ -31,12 +31,16 @@ internal sealed class TopCommand : ToolCommand
         var target = arguments.GetText(Target)!;
         using HttpMessageHandler handler = IsUrl(target) ? new SocketsHttpHandler() : new FastCgiHttpHandler(target);
         using var reader = new StatusReader(handler, arguments.GetTimeout(), target);
-        using var screen = !Terminal.IsTerminal || arguments.Has("--once") || arguments.IsJson() ? null : new LiveScreen(Terminal);
+        using var screen = !Terminal.IsTerminal || arguments.Has("--once") || arguments.IsJson()
+            ? null
+            : new LiveScreen(Terminal);
         try
         {
             for (StatusSnapshot? before = null; ;)
             {
-                var (text, status) = await reader.ReadAsync(IsUrl(target) ? target : arguments.GetText("--path")!, cancellationToken);
+                var (text, status) = await reader.ReadAsync(IsUrl(target)
+                    ? target
+                    : arguments.GetText("--path")!, cancellationToken);
                 Show(arguments, text, status, TopRates.Create(before, status), screen);
                 if (arguments.Has("--once"))
                     return ExitCode.Ok;
@@ -51,10 +55,13 @@ internal sealed class TopCommand : ToolCommand
         }
     }
 
-    private static bool IsUrl(string text) => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme is "http" or "https";
+    private static bool IsUrl(string text)
+        => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme is "http" or "https";
 
     private static string? CheckTarget(string text)
-        => IsUrl(text) || FastCgiAddress.TryParse(text, out _) ? null : $"'{text}' is neither an http URL nor an address. {AddressForms}";
+        => IsUrl(text) || FastCgiAddress.TryParse(text, out _)
+            ? null
+            : $"'{text}' is neither an http URL nor an address. {AddressForms}";
 
     private void Show(ParseResult arguments, string text, StatusSnapshot status, TopRates rates, LiveScreen? screen)
     {
@@ -91,7 +98,8 @@ internal sealed record TopRates(double Requests, double Connections, double Byte
         var recent = now.Recent;
         var seconds = before?.StartedAt == now.StartedAt ? now.Uptime - before.Uptime : 0;
         if (before is null || seconds <= 0)
-            return new TopRates(recent.RequestsPerSecond, recent.ConnectionsPerSecond, recent.BytesReceivedPerSecond, recent.BytesSentPerSecond);
+            return new TopRates(recent.RequestsPerSecond, recent.ConnectionsPerSecond, recent.BytesReceivedPerSecond,
+                recent.BytesSentPerSecond);
 
         var (first, last) = (before.Connections, now.Connections);
         return new TopRates(

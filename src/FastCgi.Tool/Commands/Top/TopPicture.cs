@@ -24,7 +24,9 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
         WriteRequests();
         // The last line is for the cursor.
         var room = Math.Max(height - 1, 1);
-        return _lines.Count <= room ? _lines : [.. _lines.Take(room - 1), Cut($"… {_lines.Count - room + 1} more lines", width)];
+        return _lines.Count <= room
+            ? _lines
+            : [.. _lines.Take(room - 1), Cut($"… {_lines.Count - room + 1} more lines", width)];
     }
 
     private static string Size(double bytes) => bytes switch
@@ -55,21 +57,26 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
 
     private void WriteTotals()
     {
-        var (connections, requests, recent, resources) = (status.Connections, status.Requests, status.Recent, status.Resources);
-        var (rejected, aborted, errors) = (requests.Rejected.Values.Sum(), requests.Aborted.Values.Sum(), connections.ProtocolErrors.Values.Sum());
+        var (connections, requests, recent, resources) =
+            (status.Connections, status.Requests, status.Recent, status.Resources);
+        var (rejected, aborted, errors) =
+            (requests.Rejected.Values.Sum(), requests.Aborted.Values.Sum(), connections.ProtocolErrors.Values.Sum());
         var refused = connections.Rejected + connections.Refused;
         var descriptors = resources.Descriptors?.ToString("N0", CultureInfo.InvariantCulture) ?? "?";
         var pool = $"{resources.PoolThreads} pool threads, {resources.PoolWaiting} waiting for one";
-        Add($"{status.Application}  {status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}", console.Bold,
-            status.Application.Length);
+        var state = $"{status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}";
+        Add($"{status.Application}  {state}", console.Bold, status.Application.Length);
         Add(string.Join(' ', status.Endpoints));
         Add("");
-        Add(Invariant($"requests     {requests.Active:N0} active, {requests.Queued:N0} queued, {requests.Total:N0} total, ")
+        Add(Invariant(
+            $"requests     {requests.Active:N0} active, {requests.Queued:N0} queued, {requests.Total:N0} total, ")
             + Invariant($"{rejected:N0} rejected, {aborted:N0} aborted"));
-        Add(Invariant($"connections  {connections.Active:N0} open, {connections.Total:N0} total, {refused:N0} rejected, {errors:N0} protocol errors"));
+        Add(Invariant($"connections  {connections.Active:N0} open, {connections.Total:N0} total, ")
+            + Invariant($"{refused:N0} rejected, {errors:N0} protocol errors"));
         Add($"rates        {Rate(rates.Requests)} requests/s, {Rate(rates.Connections)} connections/s, "
             + $"in {Size(rates.BytesReceived)}/s, out {Size(rates.BytesSent)}/s");
-        Add($"latency      p50 {Latency(recent.P50)}, p90 {Latency(recent.P90)}, p99 {Latency(recent.P99)}, max {Latency(recent.Max)}");
+        Add($"latency      p50 {Latency(recent.P50)}, p90 {Latency(recent.P90)}, "
+            + $"p99 {Latency(recent.P99)}, max {Latency(recent.Max)}");
         Add($"process      {Size(resources.ResidentMemory)}, {descriptors} descriptors, {pool}");
         foreach (var limit in status.Limits.Where(static limit => limit.Part >= 0.8))
             Add(Invariant($"limit        {limit.Name}: {limit.Used:N0} of {limit.Limit}"), console.Yellow);
@@ -109,12 +116,15 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
             PlainText.Line($"{request.Method} {request.Path}"),
         }).Prepend(["AGE", "STATE", "IN", "OUT", "CLIENT", "REQUEST"]).ToList();
         bool[] isRight = [true, false, true, true, false, false];
-        int[] most = [8, width < int.MaxValue ? MaxState : width, 9, 9, width >= WidthOfLongClients ? width : MaxClient, width];
+        var maxState = width < int.MaxValue ? MaxState : width;
+        int[] most = [8, maxState, 9, 9, width >= WidthOfLongClients ? width : MaxClient, width];
         int[] shown = width >= WidthOfAllColumns ? [0, 1, 2, 3, 4, 5] : [0, 1, 4, 5];
         var widths = most.Select((limit, i) => Math.Min(limit, rows.Max(row => row[i].Length))).ToArray();
         foreach (var row in rows)
         {
-            var cells = shown.Select(i => isRight[i] ? row[i].PadLeft(widths[i]) : Cut(row[i], widths[i]).PadRight(widths[i]));
+            var cells = shown.Select(i => isRight[i]
+                ? row[i].PadLeft(widths[i])
+                : Cut(row[i], widths[i]).PadRight(widths[i]));
             Add(string.Join("  ", cells).TrimEnd(), ReferenceEquals(row, rows[0]) ? console.Bold : null);
         }
     }
@@ -129,7 +139,8 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
         _ => status.ActiveRequests.OrderByDescending(static request => request.Age),
     };
 
-    private static string Cut(string text, int length) => text.Length <= length ? text : text[..Math.Max(length - 1, 1)] + "…";
+    private static string Cut(string text, int length)
+        => text.Length <= length ? text : text[..Math.Max(length - 1, 1)] + "…";
 
     private void Add(string text, Func<string, string>? colour = null, int coloured = int.MaxValue)
     {
