@@ -1,7 +1,7 @@
 using System.Net;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Streams;
 
 namespace FastCgi.AspNetCore.Benchmarks;
 

@@ -1,7 +1,8 @@
 using BenchmarkDotNet.Attributes;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Server;
+using FastCgi.AspNetCore.Streams;
 using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -68,7 +69,7 @@ public class LoopsBenchmark
         {
             var options = CreateOptions();
             _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-            _context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
+            _context = RequestServer.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
             _scheduler.Workers.EndFirst();
         }
 

@@ -1,8 +1,8 @@
 using System.Text;
 using BenchmarkDotNet.Attributes;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Streams;
 using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -32,7 +32,7 @@ public class RequestBenchmark
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
         var options = new FastCgiServerOptions();
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-        var context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
+        var context = RequestServer.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
         // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.
         _scheduler.Workers.EndFirst();
         _worker = new Worker(_scheduler.Workers, _scheduler, TimeProvider.System) { Hold = Hold.Loop };

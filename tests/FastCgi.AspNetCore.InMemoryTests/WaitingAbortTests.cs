@@ -33,7 +33,7 @@ public sealed class WaitingAbortTests
         var waiting = WaitingRequest.Receive(server, s_content, s_content.Length + (isOver ? 0 : 1));
         var request = waiting.Request;
         Assert.NotEqual(0, request.Parameters.Length);
-        Assert.Equal(s_content.Length, request.Input.ReceivedLength);
+        Assert.Equal(s_content.Length, request.ReceivedBodyLength);
 
         waiting.Leave(how);
 

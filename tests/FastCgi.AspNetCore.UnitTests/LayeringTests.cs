@@ -15,12 +15,15 @@ public sealed partial class LayeringTests
     private const string Extensions = "Extensions";
 
     /// <summary>The stages, each above those it may refer to.</summary>
-    private static readonly string[] s_stages = ["Status", "Hosting", "Hosting/Configuration", "Hosting/Endpoints", "Advice", "Transport/Epoll", "Transport", "Execution", "Connections", "Requests", "Cgi", "Protocol"];
+    private static readonly string[] s_stages = [
+        "Status", "Hosting", "Hosting/Configuration", "Hosting/Endpoints", "Advice", "Transport/Epoll", "Transport",
+        "Execution", "Requests", "Server", "Cgi", "Streams", "Protocol",
+    ];
 
     /// <summary>The abstract classes and interfaces through which a stage calls one above it; nothing else may be implemented there.</summary>
     private static readonly string[] s_upcalls =
     [
-        "Execution/ThreadPlatform", "Requests/Advisor", "Requests/ConnectionTransport", "Requests/RequestConnection",
+        "Execution/ThreadPlatform", "Server/Advisor", "Streams/ConnectionTransport", "Streams/RequestStream",
     ];
 
     /// <summary>What the options use of Hosting: the text form of addresses.</summary>
@@ -38,8 +41,9 @@ public sealed partial class LayeringTests
         ["Transport/Epoll"] = [.. Below("Transport/Epoll"), "Linux"],
         ["Transport"] = [.. Below("Transport"), "Linux"],
         ["Execution"] = Below("Execution"),
-        ["Connections"] = Below("Connections"),
         ["Requests"] = Below("Requests"),
+        ["Server"] = Below("Server"),
+        ["Streams"] = Below("Streams"),
         ["Cgi"] = ["Protocol", Root],
         ["Protocol"] = [],
         ["Accounts"] = [],
@@ -74,6 +78,16 @@ public sealed partial class LayeringTests
     public void References_OfPureFolder_NeitherAwaitNorLog(string folder, string refused)
         => Assert.Empty(GetForeignReferences(folder, name => name.StartsWith(refused, StringComparison.Ordinal)));
 
+    /// <summary>The core of the protocol knows nothing of HTTP, not even by a constant or an exception.</summary>
+    [Fact]
+    public void Streams_ReferToNothingOfHttp()
+    {
+        Assert.Empty(GetForeignReferences("Streams", static name => name.StartsWith("Microsoft.AspNetCore", StringComparison.Ordinal)));
+        Assert.NotEmpty(GetForeignReferences("Requests", static name => name.StartsWith("Microsoft.AspNetCore", StringComparison.Ordinal)));
+        foreach (var (path, _) in SourceFiles().Where(static file => file.Folder == "Streams"))
+            Assert.DoesNotMatch(HttpName(), File.ReadAllText(path));
+    }
+
     /// <summary>What the compiler leaves nothing of, such as constants, is seen in the source.</summary>
     [Fact]
     public void Usings_OfEachFolder_GoOneWay()
@@ -103,7 +117,8 @@ public sealed partial class LayeringTests
     public void Upcalls_GoThroughTheNamedClasses_AndNoOthers()
     {
         var upcalls = s_types.Where(IsOurs).SelectMany(static type => type.GetInterfaces().Append(type.BaseType!)
-            .Where(ancestor => ancestor is { IsVisible: false } && IsOurs(ancestor) && Folder(ancestor) != Folder(type) && Folder(ancestor) is not "Diagnostics")
+            .Where(ancestor => ancestor is { IsVisible: false, IsAbstract: true } && IsOurs(ancestor)
+                && Folder(ancestor) != Folder(type) && Folder(ancestor) is not "Diagnostics")
             .Select(Name));
 
         Assert.Equal(s_upcalls, upcalls.Select(static name => name.Split('`')[0]).Distinct().Order());
@@ -139,6 +154,9 @@ public sealed partial class LayeringTests
 
     [GeneratedRegex(@"DllImport|LibraryImport|[GS]et(Raw)?SocketOption|""/proc/")]
     private static partial Regex SystemCall();
+
+    [GeneratedRegex(@"\b(Microsoft\.AspNetCore|StatusCodes|HttpMethods|HeaderNames|Known)\b")]
+    private static partial Regex HttpName();
 
     private static IEnumerable<string> FindConstants(string text, string folder)
         => s_types.Where(type => IsOurs(type) && Folder(type) == folder)

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Status;
 using FastCgi.AspNetCore.UnitTests.Requests;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
@@ -111,9 +110,10 @@ public sealed class LimitsTests
 
     private static HashSet<string> ReadStatus()
     {
-        var server = ServerContext.Create(new FastCgiServerOptions(), new ResponseRig.NoApplication(), NullLogger.Instance, TimeProvider.System);
+        var server = RequestServer.Create(
+            new FastCgiServerOptions(), new ResponseRig.NoApplication(), NullLogger.Instance, TimeProvider.System);
         var (requests, resources) = (new RequestTotals(0, 0, 0, new Dictionary<string, long>(), new Dictionary<string, long>()), new ResourceStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-        return [.. StatusLimits.Read(server.Options, new ConnectionManager(server), requests, resources).Select(static limit => limit.Name)];
+        return [.. StatusLimits.Read(server, 0, requests, resources).Select(static limit => limit.Name)];
     }
 
     private static bool IsKestrels(string name) => typeof(KestrelServerLimits).GetProperty(name) is not null;

@@ -27,8 +27,9 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     public GivenUpRequests GivenUpRequests { get; } = new();
     public UnmappedPaths UnmappedPaths { get; } = new();
 
-    public override void OnStarted(FastCgiRequest request)
+    public override void OnStarted(RequestStream stream)
     {
+        var request = (FastCgiRequest)stream;
         if (request.Parameters.Length > 0 && FrontEnds.TryAcquire(request.Server.Time.LastTick))
             FrontEnds.Sample(request.Parameters.Span, request.KeepConnection);
         if (request.Head.IsPortUnusual && request.GetHostAsSent() is { } host)
@@ -40,15 +41,16 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             AdviseOnRejection(request);
     }
 
-    public override void OnEnded(FastCgiRequest request)
+    public override void OnEnded(RequestStream stream)
     {
+        var request = (FastCgiRequest)stream;
         AdviseOnHeadLength(request);
         AdviseOnDroppedHeaders(request);
         if (request.IsForApplication)
             AdviseOnAnswer(request);
     }
 
-    public override void OnGivenUp(RequestParameters parameters, TimeSpan age) => GivenUpRequests.Add(age, GetWebServer(parameters));
+    public override void OnGivenUp(string? software, TimeSpan age) => GivenUpRequests.Add(age, Clean(software));
 
     public override void OnSlow(RequestDescription request)
     {
@@ -68,12 +70,12 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             count - 1);
     }
 
-    public override void OnUserNotTaken(FastCgiRequest request, string userParameter, string typeParameter)
+    public override void OnUserNotTaken(string? software, string userParameter, string typeParameter)
     {
         if (!_users.TryAcquire(out _))
             return;
 
-        var webServer = GetWebServer(request.Parameters);
+        var webServer = Clean(software);
         var line = WebServerKinds.Of(webServer) == WebServerKind.Nginx
             ? $"fastcgi_param {typeParameter} Basic; next to auth_basic"
             : $"the parameter {typeParameter}";
@@ -93,8 +95,10 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             log.WrongProtocol(protocol, peer, count);
     }
 
-    private static string? GetWebServer(RequestParameters parameters)
-        => parameters.GetVariable("SERVER_SOFTWARE") is { } name ? LogText.Clean(name, LogText.MaxWebServerLength) : null;
+    private static string? GetWebServer(RequestParameters parameters) => Clean(parameters.GetVariable("SERVER_SOFTWARE"));
+
+    private static string? Clean(string? software)
+        => software is null ? null : LogText.Clean(software, LogText.MaxWebServerLength);
 
     private void CheckPort(string host, RequestParameters parameters)
     {

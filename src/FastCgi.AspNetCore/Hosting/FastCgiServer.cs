@@ -63,6 +63,7 @@ internal sealed class FastCgiServer : IServer
     public bool IsStopping => Volatile.Read(ref _stopping) is not null;
     public FastCgiServerOptions Options => _options.Value;
     public ConnectionManager? Connections { get; private set; }
+    public ServerContext? Context { get; private set; }
     private bool IsDevelopment => _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
 
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
@@ -174,14 +175,14 @@ internal sealed class FastCgiServer : IServer
         where TContext : notnull
     {
         var scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
-        var context = ServerContext.Create(
+        Context = RequestServer.Create(
             options, application, log, _time, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors,
             Advisor, statusPaths);
         if (_services.GetService<IMeterFactory>()?.Create(ServerMetrics.MeterName) is not { } meter)
-            return (scheduler, new ConnectionManager(context));
+            return (scheduler, new ConnectionManager(Context));
 
-        var connections = new ConnectionManager(context, ServerMetrics.CreateDurations(meter));
-        ServerMetrics.Observe(meter, connections, scheduler);
+        var connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
+        ServerMetrics.Observe(meter, Context, connections, scheduler);
         return (scheduler, connections);
     }
 
@@ -202,7 +203,7 @@ internal sealed class FastCgiServer : IServer
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => Connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
-        await RunStepAsync("completing the record log", () => Connections?.Server.Records?.Complete()).ConfigureAwait(false);
+        await RunStepAsync("completing the record log", () => Context?.Records?.Complete()).ConfigureAwait(false);
         await RunStepAsync("stopping the configuration checks", () => _doctor?.Dispose()).ConfigureAwait(false);
         await RunStepAsync("stopping the worker threads", () => Scheduler?.Stop()).ConfigureAwait(false);
         await RunStepAsync("stopping the event loops", () => _engine?.Stop()).ConfigureAwait(false);

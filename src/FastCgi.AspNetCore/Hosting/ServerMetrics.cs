@@ -36,9 +36,9 @@ internal static class ServerMetrics
     public static Histogram<double> CreateDurations(Meter meter)
         => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections from web servers.", tags: null, s_durations);
 
-    public static void Observe(Meter meter, ConnectionManager connections, RequestScheduler scheduler)
+    public static void Observe(
+        Meter meter, ServerContext server, ConnectionManager connections, RequestScheduler scheduler)
     {
-        var server = connections.Server;
         var counters = server.Counters;
         Gauge(meter, "active_connections", () => connections.Count);
         Counter(meter, "connections", () => connections.GetTotals().Connections);

@@ -18,11 +18,11 @@ internal abstract partial class FastCgiRequest :
     public void EndInput()
     {
         using var scope = Connection.EnterLock();
-        Input.EndStdin(scope);
+        EndStdin(scope);
     }
 
     // If the end of STDIN has not arrived: front-ends that stream announce a body by the header, but not for HTTP/2 clients.
-    bool IHttpRequestBodyDetectionFeature.CanHaveBody => Input.HasBody
+    bool IHttpRequestBodyDetectionFeature.CanHaveBody => SendsBody
         ?? (!string.IsNullOrEmpty(Parameters.GetHeader(Known.TransferEncoding)) || IsMethodWithBody(_head.Method));
 
     PipeReader IRequestBodyPipeFeature.Reader

@@ -10,7 +10,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     private static readonly CancellationTokenSource s_canceled = new(TimeSpan.Zero);
     private static readonly CancellationTokenSource s_answered = new();
 
-    private int _phase;
     private CancellationTokenSource? _abortedSource;
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
@@ -19,23 +18,8 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         set => Lazy.AbortedToken = new(value);
     }
 
-    public RequestPhase Phase => (RequestPhase)Volatile.Read(ref _phase);
-    public bool HasAllParameters => Phase != RequestPhase.Receiving;
-
-    /// <summary>Whether the request has left its connection, which then takes no more of the response.</summary>
-    public bool HasLeft => Phase >= RequestPhase.Ended;
-    public bool IsAborted => Phase is RequestPhase.Dropped or RequestPhase.Aborted;
-    public bool IsOver => Phase == RequestPhase.Over;
-
     /// <summary>Whether the application has written everything that the client waits for.</summary>
     public bool IsAnswered => Volatile.Read(ref _abortedSource) == s_answered;
-    public bool IsInputOver => Input is { IsOver: true };
-
-    /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
-    public long UnreadBodyLength => Input is { } input ? input.UnreadLength : 0;
-
-    /// <summary>Whether the application has waited for the body, which must arrive at some rate.</summary>
-    public bool IsBodyTimed => Input is { IsTimed: true };
 
     public void Abort()
     {
@@ -47,58 +31,57 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     /// <summary>Everything that the client waits for is written, so an abort cancels nothing any more.</summary>
     public void OnAnswered() => TrySettle(s_answered, out _);
 
-    /// <returns>Whether this call claimed it. At most one does; none if the request was aborted before.</returns>
-    public bool TryClaim() => TryMove(RequestPhase.Waiting, RequestPhase.Running);
-
     /// <summary>Completes a request that was aborted before a thread had claimed it, unless another thread has done so.</summary>
     public void CompleteIfDropped()
     {
-        if (TryMove(RequestPhase.Dropped, RequestPhase.Aborted))
+        if (TryClaimDropped())
             RequestCompletion.Complete(this, exception: null);
     }
 
-    /// <summary>Makes the request leave its connection. Under the lock of the connection, only a thread that claims the request interferes.</summary>
-    public void Leave(ConnectionScope connection, RequestPhase how)
+    protected override Exception OnAborting(AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
-        RequestPhase before;
-        do
-            before = Phase;
-        while (!TryMove(before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
+        if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
+            ReportIfGivenUp(ref ready);
+        return error ?? (cause == AbortCause.WebServer
+            ? new ConnectionResetException("The web server aborted the request.")
+            : new ConnectionAbortedException("The connection was closed by the server."));
     }
 
-    /// <summary>The request was aborted: reads fail, output is dropped, and the token fires.</summary>
-    /// <param name="ready">Gets the request if nobody has claimed it, for a thread that completes it.</param>
-    public void OnAborted(ConnectionScope connection, Exception reason, ref ReadyRequests ready)
+    protected override void OnDropped()
     {
-        Input.Fail(connection, reason);
-        Response.Output.Drop(connection);
-        if (Phase == RequestPhase.Dropped)
-        {
-            // Queues may hold it until blocked handlers return. Until then it would keep the client's data and its slot.
-            Input.Close(connection);
-            Parameters = new RequestParameters(Server.Mapping);
-            _head = default;
-            Server.Admission.LeaveQueue(this);
-            ready.Add(this);
-        }
+        Parameters = new RequestParameters(Server.Mapping, []);
+        _head = default;
+        Server.Admission.LeaveQueue(this);
+    }
 
-        CancelToken();
+    protected override void OnAborted()
+    {
+        if (TrySettle(s_canceled, out var source) && source is not null)
+            Cancel(source);
     }
 
     /// <summary>The application has returned, or was not called: nothing can be read or written from now on.</summary>
     public void Close()
     {
         using var scope = EnterLock();
-        Volatile.Write(ref _phase, (int)RequestPhase.Over);
         Response.Close(scope);
-        if (!Input.IsUsed)
-            return;
-
-        using var connection = Connection.EnterLock();
-        Input.Close(connection);
+        Close(new ObjectDisposedException(nameof(HttpRequest)));
     }
 
-    private bool TryMove(RequestPhase from, RequestPhase to) => Interlocked.CompareExchange(ref _phase, (int)to, (int)from) == (int)from;
+    private void ReportIfGivenUp(ref ReadyRequests ready)
+    {
+        if (Server.Advisor is null || IsAnswered || Response.BytesWritten > 0)
+            return;
+
+        var age = Server.Time.GetElapsedTime(BeganAt);
+        if (age >= Advisor.MinGivenUpAge)
+            ReportGivenUp(Parameters.GetVariable("SERVER_SOFTWARE"), age, ref ready);
+    }
+
+    // In its own method, so that only this allocates the closure.
+    private void ReportGivenUp(string? software, TimeSpan age, ref ReadyRequests ready)
+        => ready.Report(() => Server.Advise(
+            (software, age), static (advisor, given) => advisor.OnGivenUp(given.software, given.age)));
 
     private CancellationToken GetAbortedToken()
     {
@@ -106,12 +89,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         if (source is null && (!HasLeft || IsAborted))
             source = Keep(ref _abortedSource, new CancellationTokenSource());
         return source is null || source == s_answered ? CancellationToken.None : source.Token;
-    }
-
-    private void CancelToken()
-    {
-        if (TrySettle(s_canceled, out var source) && source is not null)
-            Cancel(source);
     }
 
     private bool TrySettle(CancellationTokenSource outcome, out CancellationTokenSource? before)
@@ -188,37 +165,15 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
     }
 
-    public void CountRefusedBody(RequestRejection reason) => Server.Counters.OnRequestRejected(reason.GetStatusCode(), reason.ToString());
+    protected override Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report)
+    {
+        var (log, connectionId, traceIdentifier, length) = (Log, Connection.Id, TraceIdentifier, UnreadBodyLength);
+        report = reason == RequestRejection.RequestBodyTimeout
+            ? () => log.RequestBodyTooSlow(connectionId, traceIdentifier, rate.BytesPerSecond)
+            : () => log.RequestBodyRefused(connectionId, traceIdentifier, length);
+        Server.Counters.OnRequestRejected(reason.GetStatusCode(), reason.ToString());
+        return new BadHttpRequestException(reason.GetReason(), reason.GetStatusCode());
+    }
 
     public abstract void DisposeContext();
 }
-
-/// <summary>The state of a request. It also determines which thread executes it: the one that moves it to Running, or from Dropped to Aborted.</summary>
-internal enum RequestPhase
-{
-    Receiving,
-
-    /// <summary>It is ready and waits for a thread.</summary>
-    Waiting,
-
-    /// <summary>A thread has claimed it: the application runs it, or the server answers it.</summary>
-    Running,
-
-    /// <summary>It has left its connection with a complete response.</summary>
-    Ended,
-
-    /// <summary>It was aborted before a thread had claimed it. The first thread that finds it completes it, without the application.</summary>
-    Dropped,
-
-    /// <summary>It has left its connection because the web server, the application or this server aborted it.</summary>
-    Aborted,
-
-    /// <summary>It has left its connection with a response that the client sees is incomplete.</summary>
-    Cut,
-
-    /// <summary>The application has also returned, or was not called: nothing can be read or written.</summary>
-    Over,
-}
-
-/// <summary>The content of BEGIN_REQUEST, its number on the connection, and when it came by the clock of the server.</summary>
-internal readonly record struct RequestStart(ushort Id, FastCgiRole Role, bool KeepConnection, uint Sequence, long BeganAt);

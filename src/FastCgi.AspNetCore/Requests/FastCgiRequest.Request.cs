@@ -153,6 +153,6 @@ internal abstract partial class FastCgiRequest :
 
     void IUserObserver.ReportUserNotTaken(string userParameter, string typeParameter)
         => Server.Advise(
-            (Request: this, userParameter, typeParameter),
-            static (advisor, user) => advisor.OnUserNotTaken(user.Request, user.userParameter, user.typeParameter));
+            (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),
+            static (advisor, user) => advisor.OnUserNotTaken(user.Software, user.userParameter, user.typeParameter));
 }

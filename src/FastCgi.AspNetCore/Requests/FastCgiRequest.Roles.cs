@@ -24,13 +24,4 @@ internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
         => _lazy?.ParameterList ?? Keep(ref Lazy.ParameterList, Parameters.GetVariables());
 
     TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
-
-    private RequestInput CreateInput()
-    {
-        // The body belongs to the handler of the request. An authorizer gets none, whatever its params say.
-        if (Role == FastCgiRole.Authorizer)
-            _head.ContentLength = null;
-
-        return new RequestInput(this, _head.ContentLength, Server.Options.Limits.MaxRequestBodySize);
-    }
 }

@@ -7,7 +7,7 @@ internal abstract partial class FastCgiRequest
     private const int MaxPath = 500;
     private const int MaxShortText = 50;
 
-    public RequestDescription Describe(ConnectionScope connection, long now)
+    public override RequestDescription Describe(ConnectionScope scope, long now)
     {
         var age = Server.Time.GetElapsedTime(BeganAt, now);
         if (!HasAllParameters)
@@ -22,38 +22,21 @@ internal abstract partial class FastCgiRequest
             LogText.Clean(_head.Path ?? string.Empty, MaxPath),
             Parameters.GetVariable("REMOTE_ADDR") is { } client ? LogText.Clean(client, MaxShortText) : null,
             age,
-            GetActivity(connection),
-            Input.ReceivedLength,
+            GetActivity(scope),
+            ReceivedBodyLength,
             Response.BytesWritten);
     }
 
-    private RequestActivity GetActivity(ConnectionScope connection) => Place == RequestPlace.Queued ? RequestActivity.Queued
-        : Response.Output.IsFlushWaiting(connection) ? RequestActivity.WaitingForClient
-        : Input.IsReading ? RequestActivity.WaitingForBody : RequestActivity.Running;
-}
+    public override void OnSlow(RequestDescription description, ref ReadyRequests ready)
+        => ready.Report(() => Server.Advise(description, static (advisor, slow) => advisor.OnSlow(slow)));
 
-internal enum RequestActivity : byte
-{
-    ReceivingParameters,
-    Queued,
-    Running,
-    WaitingForBody,
-    WaitingForClient,
-}
-
-internal static class RequestActivities
-{
-    public static string GetText(this RequestActivity activity) => activity switch
+    private RequestActivity GetActivity(ConnectionScope scope)
     {
-        RequestActivity.ReceivingParameters => "receiving parameters",
-        RequestActivity.Queued => "in the queue",
-        RequestActivity.WaitingForBody => "waiting for the body",
-        RequestActivity.WaitingForClient => "waiting for the web server to accept the response",
-        _ => "in the application",
-    };
-}
+        if (Slot == RequestSlot.Queued)
+            return RequestActivity.Queued;
+        if (IsFlushWaiting(scope))
+            return RequestActivity.WaitingForClient;
 
-/// <summary>A request as the status shows it.</summary>
-internal sealed record RequestDescription(
-    string ConnectionId, ushort Id, uint Sequence, string Method, string Path, string? Client, TimeSpan Age, RequestActivity Activity,
-    long BytesRead, long BytesWritten);
+        return Body is { IsReading: true } ? RequestActivity.WaitingForBody : RequestActivity.Running;
+    }
+}

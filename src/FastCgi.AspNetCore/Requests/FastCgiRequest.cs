@@ -4,38 +4,28 @@ namespace FastCgi.AspNetCore.Requests;
 /// One request: first its params, then the feature collection for the application. Parts:
 /// <c>.Features</c> (the collection), <c>.Request</c>, <c>.Body</c> and <c>.Lifetime</c>. <see cref="FastCgiRequest{TContext}"/> runs the application.
 /// </summary>
-internal abstract partial class FastCgiRequest(ServerContext server, RequestConnection connection, in RequestStart start) : IFeatureCollection
+internal abstract partial class FastCgiRequest(ServerContext server, FastCgiConnection connection, in RequestStart start)
+    : RequestStream(connection, in start), IFeatureCollection
 {
     private RequestHeaders? _headers;
     private RequestHead _head;
 
     public ServerContext Server => server;
-    public RequestConnection Connection => connection;
-    public ushort Id { get; } = start.Id;
-    public FastCgiRole Role { get; } = start.Role;
-    public bool KeepConnection { get; } = start.KeepConnection;
 
-    /// <summary>The number of the request on its connection.</summary>
-    public uint Sequence { get; } = start.Sequence;
-    public long BeganAt { get; } = start.BeganAt;
-    public RequestParameters Parameters { get; private set; } = new(server.Mapping);
+    /// <summary>Set when the params are complete, or the request is rejected.</summary>
+    public RequestParameters Parameters { get; private set; } = null!;
 
     /// <summary>The headers as received.</summary>
     public IHeaderDictionary Headers => _headers ?? Keep(ref _headers, new RequestHeaders(this));
 
-    /// <summary>Set when the params are complete.</summary>
+    /// <inheritdoc cref="Parameters"/>
     public FastCgiResponse Response { get; private set; } = null!;
-
-    /// <summary>Why the server rejects the request, if so.</summary>
-    public RequestRejection Rejection { get; private set; }
 
     /// <summary>Whether it is a health check, to which the server responds.</summary>
     public bool IsPing { get; private set; }
 
     /// <summary>Whether the application handles the request, not the server.</summary>
     public bool IsForApplication => Rejection == RequestRejection.None && !IsPing;
-    public FastCgiRequest? NextReady { get; set; }
-    public RequestPlace Place { get; set; }
     public ref readonly RequestHead Head => ref _head;
 
     /// <summary>The path after the base; <see langword="null"/> if the request is rejected.</summary>
@@ -45,43 +35,34 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     /// <summary>Takes the lock of the request, which exists once the params are complete.</summary>
     public RequestScope EnterLock() => Response.Output.EnterLock();
 
-    /// <param name="isWhole">Whether it is the whole content of its record.</param>
-    public void AppendParameters(ReadOnlySpan<byte> content, bool isWhole)
+    protected override void Prepare(byte[] parameters)
     {
-        if (Rejection != RequestRejection.None)
-            return;
-
-        if (Parameters.Length + (long)content.Length > server.Options.Limits.MaxRequestParametersTotalSize)
-            Reject(RequestRejection.ParametersTooLarge);
-        else
-            Parameters.Append(content, isWhole);
-    }
-
-    /// <summary>Makes the server reject the request. The first reason counts.</summary>
-    public void Reject(RequestRejection rejection)
-    {
+        Parameters = new RequestParameters(server.Mapping, parameters);
         if (Rejection == RequestRejection.None)
-            Rejection = rejection;
-    }
-
-    /// <summary>Maps the params, which are complete or rejected, and makes the request ready.</summary>
-    public void Prepare(ConnectionScope scope)
-    {
-        Parameters.Complete();
-        if (Rejection == RequestRejection.None)
-            Rejection = CgiRequestMapper.Map(Parameters.Span, server.Mapping, out _head);
+            Reject(CgiRequestMapper.Map(parameters, server.Mapping, out _head));
         IsPing = Rejection == RequestRejection.None && Role == FastCgiRole.Responder && IsForPing(in _head);
         Response = new FastCgiResponse(this, isHead: ReferenceEquals(_head.Method, HttpMethods.Head));
-        Input = CreateInput();
-        Volatile.Write(ref _phase, (int)RequestPhase.Waiting);
+        // The body belongs to the handler of the request. An authorizer gets none, whatever its params say.
+        if (Role == FastCgiRole.Authorizer)
+            _head.ContentLength = null;
+        BeginInput(_head.ContentLength);
+        Input = new RequestInput(this, server.Options.Limits.MaxRequestBodySize);
+    }
+
+    protected override bool TryAdmit()
+    {
+        if (!IsForApplication)
+            return true;
+
+        var result = server.Admission.Admit(this, Path);
+        if (result == AdmissionResult.Refused)
+            Reject(RequestRejection.TooManyRequests);
+        return result != AdmissionResult.Queued;
     }
 
     /// <summary>Calls the application, or answers a request that is not for it, unless another thread does or the request is aborted. Never throws.</summary>
     /// <returns>Whether the request is finished. If not, the application awaits something.</returns>
     public abstract bool Execute();
-
-    /// <summary>Has it executed on another thread. Returns at once.</summary>
-    public void RunLater() => connection.Run(this);
 
     /// <summary>Whether it is for the status, which never waits for other requests.</summary>
     public bool IsForStatus => server.Admission.IsForStatus(Path);
@@ -91,7 +72,7 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     protected bool TryDecodeHeaders()
     {
         if (server.Mapping.RequestHeaderEncodingSelector is not null)
-            Rejection = Parameters.DecodeByApplication();
+            Reject(Parameters.DecodeByApplication());
         return Rejection == RequestRejection.None;
     }
 

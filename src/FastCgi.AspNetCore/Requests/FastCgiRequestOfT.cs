@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>Runs the application for a request.</summary>
 /// <remarks>No <c>IHostContextContainer</c>: hosting would reuse the <c>HttpContext</c>, and a kept one would show another client's data.</remarks>
 internal sealed class FastCgiRequest<TContext>(
-    ServerContext server, IHttpApplication<TContext> application, RequestConnection connection, in RequestStart start)
+    ServerContext server, IHttpApplication<TContext> application, FastCgiConnection connection, in RequestStart start)
     : FastCgiRequest(server, connection, in start)
     where TContext : notnull
 {
@@ -19,7 +19,7 @@ internal sealed class FastCgiRequest<TContext>(
         }
 
         Task? task;
-        Server.Advise<FastCgiRequest>(this, static (advisor, request) => advisor.OnStarted(request));
+        Server.Advise<RequestStream>(this, static (advisor, request) => advisor.OnStarted(request));
         try
         {
             if (!IsForApplication || !TryDecodeHeaders())

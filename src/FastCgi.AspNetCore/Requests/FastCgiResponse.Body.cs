@@ -59,7 +59,7 @@ internal sealed partial class FastCgiResponse
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        _output.CancelPendingFlush(scope);
+        _request.CancelPendingFlush();
     }
 
     /// <param name="alternative">The method to call instead.</param>

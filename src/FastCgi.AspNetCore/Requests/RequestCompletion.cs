@@ -141,7 +141,7 @@ internal static class RequestCompletion
     /// <summary>Finishes a request that no client waits for any more.</summary>
     private static void Retire(FastCgiRequest request)
     {
-        request.Server.Advise(request, static (advisor, request) => advisor.OnEnded(request));
+        request.Server.Advise<RequestStream>(request, static (advisor, request) => advisor.OnEnded(request));
         Attempt(request, static request => request.DisposeContext());
         if (request.Server.Statistics.IsWatched)
             Attempt(request, static request => request.Server.Statistics.Add(request.BeganAt));

@@ -2,38 +2,13 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The params of one request as received. Once complete, they never change, so any thread may read them; strings are created on demand.</summary>
-internal sealed class RequestParameters(CgiMapping mapping)
+/// <summary>The params of one request. They never change, so any thread may read them; strings are created on demand.</summary>
+internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
 {
-    private const int MinCapacity = 512;
-
-    private byte[] _bytes = [];
     private Dictionary<int, string>? _decoded;
 
-    public int Length { get; private set; }
-    public ReadOnlySpan<byte> Span => _bytes.AsSpan(0, Length);
-
-    /// <param name="content">A piece of the record's content.</param>
-    /// <param name="isWhole">Whether the piece is the whole record and so, with nearly every front-end, the whole stream.</param>
-    public void Append(ReadOnlySpan<byte> content, bool isWhole)
-    {
-        var needed = Length + content.Length;
-        if (needed > _bytes.Length)
-        {
-            // Doubles for many pieces. The length in a record's header is not allocated before the content arrives.
-            Resize(isWhole && Length == 0 ? needed : Math.Max(Math.Max(needed, 2 * _bytes.Length), MinCapacity));
-        }
-
-        content.CopyTo(_bytes.AsSpan(Length));
-        Length = needed;
-    }
-
-    /// <summary>Frees unused capacity, because a request may run for minutes.</summary>
-    public void Complete()
-    {
-        if (_bytes.Length != Length)
-            Resize(Length);
-    }
+    public int Length => bytes.Length;
+    public ReadOnlySpan<byte> Span => bytes;
 
     /// <summary>Decodes non-ASCII headers with the application's encodings, before it is called.</summary>
     public RequestRejection DecodeByApplication()
@@ -113,13 +88,6 @@ internal sealed class RequestParameters(CgiMapping mapping)
         }
 
         return headers;
-    }
-
-    private void Resize(int capacity)
-    {
-        var bytes = GC.AllocateUninitializedArray<byte>(capacity);
-        Span.CopyTo(bytes);
-        _bytes = bytes;
     }
 
     private string Decode(int offset, string name, ReadOnlySpan<byte> value)

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The bytes of one response: a flush turns what is staged into records and moves them to the send queue (<c>.Sending</c>).</summary>
+/// <summary>The bytes of one response: a flush turns what is staged into records and moves them to the send queue.</summary>
 /// <remarks>It is also the lock of the request, because the application never gets it.</remarks>
-internal sealed partial class ResponseOutput(FastCgiRequest request) : RequestLock
+internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 {
     private const int NotHeld = -1;
 
@@ -61,15 +61,48 @@ internal sealed partial class ResponseOutput(FastCgiRequest request) : RequestLo
         if (request.HasLeft)
             return FlushOutcome.Dropped;
 
-        if (_staging.HeldLength < request.Server.MaxResponseBufferSize && !Volatile.Read(ref _isFlushCanceled)
-            && _cork.CanHold(IsHolding, isLikelyLast, this, request.Server.TrySetDeadline))
+        if (_staging.HeldLength < request.Server.MaxResponseBufferSize && !request.IsFlushCanceled
+            && _cork.CanHold(IsHolding, isLikelyLast, request, request.Server.TrySetDeadline))
         {
             _heldLength = _staging.Length;
             return FlushOutcome.Held;
         }
 
-        Queue(scope, TakeRecords(scope, isEnd: false).Head);
+        request.Queue(TakeRecords(scope, isEnd: false).Head);
         return FlushOutcome.Queued;
+    }
+
+    /// <summary>Sends what a flush has queued. Waits while more than the limit is queued or being sent.</summary>
+    public ValueTask<FlushResult> SendAsync(FlushOutcome outcome, CancellationToken cancellationToken)
+    {
+        if (outcome == FlushOutcome.Queued)
+            return request.SendAsync(cancellationToken);
+
+        var isCompleted = outcome == FlushOutcome.Dropped || Outlet.IsClosed;
+        return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted));
+    }
+
+    /// <summary>Ends the request with this response: with everything staged, or, if it is cut, with what was flushed.</summary>
+    /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
+    /// <returns>The work that remains without the lock.</returns>
+    public EndedRequest End(RequestScope scope, ProtocolStatus? status)
+    {
+        _staging.EndLease();
+        _errorWriter?.EndLine(scope);
+        if (status is null && !IsHolding)
+            ClearStaged(scope);
+        var records = status is not null || IsHolding ? TakeRecords(scope, isEnd: status is not null) : default;
+
+        if (status is null)
+            records.Append(_errorWriter?.Staging.Take(isEnd: true));
+        return request.Connection.End(request, records, status, sends: status is null || _cork.SendsAtEnd);
+    }
+
+    /// <summary>The request is over: returns the memory of unsent bytes.</summary>
+    public void Close(RequestScope scope)
+    {
+        ClearStaged(scope);
+        BufferBlock.ReturnChain(_errorWriter?.Staging.Take(isEnd: false));
     }
 
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
@@ -106,7 +139,7 @@ internal sealed partial class ResponseOutput(FastCgiRequest request) : RequestLo
 
         _errorWriter!.Staging.Append(scope, line);
         if (!_staging.NeedsHeaderBlock)
-            Queue(scope, _errorWriter.Staging.Take(isEnd: false));
+            request.Queue(_errorWriter.Staging.Take(isEnd: false));
     }
 
     /// <summary>Sends what is queued for the web server's error log.</summary>
@@ -120,7 +153,7 @@ internal sealed partial class ResponseOutput(FastCgiRequest request) : RequestLo
     private void QueueHeld(RequestScope scope)
     {
         if (IsHolding)
-            Queue(scope, TakeRecords(scope, isEnd: false).Head);
+            request.Queue(TakeRecords(scope, isEnd: false).Head);
     }
 
     private BufferChain TakeRecords(RequestScope scope, bool isEnd)
@@ -178,10 +211,10 @@ internal struct OutputCork
     /// <param name="isHolding">Whether a flush is already held.</param>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
     /// <param name="trySetDeadline">Schedules <see cref="ResponseOutput.Uncork"/> and returns whether it could; <see langword="null"/> if never.</param>
-    public readonly bool CanHold(bool isHolding, bool isLikelyLast, ResponseOutput response, Func<ResponseOutput, bool>? trySetDeadline) => _state switch
+    public readonly bool CanHold(bool isHolding, bool isLikelyLast, RequestStream stream, Func<RequestStream, bool>? trySetDeadline) => _state switch
     {
         State.Uncorked => false,
-        State.Released => isLikelyLast && (isHolding || trySetDeadline?.Invoke(response) == true),
+        State.Released => isLikelyLast && (isHolding || trySetDeadline?.Invoke(stream) == true),
         _ => true,
     };
 }

@@ -5,19 +5,19 @@ internal static class StatusLimits
 {
     private const string None = "none";
 
-    public static IEnumerable<LimitStatus> Read(FastCgiServerOptions options, ConnectionManager connections, RequestTotals requests, ResourceStatus resources)
+    public static IEnumerable<LimitStatus> Read(
+        ServerContext server, long connectionCount, RequestTotals requests, ResourceStatus resources)
     {
+        var options = server.Options;
         var limits = options.Limits;
-        yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connections.Count);
-        var taken = limits.MaxConcurrentRequests is null
-            ? requests.Active
-            : connections.Server.Admission.TakenCount.Ordinary;
+        yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connectionCount);
+        var taken = limits.MaxConcurrentRequests is null ? requests.Active : server.Admission.TakenCount.Ordinary;
         yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, taken);
         yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
         yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);
         yield return Gauge("MaxBlockingThreads", options.Transport.MaxBlockingThreads, resources.BlockedThreads);
         if (resources.Descriptors is { } descriptors)
-            yield return Gauge("file descriptors", connections.Server.GetMaxDescriptors(), descriptors);
+            yield return Gauge("file descriptors", server.GetMaxDescriptors(), descriptors);
         yield return Number("MaxRequestsPerConnection", limits.MaxRequestsPerConnection);
         yield return Number("MaxRequestParametersTotalSize", limits.MaxRequestParametersTotalSize);
         yield return Number("MaxRequestParameterCount", limits.MaxRequestParameterCount);

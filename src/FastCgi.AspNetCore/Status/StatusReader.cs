@@ -19,14 +19,14 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
 
     public StatusSnapshot? Read()
     {
-        if (server is not { Connections: { } connections, Scheduler: { } scheduler })
+        if (server is not { Connections: { } connections, Context: { } context, Scheduler: { } scheduler })
             return null;
 
         var totals = connections.GetTotals(out var requestCount);
-        connections.Server.Statistics.Watch(totals);
+        context.Statistics.Watch(totals);
         var events = server.Journal.GetEntries();
-        var requests = ReadRequests(connections.Server, totals, requestCount);
-        var resources = ReadResources(connections.Server, scheduler);
+        var requests = ReadRequests(context, totals, requestCount);
+        var resources = ReadResources(context, scheduler);
         return new StatusSnapshot
         {
             Application = applicationName,
@@ -44,9 +44,9 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             Endpoints = [.. server.EndPoints.Select(EndpointAddress.Format)],
             Connections = ReadConnections(connections, totals),
             Requests = requests,
-            Recent = ReadRecent(connections.Server.Statistics.GetRecent(totals)),
+            Recent = ReadRecent(context.Statistics.GetRecent(totals)),
             Resources = resources,
-            Limits = [.. StatusLimits.Read(server.Options, connections, requests, resources)],
+            Limits = [.. StatusLimits.Read(context, connections.Count, requests, resources)],
             Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning).Select(ToFinding)],
             Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning).Select(ToFinding)],
             FrontEnds = [.. (server.Advisor?.FrontEnds.GetAll() ?? []).Select(ToStatus)],

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Handles connections that a listener cannot take, and logs each kind once a minute, on the thread pool: the thread may be a loop's.</summary>
-internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerContext server) : IDisposable
+internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamContext server) : IDisposable
 {
     // How many connections are closed at once if there are no descriptors. The others follow after the delay.
     private const int MaxClosedInARow = 64;
@@ -51,7 +51,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     /// <summary>Whether an accepted connection has one of the last descriptors. The caller must close it, as if there were none.</summary>
     public bool IsBeyondLimit(nint descriptor)
     {
-        if (!OperatingSystem.IsLinux() || descriptor < server.MaxConnections)
+        if (!OperatingSystem.IsLinux() || descriptor < server.GetMaxConnections())
             return false;
 
         OnClosed(1);

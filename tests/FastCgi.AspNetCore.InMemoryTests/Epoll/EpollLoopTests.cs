@@ -129,7 +129,7 @@ public sealed class EpollLoopTests
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_server")]
-    private static extern ref ServerContext ServerOf(FastCgiConnection connection);
+    private static extern ref StreamContext ServerOf(FastCgiConnection connection);
 
     /// <summary>Something that the test signals.</summary>
     private sealed class Source : IEpollSource, IDisposable

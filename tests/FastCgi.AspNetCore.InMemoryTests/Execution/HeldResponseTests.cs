@@ -180,7 +180,7 @@ public sealed class HeldResponseTests : SchedulerTest
     [Fact]
     public void TrySetDeadline_WhileTheWatchdogIsParked_Refused()
     {
-        var request = FrontEnd.Receive(RecordBytes.Get()).RemoveFirst();
+        var request = (FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirstStream();
         var response = request.Response.Output;
         Assert.False(Scheduler.Watchdog.TrySetDeadline(response));
         ParkWatchdog();

@@ -127,7 +127,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         Workers.EnsureSpare();
         Platform.RunAll();
 
-        Workers.Run(new WorkItem(FrontEnd.Receive(RecordBytes.Get()).RemoveFirst()), Hold.Thread);
+        Workers.Run(new WorkItem((FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirstStream()), Hold.Thread);
         Assert.True(Assert.Single(Platform.Started).IsWoken);
         Platform.RunAll();
 

@@ -13,6 +13,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 public class ExplorationTests(ITestOutputHelper output)
 {
     private readonly ScriptedApplication _application = new();
+    private readonly ChosenDeadlines _deadlines = new();
     private int _maxBlockingThreads = 1_000;
 
     /// <summary>With a thread for each handler that blocks, and with one for all.</summary>
@@ -65,8 +66,8 @@ public class ExplorationTests(ITestOutputHelper output)
     private static int GetSetting(string name, int usual)
         => int.Parse(Environment.GetEnvironmentVariable(name) ?? $"{usual}", CultureInfo.InvariantCulture);
 
-    private ServerContext CreateServer() => ServerContext.Create(
-        new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System, new ChosenDeadlines().TrySetDeadline);
+    private ServerContext CreateServer() => RequestServer.Create(
+        new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System, _deadlines.TrySetDeadline);
 
     private void Run(ServerContext server, Choices choices, int[] prefix, Random? random)
     {
@@ -87,7 +88,7 @@ public class ExplorationTests(ITestOutputHelper output)
 
     private void RunOnce(ServerContext server, Choices choices, List<string>? trace)
     {
-        new VirtualWorld(server, _application, choices, trace, _maxBlockingThreads).Run();
+        new VirtualWorld(server, _deadlines, _application, choices, trace, _maxBlockingThreads).Run();
         Assert.Equal(0, server.Buffers.RentedCount);
         Assert.Null(Invariants.FirstViolation?.ToString());
     }

@@ -42,7 +42,13 @@ internal sealed class VirtualWorld
     private readonly bool _hasThreads;
     private readonly int _processors;
 
-    public VirtualWorld(ServerContext server, ScriptedApplication application, Choices choices, List<string>? trace = null, int maxBlockingThreads = 1_000)
+    public VirtualWorld(
+        ServerContext server,
+        ChosenDeadlines deadlines,
+        ScriptedApplication application,
+        Choices choices,
+        List<string>? trace = null,
+        int maxBlockingThreads = 1_000)
     {
         _hasThreads = maxBlockingThreads >= 3;
         _machine = new VirtualMachine(choices) { Trace = trace, Context = _posted, OnQuiet = OnQuiet };
@@ -50,7 +56,7 @@ internal sealed class VirtualWorld
         var platform = new VirtualPlatform(_machine, _processors) { MayLook = () => !IsDone };
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = maxBlockingThreads };
         _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
-        ((ChosenDeadlines)server.TrySetDeadline!.Target!).TrySet = _scheduler.Watchdog.TrySetDeadline;
+        deadlines.TrySet = _scheduler.Watchdog.TrySetDeadline;
         _manager = new ConnectionManager(server);
         _loop = new VirtualLoop(_scheduler, _machine);
 

@@ -15,7 +15,7 @@ internal sealed class FuzzServer : ILogger
             Limits = { MaxConcurrentRequests = 1_000_000 },
         };
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(this), TimeProvider.System, this);
-        Context = ServerContext.Create(options, application, this, new FakeClock(), _scheduler.Watchdog.TrySetDeadline);
+        Context = RequestServer.Create(options, application, this, new FakeClock(), _scheduler.Watchdog.TrySetDeadline);
         Connections = new ConnectionManager(Context);
     }
 

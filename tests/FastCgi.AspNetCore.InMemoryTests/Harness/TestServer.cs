@@ -31,12 +31,12 @@ internal sealed class TestServer : IAsyncDisposable
 
     public OperatorAdvisor Advisor => _server.Advisor;
 
-    public ServerContext Context => _server.Connections.Server;
+    public ServerContext Context => _server.Context;
 
     /// <summary>Uncorks responses in time; the watchdog, unless a test chooses.</summary>
     public Func<ResponseOutput, bool> Deadlines
     {
-        set => ((ChosenDeadlines)Context.TrySetDeadline!.Target!).TrySet = value;
+        set => _server.Deadlines.TrySet = value;
     }
 
     /// <summary>How many descriptors the process can have.</summary>
@@ -183,6 +183,10 @@ internal sealed class TestServer : IAsyncDisposable
     private sealed class MemoryServer(
         FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records, string[]? statusPaths) : IServer
     {
+        public ServerContext Context { get; private set; } = null!;
+
+        public ChosenDeadlines Deadlines { get; } = new();
+
         public ConnectionManager Connections { get; private set; } = null!;
 
         public RequestScheduler Scheduler { get; private set; } = null!;
@@ -200,18 +204,19 @@ internal sealed class TestServer : IAsyncDisposable
         {
             var log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
             Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
-            var deadlines = new ChosenDeadlines { TrySet = Scheduler.Watchdog.TrySetDeadline };
+            Deadlines.TrySet = Scheduler.Watchdog.TrySetDeadline;
             Advisor = new OperatorAdvisor(SafeLogger.Wrap(log), clock);
-            Connections = new ConnectionManager(ServerContext.Create(
+            Context = RequestServer.Create(
                 options,
                 application,
                 SafeLogger.Wrap(log),
                 clock,
-                deadlines.TrySetDeadline,
+                Deadlines.TrySetDeadline,
                 records,
                 () => GetMaxDescriptors(),
                 Advisor,
-                statusPaths));
+                statusPaths);
+            Connections = new ConnectionManager(Context);
             // Without its watchdog, which goes by the time that passes: tests that want a look call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;

@@ -15,11 +15,7 @@ internal static class RequestHeadersBuilder
     }
 
     public static RequestParameters Read(byte[] bytes, CgiMapping? mapping = null)
-    {
-        var parameters = new RequestParameters(mapping ?? new CgiMapping());
-        parameters.Append(bytes, isWhole: true);
-        return parameters;
-    }
+        => new(mapping ?? new CgiMapping(), bytes);
 
     public static RequestHeaders Build(params ReadOnlySpan<(string Name, string Value)> variables) => Build(CgiParameters.Get(variables).Bytes);
 }

@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class RequestParametersTests
 {
-    private readonly RequestParameters _parameters = new(new CgiMapping());
+    private RequestParameters _parameters = new(new CgiMapping(), []);
 
     [Fact]
     public void Append_AnyPieces_TheBytesInOrder()
@@ -12,14 +12,13 @@ public sealed class RequestParametersTests
         var bytes = CgiParameters.Get(("REQUEST_URI", "/" + new string('x', 5_000)), ("HTTP_HOST", "h")).Bytes;
         foreach (var size in (int[])[1, 7, 511, 512, 513, 4_096, bytes.Length])
         {
-            var parameters = new RequestParameters(new CgiMapping());
+            var parameters = new ParameterBuffer();
             for (var start = 0; start < bytes.Length; start += size)
                 parameters.Append(bytes.AsSpan(start, Math.Min(size, bytes.Length - start)), isWhole: size == bytes.Length);
 
             Assert.Equal(bytes.Length, parameters.Length);
-            Assert.True(parameters.Span.SequenceEqual(bytes));
-            parameters.Complete();
-            Assert.True(parameters.Span.SequenceEqual(bytes));
+            Assert.Equal(bytes, parameters.RemoveAll());
+            Assert.Equal(0, parameters.Length);
         }
     }
 
@@ -117,5 +116,5 @@ public sealed class RequestParametersTests
     }
 
     private void Append(params ReadOnlySpan<(string Name, string Value)> variables)
-        => _parameters.Append(CgiParameters.Get(variables).Bytes, isWhole: false);
+        => _parameters = new(new CgiMapping(), [.. _parameters.Span, .. CgiParameters.Get(variables).Bytes]);
 }

@@ -1,6 +1,5 @@
 using System.Buffers.Binary;
 using System.IO.Pipelines;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
 
@@ -81,12 +80,16 @@ internal sealed class ResponseRig
     /// <summary>A request whose params have come, and that waits to be executed.</summary>
     public static FastCgiRequest CreateRequest(byte[] parameters, FastCgiServerOptions options)
     {
-        var server = ServerContext.Create(options, new NoApplication(), NullLogger.Instance, new ManualTime());
+        var server = RequestServer.Create(options, new NoApplication(), NullLogger.Instance, new ManualTime());
         var connection = new FastCgiConnection(new ConnectionManager(server), new SentTransport());
-        var request = server.CreateRequest(server, connection, new RequestStart(1, FastCgiRole.Responder, KeepConnection: true, 1, 0));
-        request.AppendParameters(parameters, isWhole: true);
+        var start = new RequestStart(1, FastCgiRole.Responder, KeepConnection: true, 1, 0);
+        var request = (FastCgiRequest)server.CreateStream(connection, start);
         using (var scope = connection.EnterLock())
-            request.Prepare(scope);
+        {
+            request.AppendParameters(scope, parameters, isWhole: true);
+            request.TryMakeReady(scope);
+        }
+
         return request;
     }
 
@@ -100,7 +103,7 @@ internal sealed class ResponseRig
     private FastCgiConnection Connect()
     {
         Options.Roles.Add(FastCgiRole.Authorizer);
-        _server = ServerContext.Create(
+        _server = RequestServer.Create(
             Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), getMaxDescriptors: () => MaxDescriptors);
         var connection = new FastCgiConnection(new ConnectionManager(_server), Transport);
         Transport.Connection = connection;

@@ -50,14 +50,14 @@ public sealed class ResponseSendingTests
     {
         _rig.Begin();
         _rig.Occupy();
-        Assert.False(_rig.Locked(Response.Output.IsFlushWaiting));
+        Assert.False(_rig.Locked(_rig.Request.IsFlushWaiting));
         var (first, second) = (_rig.Write(2_000), _rig.Write(2_000));
         using var canceled = new CancellationTokenSource();
         var third = Response.Writer.WriteAsync(new byte[1], canceled.Token).AsTask();
         Assert.False(first.IsCompleted || second.IsCompleted || third.IsCompleted);
         await canceled.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => third);
-        Assert.True(_rig.Locked(Response.Output.IsFlushWaiting));
+        Assert.True(_rig.Locked(_rig.Request.IsFlushWaiting));
 
         Response.Finish();
         _rig.Transport.Complete();
@@ -65,7 +65,7 @@ public sealed class ResponseSendingTests
 
         await Task.WhenAll(first, second).Within("all that wait");
         Assert.Equal((false, true), ((await first).IsCanceled, (await second).IsCompleted));
-        Assert.False(_rig.Locked(Response.Output.IsFlushWaiting));
+        Assert.False(_rig.Locked(_rig.Request.IsFlushWaiting));
     }
 
     [Fact]

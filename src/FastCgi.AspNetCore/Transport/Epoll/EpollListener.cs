@@ -7,7 +7,7 @@ internal sealed class EpollListener
     private const int MaxRest = 65_536;
 
     private readonly EpollEngine _engine;
-    private readonly ServerContext _server;
+    private readonly StreamContext _server;
     private readonly ListeningSocket _listeningSocket;
     private readonly Socket _socket;
     private readonly bool _isTcp;

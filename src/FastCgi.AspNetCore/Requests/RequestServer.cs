@@ -1,0 +1,63 @@
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>Creates the context of a server whose requests run an application.</summary>
+internal static class RequestServer
+{
+    /// <param name="getMaxDescriptors">
+    /// Gets the current descriptor limit of the process; <see langword="null"/> for no limit.
+    /// </param>
+    public static ServerContext Create<TContext>(
+        FastCgiServerOptions options,
+        IHttpApplication<TContext> application,
+        ILogger log,
+        TimeProvider time,
+        Func<ResponseOutput, bool>? trySetDeadline = null,
+        RecordLog? records = null,
+        Func<long>? getMaxDescriptors = null,
+        Advisor? advisor = null,
+        IReadOnlyList<string>? statusPaths = null)
+        where TContext : notnull
+    {
+        var clock = new ServerClock(time);
+        getMaxDescriptors ??= static () => int.MaxValue;
+        var admission = new RequestAdmission(options, clock, statusPaths ?? []);
+        ServerContext server = null!;
+        return server = new ServerContext
+        {
+            Options = options,
+            CreateStream = (connection, start) => new FastCgiRequest<TContext>(server, application, connection, in start),
+            CreateBodyException = static (error, limit) => error == BodyError.TooLarge ? TooLarge(limit) : UnexpectedEnd(),
+            OtherProtocolFound = advisor is null ? null : (protocol, peer) => server.Advise(
+                (protocol, peer), static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.peer)),
+            RoleRefused = advisor is null ? null : role => server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)),
+            Mapping = new CgiMapping
+            {
+                MaxParameterCount = options.Limits.MaxRequestParameterCount,
+                PathSource = options.PathSource,
+                TrustScriptName = options.TrustScriptName,
+                PathBase = options.PathBase,
+                RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
+            },
+            Admission = admission,
+            OnTick = admission.EndOverdue,
+            SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
+            TrySetDeadline = trySetDeadline is null ? null : stream => trySetDeadline(((FastCgiRequest)stream).Response.Output),
+            Log = log,
+            Time = clock,
+            Records = records,
+            GetMaxDescriptors = getMaxDescriptors,
+            GetMaxConnections = () => DescriptorHeadroom.GetMaxConnections(getMaxDescriptors()),
+            Statistics = new RequestStatistics(clock, time),
+            Advisor = advisor,
+            MeasuresAges = advisor is not null,
+        };
+    }
+
+    private static BadHttpRequestException TooLarge(long limit)
+        => new(
+            $"Request body too large. The max request body size is {limit} bytes.",
+            StatusCodes.Status413PayloadTooLarge);
+
+    private static BadHttpRequestException UnexpectedEnd()
+        => new("Unexpected end of request content.", StatusCodes.Status400BadRequest);
+}

@@ -1,0 +1,21 @@
+namespace FastCgi.AspNetCore.Server;
+
+/// <summary>Reserves the last descriptors: .NET needs two per thread and ends the process if its thread pool cannot start one.</summary>
+internal static class DescriptorHeadroom
+{
+    // One in six (170 of the usual 1,024): less than the fifth at which the operator is warned. Threads and files do not grow with the limit, so
+    // the share is capped.
+    private const int Share = 6;
+    private const long Largest = 1_024;
+
+    /// <summary>How many descriptors connections may use. The system gives the lowest free number, so a higher one means that all are in use.</summary>
+    public static long CountForConnections(long limit) => limit - Get(limit);
+
+    /// <summary>The limit of connections on this system, on which descriptors may not be limited.</summary>
+    public static long GetMaxConnections(long limit) => OperatingSystem.IsLinux() ? CountForConnections(limit) : limit;
+
+    /// <summary>How many descriptors connections and sent files may use. The rest is for threads.</summary>
+    public static long CountForFiles(long limit) => limit - (Get(limit) / 2);
+
+    private static long Get(long limit) => Math.Min(limit / Share, Largest);
+}

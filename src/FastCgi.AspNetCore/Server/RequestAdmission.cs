@@ -1,0 +1,184 @@
+namespace FastCgi.AspNetCore.Server;
+
+internal enum AdmissionResult : byte
+{
+    Admitted,
+    Queued,
+    Refused,
+}
+
+/// <summary>Limits the requests that the application works on. Others wait in a limited queue. The status has slots of its own.</summary>
+/// <param name="statusPaths">The paths of the status.</param>
+internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time, IReadOnlyList<string> statusPaths)
+{
+    // 2 × (two load balancers + orchestrator + one human).
+    private const int StatusLimit = 8;
+
+    private readonly Lock _lock = new();
+    private readonly long? _limit = options.Limits.MaxConcurrentRequests;
+    private readonly int _queueLimit = options.Limits.RequestQueueLimit;
+    private readonly TimeSpan _queueTimeout = options.Limits.RequestQueueTimeout ?? TimeSpan.MaxValue;
+    private readonly LinkedList<(RequestStream Request, long Since)> _queue = new();
+
+    // Not in the requests: few of them ever wait, and every request would pay for the field.
+    private readonly Dictionary<RequestStream, LinkedListNode<(RequestStream Request, long Since)>> _nodes = new(ReferenceEqualityComparer.Instance);
+    private long _ordinaryCount;
+    private int _statusCount;
+
+    // A figure for the status needs no lock.
+    public int QueuedCount => _queue.Count;
+
+    /// <summary>The slots in use. An aborted request keeps its slot until its application returns.</summary>
+    public (long Ordinary, int Status) TakenCount => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _statusCount));
+
+    /// <summary>Tries to acquire a slot. Evicts requests that timed out if the queue is full.</summary>
+    /// <param name="path">The path of the request.</param>
+    public AdmissionResult Admit(RequestStream request, string? path)
+    {
+        if (_limit is null)
+            return AdmissionResult.Admitted;
+
+        List<RequestStream>? overdue = null;
+        AdmissionResult result;
+        lock (_lock)
+        {
+            if (TryTakeSlot(request, path))
+            {
+                result = AdmissionResult.Admitted;
+            }
+            else
+            {
+                if (_queue.Count >= _queueLimit)
+                    overdue = TakeOverdue();
+                result = TryQueue(request) ? AdmissionResult.Queued : AdmissionResult.Refused;
+            }
+        }
+
+        RunLater(overdue);
+        return result;
+    }
+
+    /// <summary>Releases a slot, to the request that has waited longest and has not timed out.</summary>
+    public void Release(RequestStream request)
+    {
+        if (request.Slot == RequestSlot.None)
+            return;
+
+        RequestStream? next = null;
+        List<RequestStream>? overdue = null;
+        lock (_lock)
+        {
+            var slot = request.Slot;
+            request.Slot = RequestSlot.None;
+            overdue = TakeOverdue();
+            if (slot == RequestSlot.Status)
+                _statusCount--;
+            else if (_queue.First is { } node)
+                next = Take(node, slot);
+            else
+                _ordinaryCount--;
+        }
+
+        next?.RunLater();
+        RunLater(overdue);
+    }
+
+    public void LeaveQueue(RequestStream request)
+    {
+        // Read without the lock: it becomes Queued under the lock of the connection, which is held now.
+        if (request.Slot != RequestSlot.Queued)
+            return;
+
+        lock (_lock)
+        {
+            if (_nodes.TryGetValue(request, out var node))
+                Take(node, RequestSlot.None);
+        }
+    }
+
+    public void EndOverdue()
+    {
+        if (_queueLimit == 0)
+            return;
+
+        List<RequestStream>? overdue;
+        lock (_lock)
+            overdue = TakeOverdue();
+
+        RunLater(overdue);
+    }
+
+    private bool TryTakeSlot(RequestStream request, string? path)
+    {
+        if (_ordinaryCount < _limit)
+        {
+            _ordinaryCount++;
+            request.Slot = RequestSlot.Ordinary;
+            return true;
+        }
+
+        if (_statusCount < StatusLimit && IsForStatus(path))
+        {
+            _statusCount++;
+            request.Slot = RequestSlot.Status;
+            return true;
+        }
+
+        return false;
+    }
+
+    private bool TryQueue(RequestStream request)
+    {
+        if (_queue.Count >= _queueLimit)
+            return false;
+
+        request.Slot = RequestSlot.Queued;
+        _nodes.Add(request, _queue.AddLast((request, time.GetTimestamp())));
+        return true;
+    }
+
+    private static void RunLater(List<RequestStream>? requests) => requests?.ForEach(static request => request.RunLater());
+
+    private List<RequestStream>? TakeOverdue()
+    {
+        if (_queue.First is null)
+            return null;
+
+        List<RequestStream>? overdue = null;
+        var now = time.GetTimestamp();
+        while (_queue.First is { } first && time.GetElapsedTime(first.Value.Since, now) >= _queueTimeout)
+        {
+            var request = Take(first, RequestSlot.None);
+            request.Reject(RequestRejection.RequestQueueTimeout);
+            (overdue ??= []).Add(request);
+        }
+
+        return overdue;
+    }
+
+    private RequestStream Take(LinkedListNode<(RequestStream Request, long Since)> node, RequestSlot slot)
+    {
+        var request = node.Value.Request;
+        _queue.Remove(node);
+        _nodes.Remove(request);
+        request.Slot = slot;
+        return request;
+    }
+
+    public bool IsForStatus(string? path)
+    {
+        if (path is null)
+            return false;
+
+        foreach (var status in statusPaths)
+        {
+            if (path.StartsWith(status, StringComparison.OrdinalIgnoreCase)
+                && (path.Length == status.Length || path[status.Length] == '/'))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+}

@@ -1,0 +1,141 @@
+using System.Diagnostics.CodeAnalysis;
+using Microsoft.Net.Http.Headers;
+
+namespace FastCgi.AspNetCore.Server;
+
+/// <summary>Decides whether the web server can send a file: only if the response is equally correct. See <c>docs/decisions/send-file.md</c>.</summary>
+internal sealed class SendFileOffload
+{
+    public const string XAccelRedirect = "X-Accel-Redirect";
+
+    private const string XSendfile = "X-Sendfile";
+
+    /// <summary>The headers that nginx keeps with X-Accel-Redirect, or derives from the file.</summary>
+    private static readonly string[] s_headersOfNginx =
+    [
+        Known.ContentType, Known.ContentDisposition, Known.AcceptRanges, Known.SetCookie, Known.CacheControl,
+        Known.Expires, Known.ContentLength, Known.ContentRange, Known.LastModified, Known.ETag, Known.Date,
+        Known.Server,
+    ];
+
+    /// <summary>Conditions that the application has evaluated. The web server would evaluate them again, with its own validators.</summary>
+    private static readonly string[] s_conditions =
+        [Known.IfMatch, Known.IfNoneMatch, Known.IfModifiedSince, Known.IfUnmodifiedSince];
+
+    private static readonly string[] s_replacedByNginx = [Known.ContentRange, Known.AcceptRanges];
+
+    private readonly SendFileRoot[] _roots;
+    private readonly HashSet<string> _keptHeaders;
+
+    public SendFileOffload(FastCgiSendFileOptions options)
+    {
+        // If roots are nested, the inner one counts.
+        _roots = [.. options.Roots.OrderByDescending(static root => root.Folder.Length)];
+        _keptHeaders = new(s_headersOfNginx.Concat(options.PassedHeaders), StringComparer.OrdinalIgnoreCase);
+    }
+
+    /// <summary>The headers that the web server derives from the file. nginx would repeat Accept-Ranges.</summary>
+    public static ReadOnlySpan<string> GetReplacedHeaders(string header)
+        => header == XAccelRedirect ? s_replacedByNginx : s_replacedByNginx.AsSpan(0, 1);
+
+    /// <param name="header">The header that makes the web server send the file.</param>
+    /// <param name="obstacle">Why there is none.</param>
+    public bool TryGetHeader(
+        FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response,
+        out KeyValuePair<string, string> header, [NotNullWhen(false)] out string? obstacle)
+    {
+        header = default;
+        obstacle = FindRoot(part.File, out var root, out var path) ?? FindObstacle(part, statusCode, request, response);
+        if (obstacle is null && response.Keys.FirstOrDefault(name => IsDropped(name, root)) is { } dropped)
+            obstacle = $"the web server would drop the header {dropped}";
+        if (obstacle is null && root.Location is null && !IsPlain(root.Folder + path))
+            obstacle = "lighttpd and Apache decode such paths differently";
+        if (obstacle is not null)
+            return false;
+
+        header = root.Location is null ? new(XSendfile, root.Folder + path) : new(XAccelRedirect, Escape(root.Location + path));
+        return true;
+    }
+
+    private static string? FindObstacle(FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response)
+    {
+        var isWhole = part.Offset == 0 && part.Length == part.File.Length;
+        if (statusCode != StatusCodes.Status206PartialContent && !(statusCode == StatusCodes.Status200OK && isWhole))
+            return $"the status is {statusCode}, but the web server would send that of the whole file";
+        if (statusCode == StatusCodes.Status206PartialContent && !IsRangeOf(request, part))
+            return "it is not the single range that the client requested";
+        if (response.ContentLength != part.Length)
+            return "Content-Length is not the length of the file or range";
+
+        return s_conditions.FirstOrDefault(request.ContainsKey) is { } condition ? $"the request has {condition}" : null;
+    }
+
+    /// <summary>nginx drops unknown headers. Apache's mod_xsendfile drops only Content-Encoding.</summary>
+    private bool IsDropped(string name, SendFileRoot root) => !_keptHeaders.Contains(name)
+        && (root.Location is not null || name.Equals(Known.ContentEncoding, StringComparison.OrdinalIgnoreCase));
+
+    private string? FindRoot(FileInfo file, out SendFileRoot root, out string path)
+    {
+        // Not the normalized path of FileInfo: after a link, .. leads to another folder than it seems to.
+        var isPlain = !file.ToString().Split('/', '\\').Contains("..");
+        root = isPlain ? Array.Find(_roots, root => file.FullName.StartsWith(root.Folder, StringComparison.Ordinal)) : default;
+        if (root.Folder is null)
+        {
+            path = string.Empty;
+            return "it is not in a SendFile folder";
+        }
+
+        path = file.FullName[root.Folder.Length..];
+        return HasLink(file, root) ? "its path contains a symbolic link" : null;
+    }
+
+    /// <summary>Whether the file, or a folder between it and the root, is a link, which could lead out of the root.</summary>
+    private static bool HasLink(FileInfo file, SendFileRoot root)
+    {
+        for (FileSystemInfo? part = file; part is not null && part.FullName.Length > root.Folder.Length; part = GetFolder(part))
+        {
+            if (part.Attributes.HasFlag(FileAttributes.ReparsePoint))
+                return true;
+        }
+
+        return false;
+    }
+
+    private static DirectoryInfo? GetFolder(FileSystemInfo part) => part is FileInfo file ? file.Directory : ((DirectoryInfo)part).Parent;
+
+    /// <summary>Whether the web server, which gets the same Range, will send the same part.</summary>
+    private static bool IsRangeOf(IHeaderDictionary request, FilePart part)
+    {
+        if (!RangeHeaderValue.TryParse(request.Range.ToString(), out var range) || range.Unit != "bytes" || range.Ranges.Count != 1)
+            return false;
+
+        var (from, to) = (range.Ranges.First().From, range.Ranges.First().To);
+        var length = part.File.Length;
+        var start = from ?? Math.Max(0, length - to!.Value);
+        var end = from is null || to is null ? length : Math.Min(to.Value + 1, length);
+        return (part.Offset, part.Length) == (start, end - start);
+    }
+
+    /// <summary>Whether escaping does not change the path: lighttpd unescapes it, Apache's mod_xsendfile does not.</summary>
+    private static bool IsPlain(string path) => path.All(static c => c is >= ' ' and <= '~' and not '%') && path[^1] != ' ';
+
+    private static string Escape(string path) => string.Join('/', path.Split('/', Path.DirectorySeparatorChar).Select(Uri.EscapeDataString));
+}
+
+/// <summary>The part of a file that an application sends.</summary>
+internal readonly record struct FilePart(FileInfo File, long Offset, long Length)
+{
+    /// <summary>Checks the arguments of SendFileAsync as Kestrel does.</summary>
+    /// <exception cref="FileNotFoundException">The file does not exist.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The part is not in the file.</exception>
+    public static FilePart Check(string path, long offset, long? count)
+    {
+        var file = new FileInfo(path);
+        if (offset < 0 || offset > file.Length)
+            throw new ArgumentOutOfRangeException(nameof(offset), offset, string.Empty);
+        if (count < 0 || count > file.Length - offset)
+            throw new ArgumentOutOfRangeException(nameof(count), count, string.Empty);
+
+        return new FilePart(file, offset, count ?? file.Length - offset);
+    }
+}

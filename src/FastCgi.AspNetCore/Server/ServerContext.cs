@@ -1,0 +1,26 @@
+namespace FastCgi.AspNetCore.Server;
+
+/// <summary>What the requests of one server share, and what they share with its connections.</summary>
+internal sealed class ServerContext : StreamContext
+{
+    public required CgiMapping Mapping { get; init; }
+
+    /// <summary>
+    /// Schedules the send of a held flush in milliseconds. If it cannot or is <see langword="null"/>, nothing may be held.
+    /// </summary>
+    public Func<RequestStream, bool>? TrySetDeadline { get; init; }
+
+    public required SendFileOffload? SendFileOffload { get; init; }
+    public required RequestAdmission Admission { get; init; }
+
+    /// <summary>Called only through <see cref="Advise"/>; <see langword="null"/> if advice is off.</summary>
+    public required Advisor? Advisor { get; init; }
+
+    /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
+    public void Advise<T>(T subject, Action<Advisor, T> advise)
+    {
+        LockOrder.RequireNone(nameof(Advisor));
+        if (Advisor is { } advisor)
+            ThreadRoot.Run((advisor, subject, advise), static call => call.advise(call.advisor, call.subject), Log);
+    }
+}

@@ -1,0 +1,235 @@
+namespace FastCgi.AspNetCore.Streams;
+
+internal enum ConnectionPhase : byte
+{
+    Open,
+
+    /// <summary>It is closed after the last response.</summary>
+    Closing,
+
+    /// <summary>It is idle and about to be closed, but a request that comes first is still answered.</summary>
+    Leaving,
+
+    /// <summary>It has failed: the record being sent is completed, and a record that the web server takes for an error follows. Then it is closed.</summary>
+    Cutting,
+
+    /// <summary>The server sends nothing more and discards input until the web server closes too, within limits.</summary>
+    Draining,
+
+    /// <summary>It is about to be reset: nothing more is sent or parsed.</summary>
+    Resetting,
+
+    Closed,
+}
+
+/// <summary>What a transport must do with a connection.</summary>
+internal enum EndAction : byte
+{
+    /// <summary>The connection stays open.</summary>
+    None,
+
+    /// <summary>Close it: the web server neither expects nor sends anything more.</summary>
+    Close,
+
+    /// <summary>Reset it, so that the web server sees an error.</summary>
+    Reset,
+
+    /// <summary>
+    /// Reset it, unless there is input, which is answered first. A web server that reuses the connection at this moment sees the reset before it has
+    /// sent anything; nginx then repeats the request, whatever its method.
+    /// </summary>
+    ResetUnlessInput,
+
+    /// <summary>Send nothing more, but keep receiving. A reset would destroy the response that is being delivered.</summary>
+    HalfClose,
+}
+
+/// <summary>How a request ends on the wire.</summary>
+internal enum RequestEnding : byte
+{
+    /// <summary>With the end of STDOUT and END_REQUEST.</summary>
+    Complete,
+
+    /// <summary>
+    /// The same and a farewell, because the connection is closed although the web server wants to keep it. A close would come too late if the next
+    /// request is sent at once, but a web server does not reuse a connection after unexpected data: here, an empty management record.
+    /// </summary>
+    CompleteWithFarewell,
+
+    /// <summary>Without the end of STDOUT: END_REQUEST with appStatus 1, because the connection must deliver other responses.</summary>
+    CutByEndRequest,
+
+    /// <summary>
+    /// Without the end of STDOUT, and the connection is closed. For nginx, a bare close looks like the end of a response without Content-Length. But
+    /// every front-end takes a record that only a web server sends (ABORT_REQUEST) for an error.
+    /// </summary>
+    CutByClose,
+
+    /// <summary>The connection is reset, which the web server sees as an error.</summary>
+    CutByReset,
+}
+
+/// <summary>
+/// The only place that decides when and how a connection ends: Open → Closing or Leaving → Draining → Closed; if it fails, through Cutting or
+/// Resetting. It receives events and returns actions, which the connection and its transport execute. A mutable struct: keep it in a field, do not
+/// copy it.
+/// </summary>
+internal struct ConnectionLifetime
+{
+    // How much is read and discarded if a peer keeps sending after its last response.
+    private const long MaxDrainLength = 64 * 1024 * 1024;
+
+    // Since when the peer should close, or take the end of a cut response, if it should.
+    private long _endingSince;
+    private bool _isEnding;
+    private long _drainedLength;
+    private bool _dropsInput;
+
+    // Whether all requests that have left had their complete input, so that no later input can cause a reset.
+    private bool? _isInputComplete;
+
+    public ConnectionPhase Phase { get; private set; }
+
+    /// <summary>When the last request left the connection, by the clock of the manager.</summary>
+    public long IdleSince { get; private set; }
+
+    /// <summary>Whether nothing more is sent or parsed.</summary>
+    public readonly bool IsOver => Phase >= ConnectionPhase.Resetting;
+
+    /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>
+    public readonly bool DropsInput => _dropsInput || Phase is ConnectionPhase.Cutting or ConnectionPhase.Draining;
+
+    public void Begin(long now) => IdleSince = now;
+
+    /// <returns>Whether the request is accepted. If not, the last response has been queued, and the connection closes after it.</returns>
+    public bool TryBeginRequest(bool hasRequests)
+    {
+        switch (Phase)
+        {
+            case ConnectionPhase.Open:
+                return true;
+            case ConnectionPhase.Leaving:
+                Phase = ConnectionPhase.Closing;
+                return true;
+            default:
+                return Phase == ConnectionPhase.Closing && hasRequests;
+        }
+    }
+
+    public void CloseAfterLast()
+    {
+        if (Phase == ConnectionPhase.Open)
+            Phase = ConnectionPhase.Closing;
+    }
+
+    /// <summary>The input is not FastCGI: one response is sent, and nothing more is parsed.</summary>
+    public void CloseAfterRefusal()
+    {
+        CloseAfterLast();
+        _dropsInput = true;
+    }
+
+    /// <summary>A response is complete, and its request is about to leave.</summary>
+    public RequestEnding OnComplete(bool keepsConnection, bool isStopping, bool isLast)
+    {
+        if (!keepsConnection || isStopping)
+            CloseAfterLast();
+        return isLast && keepsConnection && Phase == ConnectionPhase.Closing ? RequestEnding.CompleteWithFarewell : RequestEnding.Complete;
+    }
+
+    /// <summary>A request leaves with an incomplete response, or without one, because the application or this server has failed.</summary>
+    /// <param name="harmsOthers">Whether closing the connection would destroy other responses.</param>
+    /// <param name="canReset">Whether the peer sees a reset as an error, not as the end.</param>
+    /// <param name="cutsSend">Whether what is being sent is no longer wanted.</param>
+    public RequestEnding OnCut(bool harmsOthers, bool canReset, bool cutsSend, long now)
+    {
+        if (harmsOthers)
+            return RequestEnding.CutByEndRequest;
+
+        if (canReset || cutsSend)
+        {
+            TryFail(mustCut: !canReset, now);
+            return canReset ? RequestEnding.CutByReset : RequestEnding.CutByClose;
+        }
+
+        CloseAfterLast();
+        SetDeadline(now);
+        return RequestEnding.CutByClose;
+    }
+
+    /// <summary>A request has left the table, and its ending, if any, is queued.</summary>
+    /// <returns>Whether to close the connection after what is queued.</returns>
+    public bool OnRequestLeft(bool isInputOver, bool hasRequests, long now)
+    {
+        _isInputComplete = isInputOver && _isInputComplete != false;
+        if (hasRequests)
+            return false;
+
+        IdleSince = now;
+        return Phase is ConnectionPhase.Closing or ConnectionPhase.Cutting;
+    }
+
+    /// <summary>The connection was idle for too long, or the server stops.</summary>
+    /// <returns>Whether to close the connection after what is queued.</returns>
+    public bool TryLeave()
+    {
+        if (Phase != ConnectionPhase.Open)
+            return false;
+
+        Phase = ConnectionPhase.Leaving;
+        return true;
+    }
+
+    /// <summary>The connection cannot continue: a protocol error, a timeout, the end of the shutdown timeout, or a transport failure.</summary>
+    /// <param name="mustCut">Whether a response would look complete without a record that says otherwise. If that record cannot be sent, call again.</param>
+    /// <returns>Whether this call decided that.</returns>
+    public bool TryFail(bool mustCut, long now)
+    {
+        if (IsOver)
+            return false;
+
+        Phase = mustCut && Phase < ConnectionPhase.Cutting ? ConnectionPhase.Cutting : ConnectionPhase.Resetting;
+        SetDeadline(now);
+        return true;
+    }
+
+    public void OnClosed() => Phase = ConnectionPhase.Closed;
+
+    /// <summary>Decides what the transport must do now.</summary>
+    /// <param name="isIdle">Whether nothing is queued or being sent, and there is no request.</param>
+    public EndAction Decide(bool isIdle, long now)
+    {
+        switch (Phase)
+        {
+            case ConnectionPhase.Resetting:
+                return EndAction.Reset;
+            case ConnectionPhase.Leaving when isIdle:
+                return EndAction.ResetUnlessInput;
+            case ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
+                var closes = Phase == ConnectionPhase.Cutting || _isInputComplete == true;
+                Phase = ConnectionPhase.Draining;
+                SetDeadline(now);
+                return closes ? EndAction.Close : EndAction.HalfClose;
+            default:
+                return EndAction.None;
+        }
+    }
+
+    /// <summary>The transport has found no input on a connection that is leaving.</summary>
+    /// <returns>Whether to reset it. If not, a request has arrived meanwhile.</returns>
+    public bool TryEndLeaving(long now) => Phase == ConnectionPhase.Leaving && TryFail(mustCut: false, now);
+
+    /// <summary>Counts input after the last response.</summary>
+    /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>
+    public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;
+
+    /// <summary>Whether the peer has neither closed nor taken the end of a cut response in time, so that the connection must fail.</summary>
+    public readonly bool IsEndOverdue(TimeProvider time, long now, TimeSpan timeout)
+        => _isEnding && time.GetElapsedTime(_endingSince, now) >= timeout;
+
+    private void SetDeadline(long now)
+    {
+        _isEnding = true;
+        _endingSince = now;
+    }
+}

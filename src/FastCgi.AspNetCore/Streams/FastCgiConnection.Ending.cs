@@ -1,0 +1,311 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <content>How requests leave the connection, and how the connection ends: each in one step under the lock.</content>
+internal sealed partial class FastCgiConnection
+{
+    /// <summary>Ends a request in one step: removes it from the table, appends the suitable ending, and queues everything.</summary>
+    /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
+    /// <param name="sends">Whether to collect what must be sent now.</param>
+    public EndedRequest End(RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
+    {
+        using var scope = EnterLock();
+        if (!TryRemove(scope, request, status is null ? RequestPhase.Cut : RequestPhase.Ended))
+        {
+            BufferBlock.ReturnChain(records.Head);
+            return default;
+        }
+
+        var ending = status is null
+            ? DecideCut(scope, request, cutsSend: false)
+            : _lifetime.OnComplete(request.KeepConnection, _manager.IsStopping, isLast: _requests.Count == 0);
+        if (GetLength(ending) is > 0 and var length)
+            WriteEnding(records.Write(Output.Pool, length), request.Id, ending, status.GetValueOrDefault());
+        request.QueueLast(scope, records.Head);
+        OnRequestLeft(scope, request.IsInputOver);
+        var chain = sends ? Output.Collect(scope) : null;
+        return new EndedRequest(this, chain, EndsTransport: ending == RequestEnding.CutByReset);
+    }
+
+    /// <summary>Aborts a request so that the client sees an incomplete response, without harming other responses.</summary>
+    /// <returns>Whether this call aborted it.</returns>
+    public bool TryAbort(RequestStream request, Exception reason)
+    {
+        RequestEnding ending;
+        var ready = new ReadyRequests();
+        using (var scope = EnterLock())
+        {
+            if (!request.HasAllParameters || !TryDrop(scope, request, AbortCause.Application, reason, ref ready))
+                return false;
+
+            ending = DecideCut(scope, request, cutsSend: !Output.IsIdle(scope));
+            if (GetLength(ending) is > 0 and var length)
+                WriteEnding(Output.WriteControl(scope, length), request.Id, ending, status: default);
+            OnRequestLeft(scope, request.IsInputOver);
+        }
+
+        switch (ending)
+        {
+            case RequestEnding.CutByReset:
+                _transport.End();
+                break;
+            case RequestEnding.CutByClose:
+                _transport.CutSend();
+                break;
+        }
+
+        Output.FlushNow();
+        Run(ref ready);
+        ResumeReceiving();
+        return true;
+    }
+
+    /// <summary>
+    /// Ends the connection and its requests, because the peer can no longer be trusted or awaited. The peer sees an error: a reset or, where a reset
+    /// looks like the end of the response, a record. If that record cannot be sent in time, this is called again.
+    /// </summary>
+    /// <param name="canSend">Whether the peer would understand what follows: no bytes were lost.</param>
+    public void Fail(bool canSend = true)
+    {
+        bool isCut;
+        var ready = new ReadyRequests();
+        using (var scope = EnterLock())
+        {
+            var started = _requests.ToList().Find(static request => request is { HasOutput: true });
+            var mustCut = canSend && !_transport.CanReset && (started is not null || !Output.IsIdle(scope));
+            if (!_lifetime.TryFail(mustCut, _manager.Now))
+                return;
+
+            // Now, not when the transport acts: what is written until then is lost, and no handler may believe that its response was sent.
+            DropAll(scope, AbortCause.Server, error: null, ref ready);
+            isCut = _lifetime.Phase == ConnectionPhase.Cutting;
+            if (isCut)
+            {
+                // Also of responses that are complete, but not sent.
+                Output.DropQueued(scope);
+                WriteEnding(Output.WriteControl(scope, ProtocolConstants.HeaderLength), started?.Id ?? 1, RequestEnding.CutByClose, status: default);
+                Output.EndWhenSent(scope);
+            }
+        }
+
+        if (isCut)
+        {
+            _transport.CutSend();
+            Output.FlushNow();
+        }
+        else
+        {
+            _transport.End();
+        }
+
+        Run(ref ready);
+    }
+
+    /// <summary>Has a request executed on another thread, as if it had become ready now. Returns at once.</summary>
+    public void Run(RequestStream request)
+    {
+        var ready = new ReadyRequests();
+        ready.Add(request);
+        Run(ref ready);
+    }
+
+    private void Run(ref ReadyRequests ready)
+    {
+        if (ready.HasWork)
+            _transport.Run(ref ready);
+    }
+
+    /// <summary>Makes the transport end the connection as its lifetime has decided.</summary>
+    public void EndTransport() => _transport.End();
+
+    public EndAction DecideEnd()
+    {
+        using var scope = EnterLock();
+        var isIdle = Output.IsIdle(scope);
+        var action = _lifetime.Decide(isIdle && _requests.Count == 0, _manager.Now);
+        // If a request has arrived since, its response is being sent. The transport asks again after that.
+        if (action == EndAction.None && !isIdle)
+            Output.EndWhenSent(scope);
+        return action;
+    }
+
+    /// <inheritdoc cref="ConnectionLifetime.TryEndLeaving"/>
+    public bool TryEndLeaving()
+    {
+        using (EnterLock())
+            return !IsInRecord(_manager.Now, _server.Options.Limits.RequestParametersTimeout) && _lifetime.TryEndLeaving(_manager.Now);
+    }
+
+    /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideEnd"/> decided.</summary>
+    /// <param name="error">What the application's reads fail with.</param>
+    public void OnClosed(Exception error)
+    {
+        var ready = new ReadyRequests();
+        using (var scope = EnterLock())
+        {
+            if (_lifetime.Phase == ConnectionPhase.Closed)
+                return;
+
+            _lifetime.OnClosed();
+            DropAll(scope, AbortCause.ConnectionLost, error, ref ready);
+            _partialContent.Return();
+            Output.Abandon(scope);
+        }
+
+        Run(ref ready);
+        var wasThere = _manager.Remove(this);
+        _manager.OnClosed(_openedSecond);
+        if (wasThere && _uses.RemoveTransport())
+            _manager.OnOver();
+    }
+
+    /// <summary>
+    /// The application of a request that has left the connection has returned. Its callbacks, reports and context are still
+    /// pending.
+    /// </summary>
+    public void OnApplicationReturned() => _uses.OnReturned();
+
+    /// <summary>A request whose application has returned is finished.</summary>
+    public void OnRequestOver()
+    {
+        if (_uses.RemoveRequest())
+            _manager.OnOver();
+    }
+
+    /// <summary>The only way to remove a request from the table.</summary>
+    /// <returns>Whether this call removed it.</returns>
+    private bool TryRemove(ConnectionScope scope, RequestStream request, RequestPhase how)
+    {
+        if (request.HasLeft)
+            return false;
+
+        // Before another thread sees that the request has left: it may complete the request at once.
+        if (how != RequestPhase.Over)
+            _uses.Add();
+        request.Leave(scope, how);
+        var wasThere = _requests.Remove(request);
+        if (Invariants.AreChecked)
+            Invariants.Require(wasThere, "A request that has not left is not in the table of its connection.");
+        if (how == RequestPhase.Over)
+            _halfOpenCount--;
+        return true;
+    }
+
+    /// <summary>Removes a request whose response is no longer awaited.</summary>
+    private bool TryDrop(ConnectionScope scope, RequestStream request, AbortCause cause, Exception? error, ref ReadyRequests ready)
+    {
+        if (!request.HasAllParameters)
+            return TryRemove(scope, request, RequestPhase.Over);
+
+        if (!TryRemove(scope, request, RequestPhase.Aborted))
+            return false;
+
+        request.Abort(scope, cause, error, ref ready);
+        _server.Counters.OnRequestAborted(cause);
+        return true;
+    }
+
+    private void DropAll(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
+    {
+        foreach (var request in _requests.ToList())
+        {
+            TryDrop(scope, request, cause, error, ref ready);
+            OnRequestLeft(scope, request.IsInputOver);
+        }
+    }
+
+    private RequestEnding DecideCut(ConnectionScope scope, RequestStream request, bool cutsSend)
+    {
+        var harmsOthers = _requests.Count > 0 || Output.HasOtherAnswers(scope, request, _isShared);
+        var ending = _lifetime.OnCut(harmsOthers, _transport.CanReset, cutsSend, _manager.Now);
+        if (ending == RequestEnding.CutByEndRequest && !request.KeepConnection)
+            _lifetime.CloseAfterLast();
+        return ending;
+    }
+
+    private static int GetLength(RequestEnding ending) => ending switch
+    {
+        RequestEnding.Complete => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength,
+        RequestEnding.CompleteWithFarewell => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength + ProtocolConstants.HeaderLength,
+        RequestEnding.CutByEndRequest => RecordWriter.FixedRecordLength,
+        RequestEnding.CutByClose => ProtocolConstants.HeaderLength,
+        _ => 0,
+    };
+
+    private static void WriteEnding(Span<byte> destination, ushort id, RequestEnding ending, ProtocolStatus status)
+    {
+        switch (ending)
+        {
+            case RequestEnding.Complete or RequestEnding.CompleteWithFarewell:
+                RecordWriter.WriteHeader(destination, RecordType.Stdout, id, contentLength: 0);
+                RecordWriter.WriteEndRequest(destination[ProtocolConstants.HeaderLength..], id, appStatus: 0, status);
+                if (ending == RequestEnding.CompleteWithFarewell)
+                {
+                    destination = destination[^ProtocolConstants.HeaderLength..];
+                    RecordWriter.WriteHeader(destination, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
+                }
+
+                break;
+            case RequestEnding.CutByEndRequest:
+                RecordWriter.WriteEndRequest(destination, id, appStatus: 1, ProtocolStatus.RequestComplete);
+                break;
+            case RequestEnding.CutByClose:
+                RecordWriter.WriteHeader(destination, RecordType.AbortRequest, id, contentLength: 0);
+                break;
+        }
+    }
+
+    private void OnRequestLeft(ConnectionScope scope, bool isInputOver)
+    {
+        if (_lifetime.OnRequestLeft(isInputOver, hasRequests: _requests.Count > 0, _manager.Now))
+            Output.EndWhenSent(scope);
+    }
+
+    /// <summary>A request was refused or aborted. Closes the connection if that was the last.</summary>
+    private void CloseIfIdle(ConnectionScope scope, bool keepConnection)
+    {
+        if (!keepConnection)
+            _lifetime.CloseAfterLast();
+        if (_requests.Count == 0 && _lifetime.Phase == ConnectionPhase.Closing)
+            Output.EndWhenSent(scope);
+    }
+}
+
+/// <summary>Counts the uses of a connection: its transport, and each request that has left it until it is over. A mutable struct: do not copy it.</summary>
+internal struct ConnectionUses()
+{
+    private const long Returned = 1L << 32;
+
+    // The low half counts all uses, the high half the requests whose application has returned, so both change at once.
+    private long _value = 1;
+
+    /// <summary>The requests that have left although their application still runs. Valid only while the transport is open.</summary>
+    public readonly long LingeringCount
+    {
+        get
+        {
+            var value = Volatile.Read(in _value);
+            return (uint)value - (value >> 32) - 1;
+        }
+    }
+
+    /// <summary>Called when a request leaves the connection.</summary>
+    public void Add() => Interlocked.Increment(ref _value);
+
+    /// <summary>Called when the application of a request that has left returns.</summary>
+    public void OnReturned() => Interlocked.Add(ref _value, Returned);
+
+    /// <summary>Called when a request whose application has returned is over.</summary>
+    /// <returns>Whether that was the last use.</returns>
+    public bool RemoveRequest() => Remove(Returned + 1) == 0;
+
+    /// <inheritdoc cref="RemoveRequest"/>
+    public bool RemoveTransport() => Remove(1) == 0;
+
+    private long Remove(long uses)
+    {
+        var value = Interlocked.Add(ref _value, -uses);
+        if (Invariants.AreChecked)
+            Invariants.Require(value >= 0 && (uint)value >= value >> 32, "A connection was used less than zero times.");
+        return value;
+    }
+}

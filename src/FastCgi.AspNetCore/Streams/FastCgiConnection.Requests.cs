@@ -1,0 +1,116 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <content>The life of a request on its connection, from BEGIN_REQUEST to END_REQUEST.</content>
+internal sealed partial class FastCgiConnection
+{
+    // Requests that have left although their application still runs. Without this limit, a peer could begin and abort requests endlessly
+    // (HTTP/2's rapid reset, CVE-2023-44487).
+    private const int MaxLingeringRequests = 100;
+
+    private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
+    {
+        if (!_partialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
+            return piece.Header.ContentLength == ProtocolConstants.FixedBodyLength ? ProtocolError.None : ProtocolError.BeginRequestLength;
+
+        var body = BeginRequestBody.Parse(content);
+        // A record that came in pieces is complete.
+        _partialContent.Return();
+        var id = piece.Header.RequestId;
+        if (_requests.Find(id) is not null)
+            return ProtocolError.DuplicateRequestId;
+
+        _requestCount++;
+        if (!_lifetime.TryBeginRequest(hasRequests: _requests.Count > 0))
+            return ProtocolError.None;
+
+        var role = (FastCgiRole)body.Role;
+        if (!_server.IsServed(role))
+        {
+            ReportRole(role, ref ready);
+            Refuse(scope, id, body.KeepConnection, ProtocolStatus.UnknownRole);
+            return ProtocolError.None;
+        }
+
+        // Requests beyond the limit get a response that explains it to the client, but must be kept until their params are complete.
+        var limit = _server.Options.Limits.MaxRequestsPerConnection;
+        if (_requests.Count >= 2 * limit)
+        {
+            Refuse(scope, id, body.KeepConnection, limit == 1 ? ProtocolStatus.CantMultiplexConnection : ProtocolStatus.Overloaded);
+            return ProtocolError.None;
+        }
+
+        _isShared |= _requests.Count > 0;
+        var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
+        var request = _server.CreateStream(this, new RequestStart(id, role, body.KeepConnection, _requestCount, beganAt));
+        _halfOpenCount++;
+        if (_requests.Count >= limit)
+            request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
+        else if (_uses.LingeringCount >= MaxLingeringRequests)
+            request.Reject(RequestRejection.TooManyRequestsOnConnection);
+        _requests.Add(request);
+        return ProtocolError.None;
+    }
+
+    // In its own method, so that a request with a supported role allocates no closure.
+    private void ReportRole(FastCgiRole role, ref ReadyRequests ready)
+        => ready.Report(() => _server.RoleRefused?.Invoke(role));
+
+    private void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
+    {
+        if (_requests.Find(piece.Header.RequestId) is not { HasAllParameters: false } request)
+            return;
+
+        if (piece.IsEmptyRecord)
+            MakeReady(scope, request, ref ready);
+        else
+            request.AppendParameters(scope, piece.Content, isWhole: piece.IsStart && piece.IsEnd);
+    }
+
+    private void OnStdin(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
+    {
+        if (_requests.Find(piece.Header.RequestId) is not { } request)
+            return;
+
+        if (!request.HasAllParameters)
+        {
+            request.Reject(RequestRejection.StdinBeforeEndOfParameters);
+            MakeReady(scope, request, ref ready);
+        }
+        else if (piece.IsEmptyRecord)
+        {
+            request.EndStdin(scope);
+        }
+        else
+        {
+            request.AppendStdin(scope, piece.Content);
+        }
+    }
+
+    private void OnAbortRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
+    {
+        if (!piece.IsEnd || _requests.Find(piece.Header.RequestId) is not { } request)
+            return;
+
+        var id = request.Id;
+        ready.Report(() => _server.Log.AbortRequestReceived(Id, id));
+        var keepConnection = request.KeepConnection;
+        TryDrop(scope, request, AbortCause.WebServer, error: null, ref ready);
+        OnRequestLeft(scope, request.IsInputOver);
+        Output.WriteEndRequest(scope, id, appStatus: 0, ProtocolStatus.RequestComplete);
+        CloseIfIdle(scope, keepConnection);
+    }
+
+    /// <summary>Ends a request at BEGIN_REQUEST. Later records with its id are ignored.</summary>
+    private void Refuse(ConnectionScope scope, ushort id, bool keepConnection, ProtocolStatus status)
+    {
+        Output.WriteEndRequest(scope, id, appStatus: 0, status);
+        CloseIfIdle(scope, keepConnection);
+    }
+
+    private void MakeReady(ConnectionScope scope, RequestStream request, ref ReadyRequests ready)
+    {
+        _halfOpenCount--;
+        if (request.TryMakeReady(scope))
+            ready.Add(request);
+    }
+}

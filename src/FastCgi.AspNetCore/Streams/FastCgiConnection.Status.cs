@@ -1,0 +1,69 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <content>The connection as the status shows it. It costs nothing until the status is read.</content>
+internal sealed partial class FastCgiConnection
+{
+    private string? _peer;
+
+    public Totals GetTotals()
+    {
+        using (var scope = EnterLock())
+            return new Totals(1, _requestCount, _receivedLength, Output.GetSentLength(scope));
+    }
+
+    public ConnectionDescription Describe()
+    {
+        // This queries the system: do it once, and not under the lock.
+        var peer = _peer ??= _transport.DescribePeer();
+        var id = Id;
+        using var scope = EnterLock();
+        return new ConnectionDescription(
+            id,
+            peer,
+            TimeSpan.FromSeconds(Math.Max(0, _manager.Second - _openedSecond)),
+            _lifetime.Phase,
+            _requestCount,
+            _requests.Count,
+            _isReceivePaused,
+            _receivedLength,
+            Output.GetSentLength(scope));
+    }
+
+    public IEnumerable<(FastCgiConnection Connection, ushort Id, uint Sequence, long BeganAt)> ListRequests()
+    {
+        using var scope = EnterLock();
+        return _requests.Count == 0 ? [] : _requests.ToList().ConvertAll(request => (this, request.Id, request.Sequence, request.BeganAt));
+    }
+
+    /// <returns><see langword="null"/> if the request is over.</returns>
+    public RequestDescription? DescribeRequest(ushort id, uint sequence)
+    {
+        using (var scope = EnterLock())
+            return _requests.Find(id) is { } request && request.Sequence == sequence ? request.Describe(scope, _server.Time.GetTimestamp()) : null;
+    }
+
+    /// <summary>Reports requests that have become slow since the previous tick.</summary>
+    private void FindSlow(ConnectionScope scope, TimeSpan threshold, long since, long now, ref ReadyRequests ready)
+    {
+        foreach (var request in _requests.ToList())
+        {
+            var began = request.BeganAt;
+            if (_server.Time.GetElapsedTime(began, now) < threshold || _server.Time.GetElapsedTime(began, since) >= threshold)
+                continue;
+
+            request.OnSlow(request.Describe(scope, _server.Time.GetTimestamp()), ref ready);
+        }
+    }
+}
+
+/// <summary>A connection as the status shows it.</summary>
+internal sealed record ConnectionDescription(
+    string Id,
+    string Peer,
+    TimeSpan Age,
+    ConnectionPhase Phase,
+    long RequestCount,
+    int ActiveCount,
+    bool IsReceivePaused,
+    long BytesReceived,
+    long BytesSent);

@@ -1,0 +1,128 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <content>Timeouts, and the stop of the server.</content>
+internal sealed partial class FastCgiConnection
+{
+    /// <summary>When the connection last had a request, by the clock of the manager.</summary>
+    public long LastUse
+    {
+        get
+        {
+            using var scope = EnterLock();
+            return _requestCount == 0 ? 0 : _requests.Count > 0 ? _manager.Now : _lifetime.IdleSince;
+        }
+    }
+
+    /// <summary>Checks the timeouts; called every second.</summary>
+    public void OnTick(long since, long now)
+    {
+        var ready = new ReadyRequests();
+        bool isOverdue;
+        bool isStuck;
+        using (var scope = EnterLock())
+        {
+            var limits = _server.Options.Limits;
+            if (_halfOpenCount > 0)
+                RejectOverdue(scope, now, limits.RequestParametersTimeout, ref ready);
+
+            if (_isReceivePaused && _isShared && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
+                RefuseUnreadBodies(scope, ref ready);
+            if (_requests.HasTimedBody())
+                FailSlowBodies(scope, now, ref ready);
+
+            if (_server is { MeasuresAges: true, Options.SlowRequestThreshold: { } threshold })
+                FindSlow(scope, threshold, since, now, ref ready);
+            LeaveIfIdle(scope, now, limits.KeepAliveTimeout);
+            // A cut response has a deadline of its own.
+            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout) && _lifetime.Phase != ConnectionPhase.Cutting;
+            isOverdue = _lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
+                || IsUnusedTwiceAsLong(now, limits.RequestParametersTimeout);
+        }
+
+        if (isStuck)
+            ready.Report(() => _server.Log.ResponseNotTaken(Id, _server.Options.Limits.SendTimeout));
+        Run(ref ready);
+        ResumeReceiving();
+        Output.FlushNow();
+        if (isOverdue || isStuck)
+            Fail();
+    }
+
+    /// <summary>The server stops: closes the connection after its last response. An idle one may answer one more request within the grace period.</summary>
+    public void Stop()
+    {
+        using (var scope = EnterLock())
+            LeaveIfIdle(scope, _manager.Now, limit: null);
+        Output.FlushNow();
+    }
+
+    public void Abort()
+    {
+        _server.Log.ConnectionAborted(Id);
+        bool isBeingCut;
+        using (EnterLock())
+            isBeingCut = _lifetime.Phase == ConnectionPhase.Cutting;
+        if (!isBeingCut)
+            Fail();
+    }
+
+    private void RejectOverdue(ConnectionScope scope, long now, TimeSpan timeout, ref ReadyRequests ready)
+    {
+        foreach (var request in _requests.ToList())
+        {
+            if (request.HasAllParameters || _server.Time.GetElapsedTime(request.BeganAt, now) < timeout)
+                continue;
+
+            request.Reject(RequestRejection.ParametersTimeout);
+            _lifetime.CloseAfterLast();
+            MakeReady(scope, request, ref ready);
+        }
+    }
+
+    private bool IsRecordOverdue(long now, TimeSpan timeout) => _partialContent.IsBegun && _requests.Count == 0 && !IsInRecord(now, timeout);
+
+    /// <summary>Whether a record is being received that may be the next request, and that is not overdue.</summary>
+    private bool IsInRecord(long now, TimeSpan timeout)
+        => _reader.IsInRecord && _server.Time.GetElapsedTime(Math.Max(_recordSince, _lifetime.IdleSince), now) < timeout;
+
+    /// <summary>Whether the connection has had no request, and input has always prevented its close: for example, endless GET_VALUES.</summary>
+    private bool IsUnusedTwiceAsLong(long now, TimeSpan timeout)
+        => _requestCount == 0 && _server.Time.GetElapsedTime(_lifetime.IdleSince, now) / 2 >= timeout;
+
+    private void FailSlowBodies(ConnectionScope scope, long now, ref ReadyRequests ready)
+    {
+        foreach (var request in _requests.ToList())
+        {
+            if (request.IsBodyTimed)
+                request.FailIfSlow(scope, now, _isReceivePaused, ref ready);
+        }
+    }
+
+    /// <summary>Drops the bodies that block other requests. On a connection for one request at a time, they block none.</summary>
+    private void RefuseUnreadBodies(ConnectionScope scope, ref ReadyRequests ready)
+    {
+        foreach (var request in _requests.ToList())
+        {
+            if (request.UnreadBodyLength > BodyWindow)
+                request.RefuseBody(scope, ref ready);
+        }
+    }
+
+    /// <summary>Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for the params timeout.</summary>
+    private void LeaveIfIdle(ConnectionScope scope, long now, TimeSpan? limit)
+    {
+        if (_requests.Count > 0)
+            return;
+
+        var timeout = _server.Options.Limits.RequestParametersTimeout;
+        if (IsInRecord(now, timeout))
+            return;
+
+        var idle = _server.Time.GetElapsedTime(_lifetime.IdleSince, now);
+        var isUnused = _requestCount == 0 && idle >= timeout;
+        var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
+        // A connection that is already leaving had input that was not a request.
+        if (((isUnused || isIdle) && _lifetime.TryLeave()) || _lifetime.Phase == ConnectionPhase.Leaving)
+            Output.EndWhenSent(scope);
+    }
+}

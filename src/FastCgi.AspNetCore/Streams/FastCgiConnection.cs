@@ -1,0 +1,251 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <summary>One connection, without I/O: bytes are pushed in, ready requests are handed out, and output leaves through <see cref="Output"/>.</summary>
+/// <remarks>
+/// The lock of the output guards everything. Neither the application nor a log provider is called under it. Parts: <c>.Requests</c> (the life of
+/// a request), <c>.Ending</c>, <c>.Management</c> (records with id 0), <c>.Timeouts</c> and <c>.Status</c>.
+/// </remarks>
+internal sealed partial class FastCgiConnection
+{
+    // Management responses that wait for a peer that does not read: thousands, which no front-end approaches.
+    private const int MaxControlLength = 256 * 1024;
+
+    // Complete responses that wait for a peer that keeps sending requests. A front-end that counts them, such as HAProxy, stays below.
+    private const int MaxPendingResponses = 100;
+
+    private readonly ConnectionManager _manager;
+    private readonly StreamContext _server;
+    private readonly ConnectionTransport _transport;
+    private readonly RecordDescriber? _receivedRecords;
+    private RecordReader _reader;
+    private RequestTable _requests;
+    private RecordContent _partialContent;
+    private ConnectionLifetime _lifetime;
+    private string? _id;
+    private uint _requestCount;
+    private int _halfOpenCount;
+    private ConnectionUses _uses = new();
+    private bool _isShared;
+    private bool _isReceivePaused;
+    private long _pausedSince;
+
+    // When the record that is being received began.
+    private long _recordSince;
+    private long _receivedLength;
+    private readonly int _openedSecond;
+
+    public FastCgiConnection(ConnectionManager manager, ConnectionTransport transport)
+    {
+        _manager = manager;
+        _server = manager.Server;
+        _transport = transport;
+        _lifetime.Begin(manager.Now);
+        _openedSecond = manager.Second;
+        var records = _server.Records;
+        _receivedRecords = records is null ? null : new RecordDescriber(Id, "received", records.Write);
+        Output = new RecordOutput(_server.Buffers, this, transport)
+        {
+            SentRecords = records is null ? null : new RecordDescriber(Id, "sent", records.Write),
+        };
+    }
+
+    public StreamContext Context => _server;
+
+    /// <summary>The neighbors in the list of <see cref="ConnectionManager"/>.</summary>
+    public FastCgiConnection? Next { get; set; }
+
+    /// <inheritdoc cref="Next"/>
+    public FastCgiConnection? Previous { get; set; }
+
+    /// <summary>The complete requests that are not answered.</summary>
+    public int RequestCount
+    {
+        get
+        {
+            using (EnterLock())
+                return _requests.Count - _halfOpenCount;
+        }
+    }
+
+    public string Id => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, ConnectionId.Next(), null) ?? _id;
+    public RecordOutput Output { get; }
+
+    /// <summary>Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.</summary>
+    public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
+
+    /// <summary>Takes the lock of the connection: its parser, request table, lifetime and output.</summary>
+    public ConnectionScope EnterLock() => Output.EnterLock();
+
+    /// <summary>Parses all received bytes, and keeps no reference to them.</summary>
+    /// <param name="data">The bytes, split anywhere.</param>
+    /// <param name="ready">Gets the requests that became ready, and the reports, for the stage that runs the application.</param>
+    /// <returns>Whether to keep receiving. If not, <see cref="ConnectionTransport.ResumeReceiving"/> will be called.</returns>
+    public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
+    {
+        var error = ProtocolError.None;
+        _receivedRecords?.Take(data);
+        using (var scope = EnterLock())
+        {
+            _receivedLength += data.Length;
+            if (_lifetime.DropsInput)
+            {
+                if (_lifetime.OnDrained(data.Length))
+                    return true;
+            }
+            else if ((error = Parse(scope, data, ref ready)) == ProtocolError.None)
+            {
+                return !_isReceivePaused;
+            }
+        }
+
+        if (error == ProtocolError.None)
+            Fail();
+        else
+            Fail(error, ref ready);
+        return true;
+    }
+
+    private ProtocolError Parse(ConnectionScope scope, ReadOnlySpan<byte> data, ref ReadyRequests ready)
+    {
+        var isSameRecord = _reader.IsInRecord;
+        while (!_lifetime.IsOver)
+        {
+            var result = _reader.Read(ref data, out var piece);
+            isSameRecord &= result == RecordReadResult.NeedMore || !piece.IsEnd;
+            if (result == RecordReadResult.NeedMore)
+            {
+                if (!isSameRecord)
+                    _recordSince = _manager.Now;
+                PauseIfMust(scope);
+                return Output.GetControlLength(scope) <= MaxControlLength ? ProtocolError.None : ProtocolError.AnswersNotRead;
+            }
+
+            var error = result == RecordReadResult.Piece ? OnPiece(scope, in piece, ref ready) : GetVersionError(data);
+            if (error != ProtocolError.None)
+                return error;
+        }
+
+        return ProtocolError.None;
+    }
+
+    /// <summary>Other records are ignored: unknown ones, DATA, and those that only a server sends.</summary>
+    private ProtocolError OnPiece(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
+    {
+        var header = piece.Header;
+        if (header.RequestId == ProtocolConstants.NullRequestId)
+            return OnManagementPiece(scope, in piece);
+
+        switch (header.Type)
+        {
+            case RecordType.BeginRequest:
+                return OnBeginRequest(scope, in piece, ref ready);
+            case RecordType.Params:
+                OnParams(scope, in piece, ref ready);
+                break;
+            case RecordType.Stdin:
+                OnStdin(scope, in piece, ref ready);
+                break;
+            case RecordType.AbortRequest:
+                OnAbortRequest(scope, in piece, ref ready);
+                break;
+        }
+
+        return ProtocolError.None;
+    }
+
+    /// <summary>Pauses receiving while the application leaves more of a body unread than the limit, or while the web server does not take responses.</summary>
+    private void PauseIfMust(ConnectionScope scope)
+    {
+        if (_isReceivePaused || CanReceive(scope))
+            return;
+
+        _pausedSince = _manager.Now;
+        _isReceivePaused = true;
+        // An application that has read meanwhile did not see the pause, so it will not end it.
+        Interlocked.MemoryBarrier();
+        _isReceivePaused = !CanReceive(scope);
+    }
+
+    private bool CanReceive(ConnectionScope scope)
+        => Output.CountAnswers(scope) <= MaxPendingResponses && _requests.GetMaxUnreadBodyLength() <= BodyWindow;
+
+    private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
+
+    /// <summary>Resumes receiving if it is paused without reason any more: the application or the web server has read.</summary>
+    public void ResumeReceiving()
+    {
+        if (!Volatile.Read(ref _isReceivePaused))
+            return;
+
+        using (var scope = EnterLock())
+        {
+            if (!_isReceivePaused || !CanReceive(scope))
+                return;
+            _isReceivePaused = false;
+        }
+
+        _transport.ResumeReceiving();
+    }
+
+    private ProtocolError GetVersionError(ReadOnlySpan<byte> data)
+        => _requestCount > 0 ? ProtocolError.UnsupportedVersion : OtherProtocols.Recognize(data);
+
+    /// <summary>Nothing that follows can be trusted: closes the connection, after one line to a peer that speaks HTTP.</summary>
+    private void Fail(ProtocolError error, ref ReadyRequests ready)
+    {
+        _server.Counters.OnProtocolError(error);
+        if (error == ProtocolError.HttpOnFastCgiPort)
+        {
+            using (EnterLock())
+                _lifetime.CloseAfterRefusal();
+        }
+        else
+        {
+            Fail();
+        }
+
+        ready.Report(() => Report(error));
+    }
+
+    /// <summary>A readable line for a client that speaks HTTP: the most common setup mistake.</summary>
+    private static ReadOnlySpan<byte> HttpAnswer =>
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 126\r\n\r\n"u8 +
+        "This port speaks FastCGI, not HTTP. Configure the web server to use FastCGI, for example with fastcgi_pass or mod_proxy_fcgi.\n"u8;
+
+    /// <summary>Logs first, so that an operator who sees the response finds the line that explains it.</summary>
+    private void Report(ProtocolError error)
+    {
+        _server.Log.ProtocolError(Id, error);
+        if (OtherProtocols.GetName(error) is { } protocol)
+            _server.OtherProtocolFound?.Invoke(protocol, _transport.DescribePeer());
+
+        if (error != ProtocolError.HttpOnFastCgiPort)
+            return;
+
+        using (var scope = EnterLock())
+        {
+            var answer = HttpAnswer;
+            answer.CopyTo(Output.WriteControl(scope, answer.Length));
+            Output.EndWhenSent(scope);
+        }
+
+        Output.FlushNow();
+    }
+}
+
+/// <summary>Creates connection names: thirteen characters, unique in this process and, most likely, in the previous one.</summary>
+internal static class ConnectionId
+{
+    private const string Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
+
+    private static long s_last = DateTime.UtcNow.Ticks;
+
+    public static string Next() => string.Create(13, Interlocked.Increment(ref s_last), static (text, value) =>
+    {
+        for (var i = text.Length - 1; i >= 0; i--)
+        {
+            text[i] = Digits[(int)(value & 31)];
+            value >>= 5;
+        }
+    });
+}

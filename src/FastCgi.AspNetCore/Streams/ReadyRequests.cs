@@ -1,0 +1,44 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <summary>What one receive has made ready: requests to execute, and reports to log outside of all locks. A mutable struct: pass it by reference.</summary>
+internal struct ReadyRequests
+{
+    private RequestStream? _first;
+    private RequestStream? _last;
+    private List<Action>? _reports;
+
+    public readonly bool IsEmpty => _first is null;
+    public readonly bool HasWork => !IsEmpty || _reports is not null;
+
+    public void Add(RequestStream request)
+    {
+        if (_last is null)
+            _first = request;
+        else
+            _last.NextReady = request;
+        _last = request;
+    }
+
+    public RequestStream RemoveFirstStream()
+    {
+        var first = _first!;
+        _first = first.NextReady;
+        if (_first is null)
+            _last = null;
+        first.NextReady = null;
+        return first;
+    }
+
+    /// <summary>Adds something to log. A log provider may take any time for it.</summary>
+    public void Report(Action report) => (_reports ??= []).Add(report);
+
+    /// <summary>Takes what is to be logged. The caller must not hold a lock.</summary>
+    public IReadOnlyList<Action> TakeReports()
+    {
+        if (_reports is not { } reports)
+            return [];
+
+        _reports = null;
+        return reports;
+    }
+}

@@ -1,0 +1,274 @@
+using System.Diagnostics;
+
+namespace FastCgi.AspNetCore.Streams;
+
+/// <summary>Why a read of a body fails.</summary>
+internal enum BodyError : byte
+{
+    TooLarge,
+    UnexpectedEnd,
+}
+
+/// <summary>The rate at which a body must arrive, after the grace period.</summary>
+internal readonly record struct BodyRate(double BytesPerSecond, TimeSpan GracePeriod);
+
+/// <summary>The request body. The connection appends STDIN and never waits: unread bytes are counted, and receiving pauses above the limit.</summary>
+/// <remarks>Members for the connection take its scope. As with any pipe, only one reader may use the others at a time.</remarks>
+/// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
+/// <param name="createException">Creates what reads fail with; the number is the limit, if there is one.</param>
+internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<BodyError, long, Exception> createException)
+{
+    private readonly Pipe _pipe = new(new PipeOptions(
+        memory, readerScheduler: PipeScheduler.ThreadPool, writerScheduler: PipeScheduler.Inline,
+        pauseWriterThreshold: 0, resumeWriterThreshold: 0, minimumSegmentSize: BufferPool.SmallBlockSize, useSynchronizationContext: false));
+
+    private long? _maxLength;
+    private long _receivedLength;
+    private long _consumedLength;
+    private long _examinedLength;
+
+    // How much a pending read waits for, counted from the start of the body; 0 if there is none.
+    private long _wantedLength;
+
+    // The result of the last read, until it is advanced.
+    private ReadOnlySequence<byte>? _result;
+    private bool _isReaderOver;
+    private BodyDataRate? _rate;
+
+    public long ReceivedLength => Volatile.Read(ref _receivedLength);
+
+    /// <summary>
+    /// The bytes that the reader has not examined, while more may arrive. Bytes that it has examined but not consumed, such as one string of two
+    /// megabytes, do not count, because it waits for more (as in .NET's pipes, and so in Kestrel). Nor do those that a pending read waits for.
+    /// </summary>
+    public long UnreadLength => IsInputOver || IsReaderOver
+        ? 0
+        : Math.Max(0, ReceivedLength - Math.Max(Volatile.Read(ref _examinedLength), Volatile.Read(ref _wantedLength)));
+
+    public bool IsInputOver { get; private set; }
+    public bool IsReaderOver => Volatile.Read(ref _isReaderOver);
+
+    /// <summary>Whether a read is pending, so that its reader may resume at any time.</summary>
+    public bool IsReading => Volatile.Read(ref _wantedLength) > 0;
+    public bool IsTimed => !IsInputOver && Volatile.Read(ref _rate) is not null;
+
+    /// <summary>A read is pending, so the body must arrive at the rate from now on. The first rate counts.</summary>
+    public void Time(BodyRate rate, long now)
+    {
+        if (_rate is null)
+            Volatile.Write(ref _rate, new BodyDataRate(rate, now));
+        _rate.OnWaiting();
+    }
+
+    /// <summary>Counts the time that the application has waited. Called every second.</summary>
+    /// <param name="isPaused">Whether receiving is paused, so that the time does not count.</param>
+    /// <returns>The rate, if the body arrives too slowly.</returns>
+    public BodyRate? FindRateMissed(TimeProvider time, long now, bool isPaused)
+        => IsTimed && _rate!.IsMissed(time, now, isPaused, IsReading, _receivedLength) ? _rate.Required : null;
+
+    /// <summary>Appends content of STDIN. Bytes beyond the declared length are dropped.</summary>
+    public void Append(ConnectionScope connection, ReadOnlySpan<byte> content)
+    {
+        if (IsInputOver || content.IsEmpty)
+            return;
+
+        var left = declaredLength - _receivedLength;
+        if (content.Length > left)
+            content = content[..(int)left.Value];
+
+        if (!IsReaderOver)
+        {
+            content.CopyTo(_pipe.Writer.GetSpan(content.Length));
+            _pipe.Writer.Advance(content.Length);
+        }
+
+        Volatile.Write(ref _receivedLength, _receivedLength + content.Length);
+        if (_receivedLength == declaredLength)
+            CompleteInput(connection, exception: null);
+        else
+            Flush();
+    }
+
+    /// <summary>STDIN has ended. If bytes are missing, the client has failed, so reads fail too.</summary>
+    public void EndInput(ConnectionScope connection)
+        => CompleteInput(connection, _receivedLength < declaredLength ? createException(BodyError.UnexpectedEnd, 0) : null);
+
+    /// <summary>Nothing more arrives: pending and later reads end, with the exception if there is one.</summary>
+    public void CompleteInput(ConnectionScope connection, Exception? exception)
+    {
+        if (IsInputOver)
+            return;
+
+        IsInputOver = true;
+        _pipe.Writer.Complete(exception);
+    }
+
+    /// <summary>Prepares a read. Throws if another one is pending, or if the body is too large.</summary>
+    public void BeginRead(long? maxLength)
+    {
+        // The pipe would throw too, but lose the pending read.
+        if (IsReading)
+            throw new InvalidOperationException("Reading is already in progress.");
+
+        if (declaredLength > maxLength)
+            throw createException(BodyError.TooLarge, maxLength.Value);
+        _maxLength = maxLength;
+    }
+
+    public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
+        => NoteAsync(_pipe.Reader.ReadAsync(cancellationToken), minimumSize: 1);
+
+    public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
+    {
+        // Waits for no more than what shows that the body is too large. limit + 1 may overflow.
+        if (_maxLength is { } limit && limit - _consumedLength < minimumSize)
+            minimumSize = (int)(limit - _consumedLength) + 1;
+        return NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken), minimumSize);
+    }
+
+    public bool TryRead(out ReadResult result)
+    {
+        if (!_pipe.Reader.TryRead(out result))
+            return false;
+
+        Note(result);
+        return true;
+    }
+
+    /// <summary>Advances the last read. A thread that checks afterwards whether receiving is paused sees the new lengths.</summary>
+    public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+    {
+        // The pipe checks for a result only after it has returned segments. With a position in a reused segment, it would return those of other requests.
+        if (_result is not { } result)
+            throw new InvalidOperationException("No reading operation to complete.");
+
+        var consumedLength = GetReadLength(result, consumed);
+        var examinedLength = GetReadLength(result, examined);
+        _pipe.Reader.AdvanceTo(consumed, examined);
+        _result = null;
+        Interlocked.Exchange(ref _examinedLength, Math.Max(_examinedLength, _consumedLength + examinedLength));
+        _consumedLength += consumedLength;
+    }
+
+    public void CancelPendingRead() => _pipe.Reader.CancelPendingRead();
+
+    /// <summary>Nothing more is read. The result of the last read stays intact, because the application may still use it.</summary>
+    public void CompleteReader()
+    {
+        if (_isReaderOver)
+            return;
+
+        Interlocked.Exchange(ref _isReaderOver, true);
+        memory.IsLeased = IsReading || _result is { IsEmpty: false };
+        _pipe.Reader.Complete();
+    }
+
+    private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read, int minimumSize)
+    {
+        if (read.IsCompletedSuccessfully)
+            return Note(read.Result);
+
+        // The pipe counts from the examined position, and waits for at least one byte.
+        Interlocked.Exchange(ref _wantedLength, _examinedLength + Math.Max(minimumSize, 1));
+        try
+        {
+            return Note(await read.ConfigureAwait(false));
+        }
+        finally
+        {
+            Volatile.Write(ref _wantedLength, 0);
+        }
+    }
+
+    /// <summary>The length of the result before a position.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// The position is not in the result. The pipe would accept it, and write to memory that it has already returned.
+    /// </exception>
+    private static long GetReadLength(in ReadOnlySequence<byte> result, SequencePosition position)
+    {
+        var segment = result.Start.GetObject() as ReadOnlySequenceSegment<byte>;
+        while (segment is not null && segment != position.GetObject() && segment != result.End.GetObject())
+            segment = segment.Next;
+        if (segment != position.GetObject())
+            throw new ArgumentOutOfRangeException(nameof(position), "The position is not one of the last read.");
+
+        return segment is null ? 0 : result.Slice(0, position).Length;
+    }
+
+    private ReadResult Note(in ReadResult result)
+    {
+        _result = result.Buffer;
+        if (_maxLength is { } limit && _consumedLength + result.Buffer.Length > limit)
+        {
+            _pipe.Reader.AdvanceTo(result.Buffer.Start, result.Buffer.Start);
+            _result = null;
+            throw createException(BodyError.TooLarge, limit);
+        }
+
+        return result;
+    }
+
+    private void Flush()
+    {
+        // Without a threshold the pipe never waits, so this completes at once. It wakes the reader on the thread pool.
+        var flush = _pipe.Writer.FlushAsync();
+        if (flush.IsCompleted)
+            flush.GetAwaiter().GetResult();
+    }
+}
+
+/// <summary>
+/// Whether a body arrives fast enough, by Kestrel's rules (its TimeoutControl): the mean rate over the time that the application has waited for it.
+/// An interval between two samples counts for one second at most, because a longer one is the fault on this machine.
+/// </summary>
+internal sealed class BodyDataRate(BodyRate required, long now)
+{
+    private static readonly TimeSpan s_longestInterval = TimeSpan.FromSeconds(1);
+
+    private TimeSpan _waited;
+    private long _lastSample = now;
+    private bool _hasWaited;
+
+    public BodyRate Required => required;
+
+    /// <summary>Called on the application's thread when it begins to wait.</summary>
+    public void OnWaiting() => Volatile.Write(ref _hasWaited, true);
+
+    /// <summary>Counts the time since the last sample if the application has waited, then compares.</summary>
+    public bool IsMissed(TimeProvider time, long now, bool isPaused, bool isWaiting, long receivedLength)
+    {
+        var elapsed = time.GetElapsedTime(_lastSample, now);
+        _lastSample = now;
+        if ((!isWaiting & !_hasWaited) | isPaused)
+            return false;
+
+        Volatile.Write(ref _hasWaited, false);
+        _waited += elapsed < s_longestInterval ? elapsed : s_longestInterval;
+        return _waited > required.GracePeriod && receivedLength / _waited.TotalSeconds < required.BytesPerSecond && !Debugger.IsAttached;
+    }
+}
+
+/// <summary>The memory of one body. Blocks that the application may still read when the request ends are not reused.</summary>
+internal sealed class BodyMemory(BufferPool pool) : MemoryPool<byte>
+{
+    /// <summary>Whether the application holds a part of it, so that all of it is left to the garbage collector.</summary>
+    public bool IsLeased { get; set; }
+    public override int MaxBufferSize => pool.MaxBufferSize;
+
+    public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => new Owner(this, pool.RentBlock(minBufferSize));
+
+    protected override void Dispose(bool disposing)
+    {
+    }
+
+    private sealed class Owner(BodyMemory body, BufferBlock block) : IMemoryOwner<byte>
+    {
+        public Memory<byte> Memory => block.Memory;
+
+        public void Dispose()
+        {
+            block.IsLeased = body.IsLeased;
+            block.Return();
+        }
+    }
+}

@@ -1,0 +1,131 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <content>STDIN, which is the request body. It is created when the first byte arrives or is read.</content>
+internal abstract partial class RequestStream
+{
+    private const long UnknownLength = -1;
+
+    private RequestBody? _body;
+    private Exception? _inputError;
+    private long _declaredLength = UnknownLength;
+    private bool _isStdinOver;
+
+    public bool IsInputOver => _isStdinOver;
+
+    /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
+    public long UnreadBodyLength => Body?.UnreadLength ?? 0;
+    public long ReceivedBodyLength => Body?.ReceivedLength ?? 0;
+
+    /// <summary>Whether the application has waited for the body, which must arrive at some rate.</summary>
+    public bool IsBodyTimed => Body is { IsTimed: true };
+
+    /// <summary>Whether any of the body was received or read.</summary>
+    public bool HasBody => Body is not null;
+
+    /// <summary>The body, if it exists. The application's side reads it without the lock of the connection.</summary>
+    public RequestBody? Body => Volatile.Read(ref _body);
+
+    /// <summary>Whether the web server sends a body; <see langword="null"/> while that is unknown.</summary>
+    public bool? SendsBody
+    {
+        get
+        {
+            if (_declaredLength != UnknownLength)
+                return _declaredLength > 0;
+            if (_isStdinOver)
+                return ReceivedBodyLength > 0;
+
+            return HasBody ? true : null;
+        }
+    }
+
+    public void AppendStdin(ConnectionScope scope, ReadOnlySpan<byte> content)
+    {
+        if (!_isStdinOver && _declaredLength != 0)
+            GetOrCreateBody(scope).Append(scope, content);
+    }
+
+    /// <summary>No more of the body arrives. Reads of an incomplete body fail instead of waiting.</summary>
+    public void EndStdin(ConnectionScope scope)
+    {
+        if (_isStdinOver)
+            return;
+
+        _isStdinOver = true;
+        _body?.EndInput(scope);
+    }
+
+    /// <summary>Gets the body for a reader; <see langword="null"/> if the request has none.</summary>
+    public RequestBody? GetBody()
+    {
+        if (Body is { } body)
+            return body;
+
+        using var scope = connection.EnterLock();
+        var isEmpty = _declaredLength == 0 || (_declaredLength == UnknownLength && _isStdinOver);
+        return isEmpty ? _body : GetOrCreateBody(scope);
+    }
+
+    /// <summary>The application reads nothing more.</summary>
+    public void CompleteBodyReader()
+    {
+        using var scope = connection.EnterLock();
+        GetOrCreateBody(scope).CompleteReader();
+    }
+
+    /// <summary>Refuses a body that has blocked other requests for too long.</summary>
+    public void RefuseBody(ConnectionScope scope, ref ReadyRequests ready)
+        => RefuseBody(scope, RequestRejection.RequestBodyBacklog, default, ref ready);
+
+    /// <summary>Fails the body if it arrives too slowly. Called every second.</summary>
+    /// <param name="isPaused">Whether receiving is paused, which is not the client's fault.</param>
+    public void FailIfSlow(ConnectionScope scope, long now, bool isPaused, ref ReadyRequests ready)
+    {
+        if (Body?.FindRateMissed(connection.Context.Time, now, isPaused) is { } rate)
+            RefuseBody(scope, RequestRejection.RequestBodyTimeout, rate, ref ready);
+    }
+
+    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
+    protected void BeginInput(long? declaredLength)
+    {
+        _declaredLength = declaredLength ?? UnknownLength;
+        // Web servers send no STDIN to an authorizer, and most do not even end it.
+        _isStdinOver = Role == FastCgiRole.Authorizer;
+    }
+
+    private void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
+    {
+        FailInput(scope, OnBodyRefused(reason, rate, out var report));
+        ready.Report(report);
+    }
+
+    /// <summary>Makes reads fail, because the rest does not arrive.</summary>
+    private void FailInput(ConnectionScope scope, Exception error)
+    {
+        _inputError = error;
+        _body?.CompleteInput(scope, error);
+    }
+
+    /// <summary>Makes reads fail from now on, and returns memory.</summary>
+    private void CloseInput(ConnectionScope scope, Exception error)
+    {
+        FailInput(scope, error);
+        _body?.CompleteReader();
+    }
+
+    private RequestBody GetOrCreateBody(ConnectionScope scope)
+    {
+        if (_body is { } there)
+            return there;
+
+        var context = connection.Context;
+        var body = new RequestBody(
+            new BodyMemory(context.Buffers), _declaredLength == UnknownLength ? null : _declaredLength, context.CreateBodyException);
+        if (_inputError is not null || _declaredLength == 0)
+            body.CompleteInput(scope, _inputError);
+        else if (_isStdinOver)
+            body.EndInput(scope);
+        Volatile.Write(ref _body, body);
+        return body;
+    }
+}

@@ -1,0 +1,48 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <summary>
+/// The clock of all timeouts. Between two ticks it advances by at most one interval. So it stops while the process does (SIGSTOP, <c>docker pause</c>,
+/// a paused virtual machine), and a resumed process does not time out what it could not receive or send meanwhile.
+/// </summary>
+internal sealed class ServerClock(TimeProvider time) : TimeProvider
+{
+    public static readonly TimeSpan Interval = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _lock = new();
+    private readonly long _interval = (long)(Interval.TotalSeconds * time.TimestampFrequency);
+    private long _lastTick = time.GetTimestamp();
+    private long _skipped;
+
+    /// <summary>The clock that this one follows.</summary>
+    public TimeProvider Source => time;
+
+    public override long TimestampFrequency => time.TimestampFrequency;
+
+    /// <summary>The time of the last tick, which is precise enough for seconds, and free.</summary>
+    public long LastTick => Volatile.Read(ref _lastTick);
+
+    public override long GetTimestamp()
+    {
+        // Read this first. After a concurrent tick the result could run ahead, then go back.
+        var latest = LastTick + _interval;
+        return Math.Min(time.GetTimestamp() - Volatile.Read(ref _skipped), latest);
+    }
+
+    public override DateTimeOffset GetUtcNow() => time.GetUtcNow();
+
+    public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
+        => time.CreateTimer(callback, state, dueTime, period);
+
+    /// <summary>Advances the clock. Call it at least once per <see cref="Interval"/>.</summary>
+    public void Tick()
+    {
+        lock (_lock)
+        {
+            var now = time.GetTimestamp() - _skipped;
+            var late = now - _lastTick - _interval;
+            if (late > 0)
+                Volatile.Write(ref _skipped, _skipped + late);
+            Volatile.Write(ref _lastTick, Math.Min(now, _lastTick + _interval));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <summary>What the connections of one server share.</summary>
+internal class StreamContext
+{
+    private readonly uint _roles;
+
+    public required FastCgiServerOptions Options
+    {
+        get;
+        init
+        {
+            field = value;
+            MaxResponseBufferSize = value.Limits.MaxResponseBufferSize ?? long.MaxValue;
+            foreach (var role in value.Roles)
+                _roles |= GetBit(role);
+        }
+    }
+
+    /// <summary>Creates the stream of a request that begins.</summary>
+    public required Func<FastCgiConnection, RequestStart, RequestStream> CreateStream { get; init; }
+
+    /// <summary>Creates the exception that a read of a body fails with; the number is the limit, if there is one.</summary>
+    public required Func<BodyError, long, Exception> CreateBodyException { get; init; }
+
+    /// <summary>Called, without locks, with the name of a protocol that is not FastCGI, and the peer that uses it.</summary>
+    public Action<string, string>? OtherProtocolFound { get; init; }
+
+    /// <summary>Called, without locks, with the role of a refused request.</summary>
+    public Action<FastCgiRole>? RoleRefused { get; init; }
+
+    /// <summary>Called every second, without locks.</summary>
+    public Action? OnTick { get; init; }
+
+    /// <summary>How many bytes of a response may be queued before a write waits.</summary>
+    public long MaxResponseBufferSize { get; private init; }
+
+    public required ILogger Log { get; init; }
+    public required ServerClock Time { get; init; }
+    public required RequestStatistics Statistics { get; init; }
+    public BufferPool Buffers { get; } = new();
+    public ServerCounters Counters { get; } = new();
+    public RecordLog? Records { get; init; }
+
+    /// <summary>Whether the age of requests always matters. Otherwise it does while the status is watched.</summary>
+    public bool MeasuresAges { get; init; }
+
+    /// <summary>Whether the time of the last tick is not precise enough for the beginning of a request.</summary>
+    public bool NeedsExactTimes => MeasuresAges || Statistics.IsWatched;
+
+    /// <summary>Gets the current descriptor limit of the process, which prlimit(1) may change.</summary>
+    public required Func<long> GetMaxDescriptors { get; init; }
+
+    /// <summary>Gets the limit of connections that follows from it.</summary>
+    public required Func<long> GetMaxConnections { get; init; }
+
+    public bool IsServed(FastCgiRole role) => (_roles & GetBit(role)) != 0;
+
+    /// <returns>0 if the number is not a role.</returns>
+    private static uint GetBit(FastCgiRole role)
+        => role is FastCgiRole.Responder or FastCgiRole.Authorizer ? 1u << (int)role : 0;
+}

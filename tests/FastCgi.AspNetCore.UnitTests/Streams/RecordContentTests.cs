@@ -1,0 +1,26 @@
+namespace FastCgi.AspNetCore.UnitTests.Streams;
+
+public sealed class RecordContentTests
+{
+    private const int Claimed = 65_535;
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(1_000)]
+    public void Pieces_OfALargeClaim_TakeMemoryAsTheyCome(int come)
+    {
+        GC.Collect();
+        var content = new RecordContent();
+        var before = GC.GetAllocatedBytesForCurrentThread();
+
+        Assert.False(content.TryComplete(Piece(new byte[come], isStart: true, isEnd: false), Claimed, out _));
+
+        Assert.True(content.IsBegun);
+        Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, (4 * come) + 1_000);
+        content.Return();
+        Assert.False(content.IsBegun);
+    }
+
+    private static RecordPiece Piece(ReadOnlySpan<byte> content, bool isStart, bool isEnd)
+        => new(new RecordHeader(1, RecordType.GetValues, 0, Claimed, 0), content, isStart, isEnd);
+}

@@ -1,0 +1,97 @@
+using FastCgi.AspNetCore.UnitTests.Requests;
+
+namespace FastCgi.AspNetCore.UnitTests.Streams;
+
+/// <summary>The queue of a connection's responses: whose turn it is, what one send carries, whether it goes on, and what follows the last.</summary>
+public sealed class RecordOutputTests
+{
+    private const int FullRecord = 65_536;
+
+    private readonly ResponseRig _rig = new() { Transport = { Holds = true } };
+
+    private RecordOutput Outlet => _rig.Outlet;
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    [InlineData(4)]
+    public void Queue_OneIsAborted_TheOthersAndThoseThatComeAreSentInOrder(int aborted)
+    {
+        _rig.Occupy();
+        var requests = Enumerable.Range(1, 4).Select(Begin).ToArray();
+        Array.ForEach(requests, static request => Write(request.Response, 1));
+
+        _rig.Abort(aborted);
+        Assert.Null(requests[aborted - 1].NextQueued);
+        Write(_rig.Begin(5), 1);
+        Complete();
+
+        Assert.Equal(new[] { 1, 2, 3, 4, 5 }.Where(id => id != aborted), LastIds());
+        Write(_rig.Begin(6), 1);
+        Complete();
+        Assert.Equal([6], LastIds());
+    }
+
+    [Theory]
+    [InlineData(FullRecord, "1 1 2")]
+    [InlineData(FullRecord + 1, "1 2 1")]
+    public void Turn_TakesWhatIsOneLargeRecordTogether(int length, string order)
+    {
+        var (first, second) = (BeginAndFlushHead(1), BeginAndFlushHead(2));
+        Complete();
+
+        Write(first, 1);
+        Write(first, length - 9 - 8);
+        Write(second, 1);
+        Complete();
+
+        Assert.Equal(order, string.Join(' ', LastIds()));
+    }
+
+    /// <summary>A reset takes back what the peer has not got: of the cut response alone, or of the answer before it too.</summary>
+    [Theory]
+    [InlineData(0L, false, false)]
+    [InlineData(26L, false, false)]
+    [InlineData(27L, false, true)]
+    [InlineData(null, false, false)]
+    [InlineData(null, true, true)]
+    public void Cut_AnswerBeforeItMayNotBeDelivered_IsNotByReset(long? undelivered, bool isShared, bool isByEndRequest)
+    {
+        _rig.Transport.Holds = false;
+        var first = _rig.Begin(1);
+        if (isShared)
+            _rig.Begin(2);
+        first.Finish();
+        if (!isShared)
+            _rig.Begin(2);
+        // A record of 26 bytes.
+        _ = _rig.Response.Writer.FlushAsync().AsTask();
+        _rig.Transport.Undelivered = undelivered;
+
+        _rig.Response.Cut();
+
+        Assert.Equal(isByEndRequest ? 1 : 0, _rig.Transport.Records.Count(static record => record is { Id: 2, Type: RecordBytes.EndRequest }));
+        Assert.Equal(isByEndRequest ? 0 : 1, _rig.Transport.EndCount);
+    }
+
+    private FastCgiRequest Begin(int id)
+    {
+        _rig.Begin(id);
+        return _rig.Request;
+    }
+
+    private static void Write(FastCgiResponse response, int length) => _ = response.Writer.WriteAsync(new byte[length]).AsTask();
+
+    private IEnumerable<int> LastIds() => _rig.Transport.Last.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Id);
+
+    private void Complete() => _rig.Transport.Complete();
+
+    /// <summary>Begins a response, whose header block is sent or queued.</summary>
+    private FastCgiResponse BeginAndFlushHead(int id)
+    {
+        var response = _rig.Begin(id);
+        _ = response.Writer.FlushAsync().AsTask();
+        return response;
+    }
+}

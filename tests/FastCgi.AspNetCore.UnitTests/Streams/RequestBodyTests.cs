@@ -1,0 +1,120 @@
+namespace FastCgi.AspNetCore.UnitTests.Streams;
+
+/// <summary>What counts against the window of a body.</summary>
+public sealed class RequestBodyTests : IDisposable
+{
+    private readonly BufferPool _pool = new();
+    private readonly Lock _lock = new();
+
+    public void Dispose() => _pool.Dispose();
+
+    /// <summary>The reader that is woken up comes when its thread is free; until then the window must hold, but for the byte that it waits for.</summary>
+    [Fact]
+    public async Task UnreadLength_WhileAReaderIsWokenUp_CountsWhatComes()
+    {
+        for (var i = 0; i < 200; i++)
+        {
+            var body = Begin(declaredLength: null);
+            body.BeginRead(maxLength: null);
+            var read = body.ReadAsync(CancellationToken.None).AsTask();
+
+            Append(body, new byte[100]);
+            Assert.InRange(body.UnreadLength, 99, 100);
+            Append(body, new byte[50]);
+            Assert.InRange(body.UnreadLength, 149, 150);
+
+            var buffer = (await read).Buffer;
+            body.AdvanceTo(buffer.Start, buffer.End);
+            Assert.Equal(150 - (int)buffer.Length, body.UnreadLength);
+        }
+    }
+
+    [Theory]
+    [InlineData(null)]
+    [InlineData(10L)]
+    [InlineData(long.MaxValue)]
+    public async Task ReadAtLeast_AsMuchAsMayBeRead_WaitsForIt(long? maxLength)
+    {
+        var body = Begin(declaredLength: null);
+        body.BeginRead(maxLength);
+        var read = body.ReadAtLeastAsync(10, CancellationToken.None).AsTask();
+
+        Append(body, new byte[9]);
+        Assert.False(read.IsCompleted);
+        Append(body, new byte[1]);
+
+        var result = await read.Within("the read");
+        Assert.Equal(10, result.Buffer.Length);
+        body.AdvanceTo(result.Buffer.End, result.Buffer.End);
+    }
+
+    [Fact]
+    public async Task ReadAtLeast_WhenSomeIsRead_FailsAsSoonAsTheLimitIsPassed()
+    {
+        var body = Begin(declaredLength: null);
+        Append(body, new byte[3]);
+        await ReadAllAsync(body, maxLength: 5);
+        Append(body, new byte[2]);
+        body.BeginRead(maxLength: 5);
+        var read = body.ReadAtLeastAsync(10, CancellationToken.None).AsTask();
+
+        Assert.False(read.IsCompleted);
+        Append(body, new byte[1]);
+
+        Assert.Equal(413, (await Assert.ThrowsAsync<BadHttpRequestException>(() => read.Within("the read"))).StatusCode);
+    }
+
+    [Fact]
+    public async Task UnreadLength_ReadWaitsForANumberOfBytesAfterOthers_CountsFromWhatIsExamined()
+    {
+        var body = Begin(declaredLength: null);
+        Append(body, new byte[100]);
+        await ReadAllAsync(body, maxLength: null);
+        body.BeginRead(maxLength: null);
+        var read = body.ReadAtLeastAsync(50, CancellationToken.None).AsTask();
+
+        Append(body, new byte[40]);
+        Assert.Equal(0, body.UnreadLength);
+
+        EndInput(body);
+        Assert.Equal(40, (await read.Within("the read")).Buffer.Length);
+    }
+
+    [Fact]
+    public async Task UnreadLength_ExaminedAndNotConsumed_DoesNotCount()
+    {
+        var body = Begin(declaredLength: null);
+        Append(body, new byte[100]);
+        body.BeginRead(maxLength: null);
+        var buffer = (await body.ReadAsync(CancellationToken.None)).Buffer;
+
+        body.AdvanceTo(buffer.GetPosition(10), buffer.GetPosition(60));
+
+        Assert.Equal(40, body.UnreadLength);
+    }
+
+    private static async Task<int> ReadAllAsync(RequestBody body, long? maxLength)
+    {
+        body.BeginRead(maxLength);
+        var buffer = (await body.ReadAsync(CancellationToken.None)).Buffer;
+        body.AdvanceTo(buffer.End, buffer.End);
+        return (int)buffer.Length;
+    }
+
+    private void Append(RequestBody body, byte[] content)
+    {
+        using var scope = new ConnectionScope(_lock);
+        body.Append(scope, content);
+    }
+
+    private void EndInput(RequestBody body)
+    {
+        using var scope = new ConnectionScope(_lock);
+        body.EndInput(scope);
+    }
+
+    private RequestBody Begin(long? declaredLength) => new(
+        new BodyMemory(_pool),
+        declaredLength,
+        static (error, limit) => new BadHttpRequestException($"{error} {limit}", error == BodyError.TooLarge ? 413 : 400));
+}
