@@ -83,10 +83,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     // On another thread, because no log provider may delay a loop. In its own method, so that only a rejection allocates the closure.
     private void Report(long count) => ThreadRoot.Report(server.Log, log => log.ConnectionRejected(count));
 
-    public bool Remove(FastCgiConnection connection)
+    /// <param name="lastUse">When the connection last had a request.</param>
+    /// <param name="totals">What it has carried.</param>
+    public bool Remove(FastCgiConnection connection, long lastUse, Totals totals)
     {
-        var lastUse = connection.LastUse;
-        var totals = connection.GetTotals();
         lock (_lock)
         {
             if (connection.Previous is null && _first != connection)

@@ -14,6 +14,9 @@ internal abstract class ConnectionTransport
     /// <summary>The sent bytes that a reset would destroy, because they are not delivered yet; <see langword="null"/> if unknown.</summary>
     public virtual long? UndeliveredLength => null;
 
+    /// <summary>Whether input waits that the connection has not received; <see langword="null"/> if only a read can tell.</summary>
+    public virtual bool? HasInput => null;
+
     public abstract void ResumeReceiving();
 
     /// <summary>Runs what has become ready without a receive: a request that has waited for a slot, or that has timed out, and reports.</summary>

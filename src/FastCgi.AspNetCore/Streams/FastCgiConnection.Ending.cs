@@ -117,6 +117,7 @@ internal sealed partial class FastCgiConnection
     /// <summary>Makes the transport end the connection as its lifetime has decided.</summary>
     public void EndTransport() => _transport.End();
 
+    /// <summary>Decides what the transport must do now. Each decision is made once, and the transport carries it out.</summary>
     public EndAction DecideEnd()
     {
         using var scope = EnterLock();
@@ -125,26 +126,36 @@ internal sealed partial class FastCgiConnection
         // If a request has arrived since, its response is being sent. The transport asks again after that.
         if (action == EndAction.None && !isIdle)
             Output.EndWhenSent(scope);
+        if (action == EndAction.ResetUnlessInput && _transport.HasInput is { } hasInput)
+            return !hasInput && TryEndLeaving(scope) ? EndAction.Reset : EndAction.None;
+
         return action;
     }
 
     /// <inheritdoc cref="ConnectionLifetime.TryEndLeaving"/>
     public bool TryEndLeaving()
     {
-        using (EnterLock())
-            return !IsInRecord(_manager.Now, _server.Options.Limits.RequestParametersTimeout) && _lifetime.TryEndLeaving(_manager.Now);
+        using var scope = EnterLock();
+        return TryEndLeaving(scope);
     }
 
     /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideEnd"/> decided.</summary>
     /// <param name="error">What the application's reads fail with.</param>
-    public void OnClosed(Exception error)
+    /// <returns>Whether it was to be reset.</returns>
+    public bool OnClosed(Exception error)
     {
         var ready = new ReadyRequests();
+        bool isReset;
+        long lastUse;
+        Totals totals;
         using (var scope = EnterLock())
         {
             if (_lifetime.Phase == ConnectionPhase.Closed)
-                return;
+                return false;
 
+            isReset = _lifetime.Phase == ConnectionPhase.Resetting;
+            lastUse = GetLastUse(scope);
+            totals = GetTotals(scope);
             _lifetime.OnClosed();
             DropAll(scope, AbortCause.ConnectionLost, error, ref ready);
             _partialContent.Return();
@@ -152,10 +163,11 @@ internal sealed partial class FastCgiConnection
         }
 
         Run(ref ready);
-        var wasThere = _manager.Remove(this);
+        var wasThere = _manager.Remove(this, lastUse, totals);
         _manager.OnClosed(_openedSecond);
         if (wasThere && _uses.RemoveTransport())
             _manager.OnOver();
+        return isReset;
     }
 
     /// <summary>
@@ -221,6 +233,9 @@ internal sealed partial class FastCgiConnection
             _lifetime.CloseAfterLast();
         return ending;
     }
+
+    private bool TryEndLeaving(ConnectionScope scope)
+        => !IsInRecord(_manager.Now, _server.Options.Limits.RequestParametersTimeout) && _lifetime.TryEndLeaving(_manager.Now);
 
     private static int GetLength(RequestEnding ending) => ending switch
     {

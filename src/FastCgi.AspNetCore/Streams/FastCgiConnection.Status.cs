@@ -7,8 +7,8 @@ internal sealed partial class FastCgiConnection
 
     public Totals GetTotals()
     {
-        using (var scope = EnterLock())
-            return new Totals(1, _requestCount, _receivedLength, Output.GetSentLength(scope));
+        using var scope = EnterLock();
+        return GetTotals(scope);
     }
 
     public ConnectionDescription Describe()
@@ -41,6 +41,9 @@ internal sealed partial class FastCgiConnection
         using (var scope = EnterLock())
             return _requests.Find(id) is { } request && request.Sequence == sequence ? request.Describe(scope, _server.Time.GetTimestamp()) : null;
     }
+
+    private Totals GetTotals(ConnectionScope scope)
+        => new(1, _requestCount, _receivedLength, Output.GetSentLength(scope));
 
     /// <summary>Reports requests that have become slow since the previous tick.</summary>
     private void FindSlow(ConnectionScope scope, TimeSpan threshold, long since, long now, ref ReadyRequests ready)

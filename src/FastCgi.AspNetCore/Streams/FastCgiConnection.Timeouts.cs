@@ -9,7 +9,7 @@ internal sealed partial class FastCgiConnection
         get
         {
             using var scope = EnterLock();
-            return _requestCount == 0 ? 0 : _requests.Count > 0 ? _manager.Now : _lifetime.IdleSince;
+            return GetLastUse(scope);
         }
     }
 
@@ -19,6 +19,7 @@ internal sealed partial class FastCgiConnection
         var ready = new ReadyRequests();
         bool isOverdue;
         bool isStuck;
+        bool closes;
         using (var scope = EnterLock())
         {
             var limits = _server.Options.Limits;
@@ -32,7 +33,7 @@ internal sealed partial class FastCgiConnection
 
             if (_server is { MeasuresAges: true, Options.SlowRequestThreshold: { } threshold })
                 FindSlow(scope, threshold, since, now, ref ready);
-            LeaveIfIdle(scope, now, limits.KeepAliveTimeout);
+            closes = CloseIfUnused(scope, now, limits.KeepAliveTimeout);
             // A cut response has a deadline of its own.
             isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout) && _lifetime.Phase != ConnectionPhase.Cutting;
             isOverdue = _lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
@@ -44,6 +45,8 @@ internal sealed partial class FastCgiConnection
         Run(ref ready);
         ResumeReceiving();
         Output.FlushNow();
+        if (closes)
+            _transport.End();
         if (isOverdue || isStuck)
             Fail();
     }
@@ -51,9 +54,13 @@ internal sealed partial class FastCgiConnection
     /// <summary>The server stops: closes the connection after its last response. An idle one may answer one more request within the grace period.</summary>
     public void Stop()
     {
+        bool closes;
         using (var scope = EnterLock())
-            LeaveIfIdle(scope, _manager.Now, limit: null);
-        Output.FlushNow();
+            closes = CloseIfUnused(scope, _manager.Now, limit: null);
+        if (closes)
+            _transport.End();
+        else
+            Output.FlushNow();
     }
 
     public void Abort()
@@ -64,6 +71,14 @@ internal sealed partial class FastCgiConnection
             isBeingCut = _lifetime.Phase == ConnectionPhase.Cutting;
         if (!isBeingCut)
             Fail();
+    }
+
+    private long GetLastUse(ConnectionScope scope)
+    {
+        if (_requestCount == 0)
+            return 0;
+
+        return _requests.Count > 0 ? _manager.Now : _lifetime.IdleSince;
     }
 
     private void RejectOverdue(ConnectionScope scope, long now, TimeSpan timeout, ref ReadyRequests ready)
@@ -108,21 +123,30 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    /// <summary>Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for the params timeout.</summary>
-    private void LeaveIfIdle(ConnectionScope scope, long now, TimeSpan? limit)
+    /// <summary>
+    /// Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for the
+    /// params timeout.
+    /// </summary>
+    /// <returns>Whether the caller must end the transport, without the lock, because nothing is left to send.</returns>
+    private bool CloseIfUnused(ConnectionScope scope, long now, TimeSpan? limit)
     {
         if (_requests.Count > 0)
-            return;
+            return false;
 
         var timeout = _server.Options.Limits.RequestParametersTimeout;
         if (IsInRecord(now, timeout))
-            return;
+            return false;
 
         var idle = _server.Time.GetElapsedTime(_lifetime.IdleSince, now);
         var isUnused = _requestCount == 0 && idle >= timeout;
         var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
         // A connection that is already leaving had input that was not a request.
-        if (((isUnused || isIdle) && _lifetime.TryLeave()) || _lifetime.Phase == ConnectionPhase.Leaving)
-            Output.EndWhenSent(scope);
+        if (!((isUnused || isIdle) && _lifetime.TryLeave()) && _lifetime.Phase != ConnectionPhase.Leaving)
+            return false;
+        if (Output.IsIdle(scope))
+            return true;
+
+        Output.EndWhenSent(scope);
+        return false;
     }
 }

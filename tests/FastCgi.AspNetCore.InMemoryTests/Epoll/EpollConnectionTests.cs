@@ -220,6 +220,24 @@ public sealed class EpollConnectionTests
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
     }
 
+    /// <summary>Once to begin the close, once to decide, once to close. The counts are those of this thread.</summary>
+    [Fact]
+    public async Task Leave_Idle_TakesTheLockOfTheConnectionThreeTimes()
+    {
+        await using var hand = await HandConnection.StartAsync(
+            Apps.Hello, isTcp: true, configure: static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
+        var before = LockOrder.Counts;
+
+        _ = hand.Server.StopAsync();
+        hand.Loop.Turn();
+
+        var after = LockOrder.Counts;
+        Assert.False(hand.IsOpen);
+        Assert.Equal((0, 3), (after.Request - before.Request, after.Connection - before.Connection));
+    }
+
     [Fact]
     public async Task Leave_ARequestHasCome_ItIsAnsweredFirst()
     {

@@ -62,6 +62,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         }
     }
 
+    /// <summary>Only the loop's thread asks, which is also the one that closes.</summary>
+    public override bool? HasInput => Libc.HasInput(_socket);
+
     public override EndPoint? RemoteEndPoint => AskSocket(PeerAddress.Get);
 
     public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
@@ -171,7 +174,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         switch (Connection.DecideEnd())
         {
             case EndAction.None:
-            case EndAction.ResetUnlessInput when Libc.HasInput(_socket) || !Connection.TryEndLeaving():
                 return;
             case EndAction.HalfClose:
                 _isDraining = true;
@@ -191,10 +193,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             return;
 
         _isClosed = true;
-        var isReset = Connection.DecideEnd() == EndAction.Reset;
         _loop.Remove(this);
-        Connection.OnClosed(GetCloseReason(isReset));
-
+        var isReset = Connection.OnClosed(GetCloseReason());
         if (isReset && _isTcp)
             Libc.ResetOnClose(_socket);
         if (_uses.Close())
@@ -232,15 +232,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return true;
     }
 
-    private Exception GetCloseReason(bool isReset)
-    {
-        if (isReset || _isDraining)
-            return new ConnectionAbortedException("The connection was closed by the server.");
-
-        return _error == 0
+    /// <summary>What reads fail with. If the server has closed the connection, it has no requests any more.</summary>
+    private ConnectionResetException GetCloseReason()
+        => _error == 0
             ? new ConnectionResetException("The web server closed the connection.")
             : new ConnectionResetException("The connection was lost.", new IOException(Marshal.GetPInvokeErrorMessage(_error)));
-    }
 
     private void ContinueSend()
     {
