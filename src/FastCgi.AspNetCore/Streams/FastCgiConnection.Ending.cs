@@ -17,7 +17,8 @@ internal sealed partial class FastCgiConnection
 
         var ending = status is null
             ? DecideCut(scope, request, cutsSend: false)
-            : _lifetime.OnComplete(request.KeepConnection, _manager.IsStopping, isLast: _requests.Count == 0);
+            : scope.State.Lifetime.OnComplete(
+                request.KeepConnection, _manager.IsStopping, isLast: scope.State.Requests.Count == 0);
         if (GetLength(ending) is > 0 and var length)
             WriteEnding(records.Write(Output.Pool, length), request.Id, ending, status.GetValueOrDefault());
         request.QueueLast(scope, records.Head);
@@ -37,7 +38,7 @@ internal sealed partial class FastCgiConnection
             if (!request.HasAllParameters || !TryDrop(scope, request, AbortCause.Application, reason, ref ready))
                 return false;
 
-            ending = DecideCut(scope, request, cutsSend: !Output.IsIdle(scope));
+            ending = DecideCut(scope, request, cutsSend: !scope.State.Output.IsIdle);
             if (GetLength(ending) is > 0 and var length)
                 WriteEnding(Output.WriteControl(scope, length), request.Id, ending, status: default);
             OnRequestLeft(scope, request.IsInputOver);
@@ -70,18 +71,18 @@ internal sealed partial class FastCgiConnection
         var ready = new ReadyRequests();
         using (var scope = EnterLock())
         {
-            var started = _requests.ToList().Find(static request => request is { HasOutput: true });
-            var mustCut = canSend && !_transport.CanReset && (started is not null || !Output.IsIdle(scope));
-            if (!_lifetime.TryFail(mustCut, _manager.Now))
+            var started = FindStarted(scope);
+            var mustCut = canSend && !_transport.CanReset && (started is not null || !scope.State.Output.IsIdle);
+            if (!scope.State.Lifetime.TryFail(mustCut, _manager.Now))
                 return;
 
             // Now, not when the transport acts: what is written until then is lost, and no handler may believe that its response was sent.
             DropAll(scope, AbortCause.Server, error: null, ref ready);
-            isCut = _lifetime.Phase == ConnectionPhase.Cutting;
+            isCut = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
             if (isCut)
             {
                 // Also of responses that are complete, but not sent.
-                Output.DropQueued(scope);
+                RecordOutput.DropQueued(scope);
                 WriteEnding(Output.WriteControl(scope, ProtocolConstants.HeaderLength), started?.Id ?? 1, RequestEnding.CutByClose, status: default);
                 Output.EndWhenSent(scope);
             }
@@ -121,8 +122,8 @@ internal sealed partial class FastCgiConnection
     public EndAction DecideEnd()
     {
         using var scope = EnterLock();
-        var isIdle = Output.IsIdle(scope);
-        var action = _lifetime.Decide(isIdle && _requests.Count == 0, _manager.Now);
+        var isIdle = scope.State.Output.IsIdle;
+        var action = scope.State.Lifetime.Decide(isIdle && scope.State.Requests.Count == 0, _manager.Now);
         // If a request has arrived since, its response is being sent. The transport asks again after that.
         if (action == EndAction.None && !isIdle)
             Output.EndWhenSent(scope);
@@ -150,15 +151,15 @@ internal sealed partial class FastCgiConnection
         Totals totals;
         using (var scope = EnterLock())
         {
-            if (_lifetime.Phase == ConnectionPhase.Closed)
+            if (scope.State.Lifetime.Phase == ConnectionPhase.Closed)
                 return false;
 
-            isReset = _lifetime.Phase == ConnectionPhase.Resetting;
+            isReset = scope.State.Lifetime.Phase == ConnectionPhase.Resetting;
             lastUse = GetLastUse(scope);
             totals = GetTotals(scope);
-            _lifetime.OnClosed();
+            scope.State.Lifetime.OnClosed();
             DropAll(scope, AbortCause.ConnectionLost, error, ref ready);
-            _partialContent.Return();
+            scope.State.PartialContent.Return();
             Output.Abandon(scope);
         }
 
@@ -194,11 +195,11 @@ internal sealed partial class FastCgiConnection
         if (how != RequestPhase.Over)
             _uses.Add();
         request.Leave(scope, how);
-        var wasThere = _requests.Remove(request);
+        var wasThere = scope.State.Requests.Remove(request);
         if (Invariants.AreChecked)
             Invariants.Require(wasThere, "A request that has not left is not in the table of its connection.");
         if (how == RequestPhase.Over)
-            _halfOpenCount--;
+            scope.State.HalfOpenCount--;
         return true;
     }
 
@@ -218,7 +219,7 @@ internal sealed partial class FastCgiConnection
 
     private void DropAll(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
-        foreach (var request in _requests.ToList())
+        foreach (var request in scope.State.Requests.ToList())
         {
             TryDrop(scope, request, cause, error, ref ready);
             OnRequestLeft(scope, request.IsInputOver);
@@ -227,15 +228,28 @@ internal sealed partial class FastCgiConnection
 
     private RequestEnding DecideCut(ConnectionScope scope, RequestStream request, bool cutsSend)
     {
-        var harmsOthers = _requests.Count > 0 || Output.HasOtherAnswers(scope, request, _isShared);
-        var ending = _lifetime.OnCut(harmsOthers, _transport.CanReset, cutsSend, _manager.Now);
+        var harmsOthers = scope.State.Requests.Count > 0 || Output.HasOtherAnswers(scope, request);
+        var ending = scope.State.Lifetime.OnCut(harmsOthers, _transport.CanReset, cutsSend, _manager.Now);
         if (ending == RequestEnding.CutByEndRequest && !request.KeepConnection)
-            _lifetime.CloseAfterLast();
+            scope.State.Lifetime.CloseAfterLast();
         return ending;
     }
 
     private bool TryEndLeaving(ConnectionScope scope)
-        => !IsInRecord(_manager.Now, _server.Options.Limits.RequestParametersTimeout) && _lifetime.TryEndLeaving(_manager.Now);
+        => !IsInRecord(scope, _manager.Now, _server.Options.Limits.RequestParametersTimeout)
+            && scope.State.Lifetime.TryEndLeaving(_manager.Now);
+
+    /// <summary>Finds a request of whose response a part was queued.</summary>
+    private static RequestStream? FindStarted(ConnectionScope scope)
+    {
+        foreach (var request in scope.State.Requests.ToList())
+        {
+            if (request.In(scope).HasOutput)
+                return request;
+        }
+
+        return null;
+    }
 
     private static int GetLength(RequestEnding ending) => ending switch
     {
@@ -271,7 +285,7 @@ internal sealed partial class FastCgiConnection
 
     private void OnRequestLeft(ConnectionScope scope, bool isInputOver)
     {
-        if (_lifetime.OnRequestLeft(isInputOver, hasRequests: _requests.Count > 0, _manager.Now))
+        if (scope.State.Lifetime.OnRequestLeft(isInputOver, hasRequests: scope.State.Requests.Count > 0, _manager.Now))
             Output.EndWhenSent(scope);
     }
 
@@ -279,8 +293,8 @@ internal sealed partial class FastCgiConnection
     private void CloseIfIdle(ConnectionScope scope, bool keepConnection)
     {
         if (!keepConnection)
-            _lifetime.CloseAfterLast();
-        if (_requests.Count == 0 && _lifetime.Phase == ConnectionPhase.Closing)
+            scope.State.Lifetime.CloseAfterLast();
+        if (scope.State.Requests.Count == 0 && scope.State.Lifetime.Phase == ConnectionPhase.Closing)
             Output.EndWhenSent(scope);
     }
 }

@@ -36,7 +36,7 @@ internal sealed partial class FastCgiConnection
     /// <summary>Answers each known name once, with the limits in force. Unknown names are omitted.</summary>
     private ProtocolError OnGetValues(ConnectionScope scope, in RecordPiece piece)
     {
-        if (!_partialContent.TryComplete(in piece, piece.Header.ContentLength, out var content))
+        if (!scope.State.PartialContent.TryComplete(in piece, piece.Header.ContentLength, out var content))
             return ProtocolError.None;
 
         Span<byte> result = stackalloc byte[128];
@@ -53,12 +53,12 @@ internal sealed partial class FastCgiConnection
             length += WriteValue(result[length..], name, value);
         }
 
-        _partialContent.Return();
+        scope.State.PartialContent.Return();
         if (reader.IsMalformed)
             return ProtocolError.MalformedGetValues;
 
         // A web server that asks is about to multiplex.
-        _isShared |= (answered & Multiplexes) != 0 && CanMultiplex;
+        scope.State.IsMultiplexed |= (answered & Multiplexes) != 0 && CanMultiplex;
 
         RecordWriter.WriteHeader(result, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, length - ProtocolConstants.HeaderLength);
         result[..length].CopyTo(Output.WriteControl(scope, length));

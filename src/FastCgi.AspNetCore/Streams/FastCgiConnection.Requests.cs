@@ -9,18 +9,18 @@ internal sealed partial class FastCgiConnection
 
     private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
-        if (!_partialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
+        if (!scope.State.PartialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
             return piece.Header.ContentLength == ProtocolConstants.FixedBodyLength ? ProtocolError.None : ProtocolError.BeginRequestLength;
 
         var body = BeginRequestBody.Parse(content);
         // A record that came in pieces is complete.
-        _partialContent.Return();
+        scope.State.PartialContent.Return();
         var id = piece.Header.RequestId;
-        if (_requests.Find(id) is not null)
+        if (scope.State.Requests.Find(id) is not null)
             return ProtocolError.DuplicateRequestId;
 
-        _requestCount++;
-        if (!_lifetime.TryBeginRequest(hasRequests: _requests.Count > 0))
+        scope.State.RequestCount++;
+        if (!scope.State.Lifetime.TryBeginRequest(hasRequests: scope.State.Requests.Count > 0))
             return ProtocolError.None;
 
         var role = (FastCgiRole)body.Role;
@@ -33,21 +33,22 @@ internal sealed partial class FastCgiConnection
 
         // Requests beyond the limit get a response that explains it to the client, but must be kept until their params are complete.
         var limit = _server.Options.Limits.MaxRequestsPerConnection;
-        if (_requests.Count >= 2 * limit)
+        if (scope.State.Requests.Count >= 2 * limit)
         {
             Refuse(scope, id, body.KeepConnection, limit == 1 ? ProtocolStatus.CantMultiplexConnection : ProtocolStatus.Overloaded);
             return ProtocolError.None;
         }
 
-        _isShared |= _requests.Count > 0;
+        scope.State.IsMultiplexed |= scope.State.Requests.Count > 0;
         var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
-        var request = _server.CreateStream(this, new RequestStart(id, role, body.KeepConnection, _requestCount, beganAt));
-        _halfOpenCount++;
-        if (_requests.Count >= limit)
+        var request = _server.CreateStream(
+            this, new RequestStart(id, role, body.KeepConnection, scope.State.RequestCount, beganAt));
+        scope.State.HalfOpenCount++;
+        if (scope.State.Requests.Count >= limit)
             request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
         else if (_uses.LingeringCount >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequestsOnConnection);
-        _requests.Add(request);
+        scope.State.Requests.Add(request);
         return ProtocolError.None;
     }
 
@@ -57,7 +58,7 @@ internal sealed partial class FastCgiConnection
 
     private void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
-        if (_requests.Find(piece.Header.RequestId) is not { HasAllParameters: false } request)
+        if (scope.State.Requests.Find(piece.Header.RequestId) is not { HasAllParameters: false } request)
             return;
 
         if (piece.IsEmptyRecord)
@@ -68,7 +69,7 @@ internal sealed partial class FastCgiConnection
 
     private void OnStdin(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
-        if (_requests.Find(piece.Header.RequestId) is not { } request)
+        if (scope.State.Requests.Find(piece.Header.RequestId) is not { } request)
             return;
 
         if (!request.HasAllParameters)
@@ -88,7 +89,7 @@ internal sealed partial class FastCgiConnection
 
     private void OnAbortRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
-        if (!piece.IsEnd || _requests.Find(piece.Header.RequestId) is not { } request)
+        if (!piece.IsEnd || scope.State.Requests.Find(piece.Header.RequestId) is not { } request)
             return;
 
         var id = request.Id;
@@ -109,7 +110,7 @@ internal sealed partial class FastCgiConnection
 
     private void MakeReady(ConnectionScope scope, RequestStream request, ref ReadyRequests ready)
     {
-        _halfOpenCount--;
+        scope.State.HalfOpenCount--;
         if (request.TryMakeReady(scope))
             ready.Add(request);
     }

@@ -21,34 +21,39 @@ internal sealed partial class FastCgiConnection
             id,
             peer,
             TimeSpan.FromSeconds(Math.Max(0, _manager.Second - _openedSecond)),
-            _lifetime.Phase,
-            _requestCount,
-            _requests.Count,
+            scope.State.Lifetime.Phase,
+            scope.State.RequestCount,
+            scope.State.Requests.Count,
             _isReceivePaused,
-            _receivedLength,
-            Output.GetSentLength(scope));
+            scope.State.ReceivedLength,
+            scope.State.Output.SentLength);
     }
 
     public IEnumerable<(FastCgiConnection Connection, ushort Id, uint Sequence, long BeganAt)> ListRequests()
     {
         using var scope = EnterLock();
-        return _requests.Count == 0 ? [] : _requests.ToList().ConvertAll(request => (this, request.Id, request.Sequence, request.BeganAt));
+        if (scope.State.Requests.Count == 0)
+            return [];
+
+        return scope.State.Requests.ToList().ConvertAll(request => (this, request.Id, request.Sequence, request.BeganAt));
     }
 
     /// <returns><see langword="null"/> if the request is over.</returns>
     public RequestDescription? DescribeRequest(ushort id, uint sequence)
     {
-        using (var scope = EnterLock())
-            return _requests.Find(id) is { } request && request.Sequence == sequence ? request.Describe(scope, _server.Time.GetTimestamp()) : null;
+        using var scope = EnterLock();
+        return scope.State.Requests.Find(id) is { } request && request.Sequence == sequence
+            ? request.Describe(scope, _server.Time.GetTimestamp())
+            : null;
     }
 
-    private Totals GetTotals(ConnectionScope scope)
-        => new(1, _requestCount, _receivedLength, Output.GetSentLength(scope));
+    private static Totals GetTotals(ConnectionScope scope)
+        => new(1, scope.State.RequestCount, scope.State.ReceivedLength, scope.State.Output.SentLength);
 
     /// <summary>Reports requests that have become slow since the previous tick.</summary>
     private void FindSlow(ConnectionScope scope, TimeSpan threshold, long since, long now, ref ReadyRequests ready)
     {
-        foreach (var request in _requests.ToList())
+        foreach (var request in scope.State.Requests.ToList())
         {
             var began = request.BeganAt;
             if (_server.Time.GetElapsedTime(began, now) < threshold || _server.Time.GetElapsedTime(began, since) >= threshold)

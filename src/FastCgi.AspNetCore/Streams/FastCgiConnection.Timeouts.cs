@@ -23,21 +23,27 @@ internal sealed partial class FastCgiConnection
         using (var scope = EnterLock())
         {
             var limits = _server.Options.Limits;
-            if (_halfOpenCount > 0)
+            if (scope.State.HalfOpenCount > 0)
                 RejectOverdue(scope, now, limits.RequestParametersTimeout, ref ready);
 
-            if (_isReceivePaused && _isShared && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
+            if (_isReceivePaused && scope.State.IsMultiplexed
+                && _server.Time.GetElapsedTime(scope.State.PausedSince, now) >= limits.UnreadBodyTimeout)
+            {
                 RefuseUnreadBodies(scope, ref ready);
-            if (_requests.HasTimedBody())
+            }
+
+            if (scope.State.Requests.HasTimedBody())
                 FailSlowBodies(scope, now, ref ready);
 
             if (_server is { MeasuresAges: true, Options.SlowRequestThreshold: { } threshold })
                 FindSlow(scope, threshold, since, now, ref ready);
             closes = CloseIfUnused(scope, now, limits.KeepAliveTimeout);
             // A cut response has a deadline of its own.
-            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout) && _lifetime.Phase != ConnectionPhase.Cutting;
-            isOverdue = _lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
-                || IsUnusedTwiceAsLong(now, limits.RequestParametersTimeout);
+            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout)
+                && scope.State.Lifetime.Phase != ConnectionPhase.Cutting;
+            isOverdue = scope.State.Lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout)
+                || IsRecordOverdue(scope, now, limits.RequestParametersTimeout)
+                || IsUnusedTwiceAsLong(scope, now, limits.RequestParametersTimeout);
         }
 
         if (isStuck)
@@ -67,46 +73,50 @@ internal sealed partial class FastCgiConnection
     {
         _server.Log.ConnectionAborted(Id);
         bool isBeingCut;
-        using (EnterLock())
-            isBeingCut = _lifetime.Phase == ConnectionPhase.Cutting;
+        using (var scope = EnterLock())
+            isBeingCut = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
         if (!isBeingCut)
             Fail();
     }
 
     private long GetLastUse(ConnectionScope scope)
     {
-        if (_requestCount == 0)
+        if (scope.State.RequestCount == 0)
             return 0;
 
-        return _requests.Count > 0 ? _manager.Now : _lifetime.IdleSince;
+        return scope.State.Requests.Count > 0 ? _manager.Now : scope.State.Lifetime.IdleSince;
     }
 
     private void RejectOverdue(ConnectionScope scope, long now, TimeSpan timeout, ref ReadyRequests ready)
     {
-        foreach (var request in _requests.ToList())
+        foreach (var request in scope.State.Requests.ToList())
         {
             if (request.HasAllParameters || _server.Time.GetElapsedTime(request.BeganAt, now) < timeout)
                 continue;
 
             request.Reject(RequestRejection.ParametersTimeout);
-            _lifetime.CloseAfterLast();
+            scope.State.Lifetime.CloseAfterLast();
             MakeReady(scope, request, ref ready);
         }
     }
 
-    private bool IsRecordOverdue(long now, TimeSpan timeout) => _partialContent.IsBegun && _requests.Count == 0 && !IsInRecord(now, timeout);
+    private bool IsRecordOverdue(ConnectionScope scope, long now, TimeSpan timeout)
+        => scope.State.PartialContent.IsBegun && scope.State.Requests.Count == 0 && !IsInRecord(scope, now, timeout);
 
     /// <summary>Whether a record is being received that may be the next request, and that is not overdue.</summary>
-    private bool IsInRecord(long now, TimeSpan timeout)
-        => _reader.IsInRecord && _server.Time.GetElapsedTime(Math.Max(_recordSince, _lifetime.IdleSince), now) < timeout;
+    private bool IsInRecord(ConnectionScope scope, long now, TimeSpan timeout)
+    {
+        var since = Math.Max(scope.State.RecordSince, scope.State.Lifetime.IdleSince);
+        return scope.State.Reader.IsInRecord && _server.Time.GetElapsedTime(since, now) < timeout;
+    }
 
     /// <summary>Whether the connection has had no request, and input has always prevented its close: for example, endless GET_VALUES.</summary>
-    private bool IsUnusedTwiceAsLong(long now, TimeSpan timeout)
-        => _requestCount == 0 && _server.Time.GetElapsedTime(_lifetime.IdleSince, now) / 2 >= timeout;
+    private bool IsUnusedTwiceAsLong(ConnectionScope scope, long now, TimeSpan timeout)
+        => scope.State.RequestCount == 0 && _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now) / 2 >= timeout;
 
     private void FailSlowBodies(ConnectionScope scope, long now, ref ReadyRequests ready)
     {
-        foreach (var request in _requests.ToList())
+        foreach (var request in scope.State.Requests.ToList())
         {
             if (request.IsBodyTimed)
                 request.FailIfSlow(scope, now, _isReceivePaused, ref ready);
@@ -116,7 +126,7 @@ internal sealed partial class FastCgiConnection
     /// <summary>Drops the bodies that block other requests. On a connection for one request at a time, they block none.</summary>
     private void RefuseUnreadBodies(ConnectionScope scope, ref ReadyRequests ready)
     {
-        foreach (var request in _requests.ToList())
+        foreach (var request in scope.State.Requests.ToList())
         {
             if (request.UnreadBodyLength > BodyWindow)
                 request.RefuseBody(scope, ref ready);
@@ -130,20 +140,21 @@ internal sealed partial class FastCgiConnection
     /// <returns>Whether the caller must end the transport, without the lock, because nothing is left to send.</returns>
     private bool CloseIfUnused(ConnectionScope scope, long now, TimeSpan? limit)
     {
-        if (_requests.Count > 0)
+        if (scope.State.Requests.Count > 0)
             return false;
 
         var timeout = _server.Options.Limits.RequestParametersTimeout;
-        if (IsInRecord(now, timeout))
+        if (IsInRecord(scope, now, timeout))
             return false;
 
-        var idle = _server.Time.GetElapsedTime(_lifetime.IdleSince, now);
-        var isUnused = _requestCount == 0 && idle >= timeout;
+        var idle = _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now);
+        var isUnused = scope.State.RequestCount == 0 && idle >= timeout;
         var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
         // A connection that is already leaving had input that was not a request.
-        if (!((isUnused || isIdle) && _lifetime.TryLeave()) && _lifetime.Phase != ConnectionPhase.Leaving)
+        var leaves = (isUnused || isIdle) && scope.State.Lifetime.TryLeave();
+        if (!leaves && scope.State.Lifetime.Phase != ConnectionPhase.Leaving)
             return false;
-        if (Output.IsIdle(scope))
+        if (scope.State.Output.IsIdle)
             return true;
 
         Output.EndWhenSent(scope);

@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>One connection, without I/O: bytes are pushed in, ready requests are handed out, and output leaves through <see cref="Output"/>.</summary>
 /// <remarks>
-/// The lock of the output guards everything. Neither the application nor a log provider is called under it. Parts: <c>.Requests</c> (the life of
+/// One lock guards its <see cref="ConnectionState"/>. Neither the application nor a log provider is called under it. Parts: <c>.Requests</c> (the life of
 /// a request), <c>.Ending</c>, <c>.Management</c> (records with id 0), <c>.Timeouts</c> and <c>.Status</c>.
 /// </remarks>
 internal sealed partial class FastCgiConnection
@@ -16,22 +16,11 @@ internal sealed partial class FastCgiConnection
     private readonly ConnectionManager _manager;
     private readonly StreamContext _server;
     private readonly ConnectionTransport _transport;
+    private readonly Guarded<ConnectionState> _state = new(LockRank.Connection);
     private readonly RecordDescriber? _receivedRecords;
-    private RecordReader _reader;
-    private RequestTable _requests;
-    private RecordContent _partialContent;
-    private ConnectionLifetime _lifetime;
     private string? _id;
-    private uint _requestCount;
-    private int _halfOpenCount;
     private ConnectionUses _uses = new();
-    private bool _isShared;
     private bool _isReceivePaused;
-    private long _pausedSince;
-
-    // When the record that is being received began.
-    private long _recordSince;
-    private long _receivedLength;
     private readonly int _openedSecond;
 
     public FastCgiConnection(ConnectionManager manager, ConnectionTransport transport)
@@ -39,14 +28,15 @@ internal sealed partial class FastCgiConnection
         _manager = manager;
         _server = manager.Server;
         _transport = transport;
-        _lifetime.Begin(manager.Now);
         _openedSecond = manager.Second;
         var records = _server.Records;
         _receivedRecords = records is null ? null : new RecordDescriber(Id, "received", records.Write);
-        Output = new RecordOutput(_server.Buffers, this, transport)
+        Output = new RecordOutput(_server.Buffers, this, transport, _state)
         {
             SentRecords = records is null ? null : new RecordDescriber(Id, "sent", records.Write),
         };
+        using var scope = EnterLock();
+        scope.State.Lifetime.Begin(manager.Now);
     }
 
     public StreamContext Context => _server;
@@ -62,8 +52,8 @@ internal sealed partial class FastCgiConnection
     {
         get
         {
-            using (EnterLock())
-                return _requests.Count - _halfOpenCount;
+            using (var scope = EnterLock())
+                return scope.State.Requests.Count - scope.State.HalfOpenCount;
         }
     }
 
@@ -74,7 +64,10 @@ internal sealed partial class FastCgiConnection
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
     /// <summary>Takes the lock of the connection: its parser, request table, lifetime and output.</summary>
-    public ConnectionScope EnterLock() => Output.EnterLock();
+    public ConnectionScope EnterLock() => _state.Enter();
+
+    /// <summary>Checks that a scope is that of this connection.</summary>
+    public void RequireLock(ConnectionScope scope) => scope.Require(_state);
 
     /// <summary>Parses all received bytes, and keeps no reference to them.</summary>
     /// <param name="data">The bytes, split anywhere.</param>
@@ -86,10 +79,10 @@ internal sealed partial class FastCgiConnection
         _receivedRecords?.Take(data);
         using (var scope = EnterLock())
         {
-            _receivedLength += data.Length;
-            if (_lifetime.DropsInput)
+            scope.State.ReceivedLength += data.Length;
+            if (scope.State.Lifetime.DropsInput)
             {
-                if (_lifetime.OnDrained(data.Length))
+                if (scope.State.Lifetime.OnDrained(data.Length))
                     return true;
             }
             else if ((error = Parse(scope, data, ref ready)) == ProtocolError.None)
@@ -107,20 +100,24 @@ internal sealed partial class FastCgiConnection
 
     private ProtocolError Parse(ConnectionScope scope, ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
-        var isSameRecord = _reader.IsInRecord;
-        while (!_lifetime.IsOver)
+        var isSameRecord = scope.State.Reader.IsInRecord;
+        while (!scope.State.Lifetime.IsOver)
         {
-            var result = _reader.Read(ref data, out var piece);
+            var result = scope.State.Reader.Read(ref data, out var piece);
             isSameRecord &= result == RecordReadResult.NeedMore || !piece.IsEnd;
             if (result == RecordReadResult.NeedMore)
             {
                 if (!isSameRecord)
-                    _recordSince = _manager.Now;
+                    scope.State.RecordSince = _manager.Now;
                 PauseIfMust(scope);
-                return Output.GetControlLength(scope) <= MaxControlLength ? ProtocolError.None : ProtocolError.AnswersNotRead;
+                return scope.State.Output.Control.Length <= MaxControlLength
+                    ? ProtocolError.None
+                    : ProtocolError.AnswersNotRead;
             }
 
-            var error = result == RecordReadResult.Piece ? OnPiece(scope, in piece, ref ready) : GetVersionError(data);
+            var error = result == RecordReadResult.Piece
+                ? OnPiece(scope, in piece, ref ready)
+                : GetVersionError(scope, data);
             if (error != ProtocolError.None)
                 return error;
         }
@@ -159,7 +156,7 @@ internal sealed partial class FastCgiConnection
         if (_isReceivePaused || CanReceive(scope))
             return;
 
-        _pausedSince = _manager.Now;
+        scope.State.PausedSince = _manager.Now;
         _isReceivePaused = true;
         // An application that has read meanwhile did not see the pause, so it will not end it.
         Interlocked.MemoryBarrier();
@@ -167,7 +164,8 @@ internal sealed partial class FastCgiConnection
     }
 
     private bool CanReceive(ConnectionScope scope)
-        => Output.CountAnswers(scope) <= MaxPendingResponses && _requests.GetMaxUnreadBodyLength() <= BodyWindow;
+        => RecordOutput.CountAnswers(scope) <= MaxPendingResponses
+            && scope.State.Requests.GetMaxUnreadBodyLength() <= BodyWindow;
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
@@ -187,8 +185,8 @@ internal sealed partial class FastCgiConnection
         _transport.ResumeReceiving();
     }
 
-    private ProtocolError GetVersionError(ReadOnlySpan<byte> data)
-        => _requestCount > 0 ? ProtocolError.UnsupportedVersion : OtherProtocols.Recognize(data);
+    private static ProtocolError GetVersionError(ConnectionScope scope, ReadOnlySpan<byte> data)
+        => scope.State.RequestCount > 0 ? ProtocolError.UnsupportedVersion : OtherProtocols.Recognize(data);
 
     /// <summary>Nothing that follows can be trusted: closes the connection, after one line to a peer that speaks HTTP.</summary>
     private void Fail(ProtocolError error, ref ReadyRequests ready)
@@ -196,8 +194,8 @@ internal sealed partial class FastCgiConnection
         _server.Counters.OnProtocolError(error);
         if (error == ProtocolError.HttpOnFastCgiPort)
         {
-            using (EnterLock())
-                _lifetime.CloseAfterRefusal();
+            using (var scope = EnterLock())
+                scope.State.Lifetime.CloseAfterRefusal();
         }
         else
         {

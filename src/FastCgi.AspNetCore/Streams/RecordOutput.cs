@@ -4,35 +4,18 @@ namespace FastCgi.AspNetCore.Streams;
 /// The output of a connection, shared by its requests. It takes only whole records, gives queued responses turns of one large record, and keeps at
 /// most one send in progress, which carries everything queued meanwhile. Any thread may use it.
 /// </summary>
-internal sealed class RecordOutput(BufferPool pool, FastCgiConnection connection, ConnectionTransport transport)
+/// <remarks>
+/// Members that take the scope of the lock work on its <see cref="SendQueue"/>. The fields here are read without the lock.
+/// </remarks>
+internal sealed class RecordOutput(
+    BufferPool pool, FastCgiConnection connection, ConnectionTransport transport, Guarded<ConnectionState> state)
 {
     // The maximum of one send: enough to keep the system busy, but little to hold for a slow peer.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
 
-    private readonly Lock _lock = new();
-    private BufferChain _control;
-
-    // The queue is a ring: the last response refers to the first.
-    private RequestStream? _lastQueued;
-    private BufferBlock? _sending;
-    private int _sendingLength;
-    private bool _isSending;
     private bool _isClosed;
-    private bool _endsWhenSent;
     private bool _hasWork;
-    private long _sentLength;
-    private long _sendNumber;
-
-    // How many of the bytes that were given to the transport are complete responses.
-    private long _answersEnd;
-
-    // The responses whose application waits for a send.
-    private List<RequestStream>? _waiters;
-
-    // How often a send has made progress, and that number with the number of sends when it last changed.
     private long _progressCount;
-    private long _seenSteps;
-    private long _lastStepSeenAt;
 
     public BufferPool Pool { get; } = pool;
 
@@ -42,47 +25,39 @@ internal sealed class RecordOutput(BufferPool pool, FastCgiConnection connection
     /// <summary>Logs the records that are sent; <see langword="null"/> if that log is off.</summary>
     public RecordDescriber? SentRecords { get; init; }
 
-    public ConnectionScope EnterLock() => new(_lock);
-
-    /// <summary>The length of queued records that belong to no response.</summary>
-    public int GetControlLength(ConnectionScope scope) => _control.Length;
-
-    public long GetSentLength(ConnectionScope scope) => _sentLength;
-
-    public bool IsIdle(ConnectionScope scope) => !_isSending && _lastQueued is null && _control.Head is null;
-
     /// <summary>Whether a reset would destroy other responses that may not have reached the peer: queued, being sent, or held by the system.</summary>
     /// <param name="response">The response that does not count.</param>
-    /// <param name="isShared">
-    /// Whether the connection was multiplexed. If not, the peer has read earlier responses. If so, they may be undelivered where the system cannot
-    /// report that.
-    /// </param>
-    public bool HasOtherAnswers(ConnectionScope scope, RequestStream response, bool isShared)
+    public bool HasOtherAnswers(ConnectionScope scope, RequestStream response)
     {
-        if (_control.Head is not null || (_lastQueued is not null && (_lastQueued != response || response.NextQueued != response)))
+        ref var queue = ref scope.State.Output;
+        var isOnlyQueued = queue.LastQueued == response && response.In(scope).NextQueued == response;
+        if (queue.Control.Head is not null || (queue.LastQueued is not null && !isOnlyQueued))
             return true;
-
-        if (_answersEnd == 0)
+        if (queue.AnswersEnd == 0)
             return false;
 
-        return transport.UndeliveredLength is { } undelivered
-            ? _sentLength - _answersEnd - (_isSending ? _sendingLength : 0) < undelivered
-            : isShared;
+        // If the system cannot report that, the peer has read earlier responses, unless the connection was multiplexed.
+        if (transport.UndeliveredLength is not { } undelivered)
+            return scope.State.IsMultiplexed;
+
+        var sent = queue.SentLength - (queue.IsSending ? queue.SendingLength : 0);
+        return sent - queue.AnswersEnd < undelivered;
     }
 
     /// <summary>The complete responses that wait to be sent.</summary>
-    public int CountAnswers(ConnectionScope scope)
+    public static int CountAnswers(ConnectionScope scope)
     {
         var count = 0;
-        if (_lastQueued is not { } response)
+        if (scope.State.Output.LastQueued is not { } last)
             return count;
 
+        var response = last;
         do
         {
             count += response.HasLeft ? 1 : 0;
-            response = response.NextQueued!;
+            response = response.In(scope).NextQueued!;
         }
-        while (response != _lastQueued);
+        while (response != last);
 
         return count;
     }
@@ -95,7 +70,7 @@ internal sealed class RecordOutput(BufferPool pool, FastCgiConnection connection
             return new byte[length];
 
         Volatile.Write(ref _hasWork, true);
-        return _control.Write(Pool, length);
+        return scope.State.Output.Control.Write(Pool, length);
     }
 
     public void WriteEndRequest(ConnectionScope scope, ushort requestId, uint appStatus, ProtocolStatus protocolStatus)
@@ -104,38 +79,33 @@ internal sealed class RecordOutput(BufferPool pool, FastCgiConnection connection
     /// <summary>Makes the transport end the connection as soon as everything is sent.</summary>
     public void EndWhenSent(ConnectionScope scope)
     {
-        _endsWhenSent = true;
+        scope.State.Output.EndsWhenSent = true;
         Volatile.Write(ref _hasWork, true);
     }
 
     public void Enqueue(ConnectionScope scope, RequestStream response)
     {
-        if (response.NextQueued is not null || _isClosed)
+        ref var last = ref scope.State.Output.LastQueued;
+        ref var next = ref response.In(scope).NextQueued;
+        if (next is not null || _isClosed)
             return;
 
-        response.NextQueued = _lastQueued?.NextQueued ?? response;
-        if (_lastQueued is not null)
-            _lastQueued.NextQueued = response;
-        _lastQueued = response;
+        next = last?.In(scope).NextQueued ?? response;
+        if (last is not null)
+            last.In(scope).NextQueued = response;
+        last = response;
         Volatile.Write(ref _hasWork, true);
     }
 
-    public bool IsSending(ConnectionScope scope, long sendNumber) => _isSending && _sendNumber == sendNumber;
-
-    /// <summary>Calls <see cref="RequestStream.EndWait"/> whenever a send begins or ends.</summary>
-    public void AddWaiter(ConnectionScope scope, RequestStream response) => (_waiters ??= []).Add(response);
-
-    public void RemoveWaiter(ConnectionScope scope, RequestStream response) => _waiters?.Remove(response);
-
-    public void Remove(ConnectionScope scope, RequestStream response)
+    public static void Remove(ConnectionScope scope, RequestStream response)
     {
-        if (response.NextQueued is null)
+        if (response.In(scope).NextQueued is null)
             return;
 
         var before = response;
-        while (before.NextQueued != response)
-            before = before.NextQueued!;
-        RemoveAfter(before);
+        while (before.In(scope).NextQueued != response)
+            before = before.In(scope).NextQueued!;
+        RemoveAfter(scope, before);
     }
 
     /// <summary>Sends what is queued, unless a send is in progress, which continues with it.</summary>
@@ -153,15 +123,16 @@ internal sealed class RecordOutput(BufferPool pool, FastCgiConnection connection
     /// <summary>Whether the current send has made no progress for the limit, if any. Call it every second.</summary>
     public bool IsSendOverdue(ConnectionScope scope, TimeProvider time, long now, TimeSpan? limit)
     {
-        var steps = _sendNumber + Volatile.Read(ref _progressCount);
-        if (!_isSending || steps != _seenSteps)
+        ref var queue = ref scope.State.Output;
+        var steps = queue.SendNumber + Volatile.Read(ref _progressCount);
+        if (!queue.IsSending || steps != queue.SeenSteps)
         {
-            _seenSteps = steps;
-            _lastStepSeenAt = now;
+            queue.SeenSteps = steps;
+            queue.LastStepSeenAt = now;
             return false;
         }
 
-        return time.GetElapsedTime(_lastStepSeenAt, now) >= limit;
+        return time.GetElapsedTime(queue.LastStepSeenAt, now) >= limit;
     }
 
     /// <summary>The connection is gone: drops what is queued and completes waiting flushes.</summary>
@@ -171,30 +142,31 @@ internal sealed class RecordOutput(BufferPool pool, FastCgiConnection connection
             return;
 
         Volatile.Write(ref _isClosed, true);
-        BufferBlock.ReturnChain(_control.Clear());
+        BufferBlock.ReturnChain(scope.State.Output.Control.Clear());
         DropQueued(scope);
     }
 
     /// <summary>Drops the queued responses. What is being sent is not affected.</summary>
-    public void DropQueued(ConnectionScope scope)
+    public static void DropQueued(ConnectionScope scope)
     {
-        while (_lastQueued is { } last)
-            RemoveAfter(last).DropQueued(scope);
+        while (scope.State.Output.LastQueued is { } last)
+            RemoveAfter(scope, last).DropQueued(scope);
     }
 
     /// <summary>Takes the content of the next send, unless one is in progress. The caller then calls <see cref="SendCollected"/> without the lock.</summary>
     public BufferBlock? Collect(ConnectionScope scope)
     {
-        if (_isSending || _isClosed)
+        ref var queue = ref scope.State.Output;
+        if (queue.IsSending || _isClosed)
             return null;
 
-        _sendNumber++;
-        _sending = CollectBatch(scope);
-        _isSending = _sending is not null;
+        queue.SendNumber++;
+        queue.Sending = CollectBatch(scope);
+        queue.IsSending = queue.Sending is not null;
         EndWaits(scope);
         // The send that begins here also sends the rest of the queue.
-        Volatile.Write(ref _hasWork, _endsWhenSent);
-        return _sending;
+        Volatile.Write(ref _hasWork, queue.EndsWhenSent);
+        return queue.Sending;
     }
 
     /// <summary>Sends what was collected, and everything queued meanwhile.</summary>
@@ -214,20 +186,21 @@ internal sealed class RecordOutput(BufferPool pool, FastCgiConnection connection
         BufferBlock? sent = null;
         BufferBlock? next = null;
         var ends = false;
-        using (var scope = EnterLock())
+        using (var scope = state.Enter())
         {
+            ref var queue = ref scope.State.Output;
             if (isSendOver)
             {
-                sent = _sending;
-                _sending = null;
-                _isSending = false;
+                sent = queue.Sending;
+                queue.Sending = null;
+                queue.IsSending = false;
             }
 
             next = Collect(scope);
-            if (next is null && !_isSending && !_isClosed)
+            if (next is null && !queue.IsSending && !_isClosed)
             {
-                ends = _endsWhenSent;
-                _endsWhenSent = false;
+                ends = queue.EndsWhenSent;
+                queue.EndsWhenSent = false;
                 Volatile.Write(ref _hasWork, false);
             }
         }
@@ -242,37 +215,40 @@ internal sealed class RecordOutput(BufferPool pool, FastCgiConnection connection
 
     private BufferBlock? CollectBatch(ConnectionScope scope)
     {
+        ref var queue = ref scope.State.Output;
         var batch = new BufferChain();
-        var hasAnswers = _control.Head is not null;
-        batch.Append(_control.Clear());
-        while (_lastQueued is { } last && batch.Length < MaxSendLength)
+        var hasAnswers = queue.Control.Head is not null;
+        batch.Append(queue.Control.Clear());
+        while (queue.LastQueued is { } last && batch.Length < MaxSendLength)
         {
-            var response = RemoveAfter(last);
+            var response = RemoveAfter(scope, last);
             hasAnswers |= response.HasLeft;
-            if (!response.TakeTurn(scope, _sendNumber, ref batch))
+            if (!response.TakeTurn(scope, ref batch))
                 Enqueue(scope, response);
         }
 
-        _sendingLength = batch.Length;
-        _sentLength += batch.Length;
+        queue.SendingLength = batch.Length;
+        queue.SentLength += batch.Length;
         if (hasAnswers)
-            _answersEnd = _sentLength;
+            queue.AnswersEnd = queue.SentLength;
         return batch.Head;
     }
 
-    private void EndWaits(ConnectionScope scope)
+    private static void EndWaits(ConnectionScope scope)
     {
-        for (var i = (_waiters?.Count ?? 0) - 1; i >= 0; i--)
-            _waiters![i].EndWait(scope);
+        var waiters = scope.State.Output.Waiters;
+        for (var i = (waiters?.Count ?? 0) - 1; i >= 0; i--)
+            waiters![i].EndWait(scope);
     }
 
-    private RequestStream RemoveAfter(RequestStream before)
+    private static RequestStream RemoveAfter(ConnectionScope scope, RequestStream before)
     {
-        var response = before.NextQueued!;
-        before.NextQueued = response.NextQueued;
-        if (_lastQueued == response)
-            _lastQueued = before == response ? null : before;
-        response.NextQueued = null;
+        ref var last = ref scope.State.Output.LastQueued;
+        var response = before.In(scope).NextQueued!;
+        before.In(scope).NextQueued = response.In(scope).NextQueued;
+        if (last == response)
+            last = before == response ? null : before;
+        response.In(scope).NextQueued = null;
         return response;
     }
 }

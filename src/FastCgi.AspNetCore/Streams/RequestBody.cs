@@ -13,7 +13,7 @@ internal enum BodyError : byte
 internal readonly record struct BodyRate(double BytesPerSecond, TimeSpan GracePeriod);
 
 /// <summary>The request body. The connection appends STDIN and never waits: unread bytes are counted, and receiving pauses above the limit.</summary>
-/// <remarks>Members for the connection take its scope. As with any pipe, only one reader may use the others at a time.</remarks>
+/// <remarks>As with any pipe, only one thread may append, and only one may read. They need not be the same.</remarks>
 /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
 /// <param name="createException">Creates what reads fail with; the number is the limit, if there is one.</param>
 internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<BodyError, long, Exception> createException)
@@ -67,7 +67,7 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<
         => IsTimed && _rate!.IsMissed(time, now, isPaused, IsReading, _receivedLength) ? _rate.Required : null;
 
     /// <summary>Appends content of STDIN. Bytes beyond the declared length are dropped.</summary>
-    public void Append(ConnectionScope connection, ReadOnlySpan<byte> content)
+    public void Append(ReadOnlySpan<byte> content)
     {
         if (IsInputOver || content.IsEmpty)
             return;
@@ -84,17 +84,17 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<
 
         Volatile.Write(ref _receivedLength, _receivedLength + content.Length);
         if (_receivedLength == declaredLength)
-            CompleteInput(connection, exception: null);
+            CompleteInput(exception: null);
         else
             Flush();
     }
 
     /// <summary>STDIN has ended. If bytes are missing, the client has failed, so reads fail too.</summary>
-    public void EndInput(ConnectionScope connection)
-        => CompleteInput(connection, _receivedLength < declaredLength ? createException(BodyError.UnexpectedEnd, 0) : null);
+    public void EndInput()
+        => CompleteInput(_receivedLength < declaredLength ? createException(BodyError.UnexpectedEnd, 0) : null);
 
     /// <summary>Nothing more arrives: pending and later reads end, with the exception if there is one.</summary>
-    public void CompleteInput(ConnectionScope connection, Exception? exception)
+    public void CompleteInput(Exception? exception)
     {
         if (IsInputOver)
             return;

@@ -6,7 +6,6 @@ internal abstract partial class RequestStream
     private const long UnknownLength = -1;
 
     private RequestBody? _body;
-    private Exception? _inputError;
     private long _declaredLength = UnknownLength;
     private bool _isStdinOver;
 
@@ -42,7 +41,7 @@ internal abstract partial class RequestStream
     public void AppendStdin(ConnectionScope scope, ReadOnlySpan<byte> content)
     {
         if (!_isStdinOver && _declaredLength != 0)
-            GetOrCreateBody(scope).Append(scope, content);
+            GetOrCreateBody(scope).Append(content);
     }
 
     /// <summary>No more of the body arrives. Reads of an incomplete body fail instead of waiting.</summary>
@@ -52,7 +51,7 @@ internal abstract partial class RequestStream
             return;
 
         _isStdinOver = true;
-        _body?.EndInput(scope);
+        _body?.EndInput();
     }
 
     /// <summary>Gets the body for a reader; <see langword="null"/> if the request has none.</summary>
@@ -102,8 +101,8 @@ internal abstract partial class RequestStream
     /// <summary>Makes reads fail, because the rest does not arrive.</summary>
     private void FailInput(ConnectionScope scope, Exception error)
     {
-        _inputError = error;
-        _body?.CompleteInput(scope, error);
+        In(scope).InputError = error;
+        _body?.CompleteInput(error);
     }
 
     /// <summary>Makes reads fail from now on, and returns memory.</summary>
@@ -121,10 +120,11 @@ internal abstract partial class RequestStream
         var context = connection.Context;
         var body = new RequestBody(
             new BodyMemory(context.Buffers), _declaredLength == UnknownLength ? null : _declaredLength, context.CreateBodyException);
-        if (_inputError is not null || _declaredLength == 0)
-            body.CompleteInput(scope, _inputError);
+        var error = In(scope).InputError;
+        if (error is not null || _declaredLength == 0)
+            body.CompleteInput(error);
         else if (_isStdinOver)
-            body.EndInput(scope);
+            body.EndInput();
         Volatile.Write(ref _body, body);
         return body;
     }

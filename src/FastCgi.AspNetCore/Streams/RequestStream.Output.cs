@@ -6,25 +6,14 @@ namespace FastCgi.AspNetCore.Streams;
 /// </content>
 internal abstract partial class RequestStream
 {
-    private BufferChain _queued;
-    private FlushWait? _waiter;
     private bool _isFlushCanceled;
-
-    // The memory that the current send, with this number, carries for this response.
-    private long _sendingLength;
-    private long _sendNumber;
-
-    public RequestStream? NextQueued { get; set; }
-
-    /// <summary>Whether a part of the response was queued.</summary>
-    public bool HasOutput { get; private set; }
 
     /// <summary>Whether the next wait for a flush is cancelled.</summary>
     public bool IsFlushCanceled => Volatile.Read(ref _isFlushCanceled);
 
     private RecordOutput Outlet => connection.Output;
 
-    public bool IsFlushWaiting(ConnectionScope scope) => _waiter is not null;
+    public bool IsFlushWaiting(ConnectionScope scope) => In(scope).Waiter is not null;
 
     /// <summary>Queues records, unless the request has left: then they are not needed.</summary>
     public void Queue(BufferBlock? records)
@@ -70,7 +59,7 @@ internal abstract partial class RequestStream
         if (HasLeft)
             return;
 
-        if (_waiter is null)
+        if (In(scope).Waiter is null)
             Volatile.Write(ref _isFlushCanceled, true);
         else
             CompleteWaiter(scope, new FlushResult(isCanceled: true, isCompleted: false));
@@ -87,27 +76,29 @@ internal abstract partial class RequestStream
     /// <summary>Drops what is queued. Called by the output, which has removed the stream from its queue.</summary>
     public void DropQueued(ConnectionScope scope)
     {
-        BufferBlock.ReturnChain(_queued.Clear());
+        BufferBlock.ReturnChain(In(scope).Queued.Clear());
         CompleteWaiter(scope, new FlushResult(isCanceled: false, isCompleted: true));
     }
 
     /// <summary>Takes the records of one turn: one large record, or several that fit the length of one.</summary>
     /// <returns>Whether nothing is left.</returns>
-    public bool TakeTurn(ConnectionScope scope, long sendNumber, ref BufferChain batch)
+    public bool TakeTurn(ConnectionScope scope, ref BufferChain batch)
     {
-        if (_sendNumber != sendNumber)
-            _sendingLength = 0;
-        _sendNumber = sendNumber;
+        ref var state = ref In(scope);
+        ref var queued = ref state.Queued;
+        if (state.SendNumber != scope.State.Output.SendNumber)
+            state.SendingLength = 0;
+        state.SendNumber = scope.State.Output.SendNumber;
         var taken = 0;
-        _sendingLength += _queued.HeldLength;
-        while (_queued.Head is { } block && (taken == 0 || taken + block.Length <= BufferPool.LargeBlockSize))
+        state.SendingLength += queued.HeldLength;
+        while (queued.Head is { } block && (taken == 0 || taken + block.Length <= BufferPool.LargeBlockSize))
         {
             taken += block.Length;
-            batch.Append(_queued.RemoveFirst());
+            batch.Append(queued.RemoveFirst());
         }
 
-        _sendingLength -= _queued.HeldLength;
-        return _queued.Head is null;
+        state.SendingLength -= queued.HeldLength;
+        return queued.Head is null;
     }
 
     /// <summary>A send has begun or ended: a flush need not wait any longer if there is room.</summary>
@@ -119,22 +110,25 @@ internal abstract partial class RequestStream
 
     private void Queue(ConnectionScope scope, BufferBlock records)
     {
-        HasOutput = true;
-        _queued.AppendBytes(Outlet.Pool, records);
+        ref var state = ref In(scope);
+        state.HasOutput = true;
+        state.Queued.AppendBytes(Outlet.Pool, records);
         Outlet.Enqueue(scope, this);
     }
 
     /// <summary>The response is aborted: drops what is not sent yet.</summary>
     private void DropOutput(ConnectionScope scope)
     {
-        Outlet.Remove(scope, this);
+        RecordOutput.Remove(scope, this);
         DropQueued(scope);
     }
 
     private bool HasRoom(ConnectionScope scope)
     {
-        var sending = Outlet.IsSending(scope, _sendNumber) ? _sendingLength : 0;
-        return _queued.HeldLength + sending < connection.Context.MaxResponseBufferSize;
+        ref var state = ref In(scope);
+        ref var queue = ref scope.State.Output;
+        var sending = queue.IsSending && queue.SendNumber == state.SendNumber ? state.SendingLength : 0;
+        return state.Queued.HeldLength + sending < connection.Context.MaxResponseBufferSize;
     }
 
     private async Task<FlushResult> WaitAsync(FlushWait wait, CancellationToken cancellationToken)
@@ -147,7 +141,7 @@ internal abstract partial class RequestStream
         {
             // If no flush waits any longer, a later cancellation is meant for the next one.
             using var scope = connection.EnterLock();
-            if (--wait.Count == 0 && _waiter == wait)
+            if (--wait.Count == 0 && In(scope).Waiter == wait)
                 CompleteWaiter(scope, default);
             throw;
         }
@@ -155,28 +149,25 @@ internal abstract partial class RequestStream
 
     private FlushWait Wait(ConnectionScope scope)
     {
-        if (_waiter is null)
+        ref var waiter = ref In(scope).Waiter;
+        if (waiter is null)
         {
-            _waiter = new FlushWait();
-            Outlet.AddWaiter(scope, this);
+            waiter = new FlushWait();
+            (scope.State.Output.Waiters ??= []).Add(this);
         }
 
-        _waiter.Count++;
-        return _waiter;
+        waiter.Count++;
+        return waiter;
     }
 
     private void CompleteWaiter(ConnectionScope scope, FlushResult result)
     {
-        if (_waiter is not { } waiter)
+        ref var waiter = ref In(scope).Waiter;
+        if (waiter is not { } completed)
             return;
 
-        _waiter = null;
-        Outlet.RemoveWaiter(scope, this);
-        waiter.SetResult(result);
-    }
-
-    private sealed class FlushWait() : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
-    {
-        public int Count { get; set; }
+        waiter = null;
+        scope.State.Output.Waiters?.Remove(this);
+        completed.SetResult(result);
     }
 }

@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// </summary>
 internal abstract partial class RequestStream(FastCgiConnection connection, in RequestStart start)
 {
-    private ParameterBuffer _parameters;
+    private StreamState _state;
     private int _phase;
 
     public FastCgiConnection Connection => connection;
@@ -31,16 +31,25 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public bool IsAborted => Phase is RequestPhase.Dropped or RequestPhase.Aborted;
     public bool IsOver => Phase == RequestPhase.Over;
 
+    /// <summary>Reaches what the lock of the connection guards.</summary>
+    public ref StreamState In(ConnectionScope scope)
+    {
+        if (Invariants.AreChecked)
+            connection.RequireLock(scope);
+        return ref _state;
+    }
+
     /// <param name="isWhole">Whether it is the whole content of its record.</param>
     public void AppendParameters(ConnectionScope scope, ReadOnlySpan<byte> content, bool isWhole)
     {
         if (Rejection != RequestRejection.None)
             return;
 
-        if (_parameters.Length + (long)content.Length > connection.Context.Options.Limits.MaxRequestParametersTotalSize)
+        ref var parameters = ref In(scope).Parameters;
+        if (parameters.Length + (long)content.Length > connection.Context.Options.Limits.MaxRequestParametersTotalSize)
             Reject(RequestRejection.ParametersTooLarge);
         else
-            _parameters.Append(content, isWhole);
+            parameters.Append(content, isWhole);
     }
 
     /// <summary>Makes the server reject the request. The first reason counts.</summary>
@@ -54,7 +63,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <returns>Whether it can be executed. If not, it waits for a slot.</returns>
     public bool TryMakeReady(ConnectionScope scope)
     {
-        Prepare(_parameters.RemoveAll());
+        Prepare(In(scope).Parameters.RemoveAll());
         Volatile.Write(ref _phase, (int)RequestPhase.Waiting);
         return TryAdmit();
     }

@@ -230,10 +230,7 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     private bool IsSettled()
-        => Connection is null || !Volatile.Read(ref IsSending(Connection.Output)) || IsHeld || Volatile.Read(ref _senderId) == Environment.CurrentManagedThreadId;
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isSending")]
-    private static extern ref bool IsSending(RecordOutput output);
+        => Connection is null || !Volatile.Read(ref GuardedState.Of(Connection).Output.IsSending) || IsHeld || Volatile.Read(ref _senderId) == Environment.CurrentManagedThreadId;
 
     private void Change(Action change)
     {

@@ -61,7 +61,7 @@ public sealed class ThreadRootTests
     [Fact]
     public void Locks_OfTwoRequestsOrTheWrongWayRound_AreRefused()
     {
-        var (request, connection) = (new RequestLock(), new Lock());
+        var (request, connection) = (new RequestLock(), new Guarded<ConnectionState>(LockRank.Connection));
 
         Assert.Throws<InvariantException>(() =>
         {
@@ -70,18 +70,23 @@ public sealed class ThreadRootTests
         });
         Assert.Throws<InvariantException>(() =>
         {
-            using (new ConnectionScope(connection))
+            using (connection.Enter())
                 request.EnterLock().Dispose();
         });
         Assert.Throws<InvariantException>(() =>
         {
-            using (new ConnectionScope(connection))
-                new ConnectionScope(new Lock()).Dispose();
+            using (connection.Enter())
+                new Guarded<ConnectionState>(LockRank.Connection).Enter().Dispose();
         });
         Assert.Throws<InvariantException>(() =>
         {
-            using (new ConnectionScope(connection))
+            using (connection.Enter())
                 LockOrder.RequireNone("A log provider");
+        });
+        Assert.Throws<InvariantException>(() =>
+        {
+            using var scope = connection.Enter();
+            scope.Require(new Guarded<ConnectionState>(LockRank.Connection));
         });
     }
 

@@ -2,6 +2,7 @@ using System.Buffers.Binary;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
+using ConnectionScope = FastCgi.AspNetCore.Streams.Guarded<FastCgi.AspNetCore.Streams.ConnectionState>.Scope;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
@@ -56,14 +57,14 @@ internal sealed class ResponseRig
     /// <summary>Queues a record of no response, and sends it unless a send is under way.</summary>
     public void Occupy()
     {
-        using (var scope = Outlet.EnterLock())
+        using (var scope = Connection.EnterLock())
             Outlet.WriteEndRequest(scope, 99, appStatus: 0, default);
         Outlet.FlushNow();
     }
 
     public T Locked<T>(Look<T> look)
     {
-        using var scope = Outlet.EnterLock();
+        using var scope = Connection.EnterLock();
         return look(scope);
     }
 

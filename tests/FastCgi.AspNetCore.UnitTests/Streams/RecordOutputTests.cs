@@ -23,7 +23,7 @@ public sealed class RecordOutputTests
         Array.ForEach(requests, static request => Write(request.Response, 1));
 
         _rig.Abort(aborted);
-        Assert.Null(requests[aborted - 1].NextQueued);
+        Assert.Null(_rig.Locked(scope => requests[aborted - 1].In(scope).NextQueued));
         Write(_rig.Begin(5), 1);
         Complete();
 

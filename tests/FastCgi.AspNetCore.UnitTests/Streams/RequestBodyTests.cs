@@ -4,7 +4,6 @@ namespace FastCgi.AspNetCore.UnitTests.Streams;
 public sealed class RequestBodyTests : IDisposable
 {
     private readonly BufferPool _pool = new();
-    private readonly Lock _lock = new();
 
     public void Dispose() => _pool.Dispose();
 
@@ -18,9 +17,9 @@ public sealed class RequestBodyTests : IDisposable
             body.BeginRead(maxLength: null);
             var read = body.ReadAsync(CancellationToken.None).AsTask();
 
-            Append(body, new byte[100]);
+            body.Append(new byte[100]);
             Assert.InRange(body.UnreadLength, 99, 100);
-            Append(body, new byte[50]);
+            body.Append(new byte[50]);
             Assert.InRange(body.UnreadLength, 149, 150);
 
             var buffer = (await read).Buffer;
@@ -39,9 +38,9 @@ public sealed class RequestBodyTests : IDisposable
         body.BeginRead(maxLength);
         var read = body.ReadAtLeastAsync(10, CancellationToken.None).AsTask();
 
-        Append(body, new byte[9]);
+        body.Append(new byte[9]);
         Assert.False(read.IsCompleted);
-        Append(body, new byte[1]);
+        body.Append(new byte[1]);
 
         var result = await read.Within("the read");
         Assert.Equal(10, result.Buffer.Length);
@@ -52,14 +51,14 @@ public sealed class RequestBodyTests : IDisposable
     public async Task ReadAtLeast_WhenSomeIsRead_FailsAsSoonAsTheLimitIsPassed()
     {
         var body = Begin(declaredLength: null);
-        Append(body, new byte[3]);
+        body.Append(new byte[3]);
         await ReadAllAsync(body, maxLength: 5);
-        Append(body, new byte[2]);
+        body.Append(new byte[2]);
         body.BeginRead(maxLength: 5);
         var read = body.ReadAtLeastAsync(10, CancellationToken.None).AsTask();
 
         Assert.False(read.IsCompleted);
-        Append(body, new byte[1]);
+        body.Append(new byte[1]);
 
         Assert.Equal(413, (await Assert.ThrowsAsync<BadHttpRequestException>(() => read.Within("the read"))).StatusCode);
     }
@@ -68,15 +67,15 @@ public sealed class RequestBodyTests : IDisposable
     public async Task UnreadLength_ReadWaitsForANumberOfBytesAfterOthers_CountsFromWhatIsExamined()
     {
         var body = Begin(declaredLength: null);
-        Append(body, new byte[100]);
+        body.Append(new byte[100]);
         await ReadAllAsync(body, maxLength: null);
         body.BeginRead(maxLength: null);
         var read = body.ReadAtLeastAsync(50, CancellationToken.None).AsTask();
 
-        Append(body, new byte[40]);
+        body.Append(new byte[40]);
         Assert.Equal(0, body.UnreadLength);
 
-        EndInput(body);
+        body.EndInput();
         Assert.Equal(40, (await read.Within("the read")).Buffer.Length);
     }
 
@@ -84,7 +83,7 @@ public sealed class RequestBodyTests : IDisposable
     public async Task UnreadLength_ExaminedAndNotConsumed_DoesNotCount()
     {
         var body = Begin(declaredLength: null);
-        Append(body, new byte[100]);
+        body.Append(new byte[100]);
         body.BeginRead(maxLength: null);
         var buffer = (await body.ReadAsync(CancellationToken.None)).Buffer;
 
@@ -99,18 +98,6 @@ public sealed class RequestBodyTests : IDisposable
         var buffer = (await body.ReadAsync(CancellationToken.None)).Buffer;
         body.AdvanceTo(buffer.End, buffer.End);
         return (int)buffer.Length;
-    }
-
-    private void Append(RequestBody body, byte[] content)
-    {
-        using var scope = new ConnectionScope(_lock);
-        body.Append(scope, content);
-    }
-
-    private void EndInput(RequestBody body)
-    {
-        using var scope = new ConnectionScope(_lock);
-        body.EndInput(scope);
     }
 
     private RequestBody Begin(long? declaredLength) => new(

@@ -1,0 +1,78 @@
+namespace FastCgi.AspNetCore.Streams;
+
+/// <summary>What the lock of a connection guards. A mutable struct: reach it by reference, do not copy it.</summary>
+internal struct ConnectionState
+{
+    public RecordReader Reader;
+    public RequestTable Requests;
+    public RecordContent PartialContent;
+    public ConnectionLifetime Lifetime;
+    public SendQueue Output;
+    public uint RequestCount;
+    public int HalfOpenCount;
+
+    /// <summary>Whether the web server has multiplexed, or has asked whether it may.</summary>
+    public bool IsMultiplexed;
+    public long PausedSince;
+
+    /// <summary>When the record that is being received began.</summary>
+    public long RecordSince;
+    public long ReceivedLength;
+}
+
+/// <summary>What a connection has to send, and what it is sending.</summary>
+internal struct SendQueue
+{
+    /// <summary>Records that belong to no response.</summary>
+    public BufferChain Control;
+
+    /// <summary>The queue is a ring: the last stream refers to the first.</summary>
+    public RequestStream? LastQueued;
+    public BufferBlock? Sending;
+    public int SendingLength;
+    public bool IsSending;
+    public bool EndsWhenSent;
+    public long SentLength;
+    public long SendNumber;
+
+    /// <summary>How many of the bytes that were given to the transport are complete responses.</summary>
+    public long AnswersEnd;
+
+    /// <summary>The responses whose application waits for a send.</summary>
+    public List<RequestStream>? Waiters;
+
+    /// <summary>How often a send has made progress, with the number of sends, when that was last checked.</summary>
+    public long SeenSteps;
+    public long LastStepSeenAt;
+
+    public readonly bool IsIdle => !IsSending && LastQueued is null && Control.Head is null;
+}
+
+/// <summary>What the lock of its connection guards of a stream.</summary>
+internal struct StreamState
+{
+    public ParameterBuffer Parameters;
+
+    /// <summary>The records of the response that are not being sent yet.</summary>
+    public BufferChain Queued;
+    public RequestStream? NextQueued;
+
+    /// <summary>Whether a part of the response was queued.</summary>
+    public bool HasOutput;
+    public FlushWait? Waiter;
+
+    /// <summary>The memory that the current send carries for this response.</summary>
+    public long SendingLength;
+
+    /// <summary>The number of that send.</summary>
+    public long SendNumber;
+
+    /// <summary>What reads fail with.</summary>
+    public Exception? InputError;
+}
+
+/// <summary>A flush that waits for room.</summary>
+internal sealed class FlushWait() : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
+{
+    public int Count { get; set; }
+}

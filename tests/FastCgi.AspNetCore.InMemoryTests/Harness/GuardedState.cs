@@ -1,0 +1,18 @@
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>The state of a connection without its lock, for a look that must not wait or be counted.</summary>
+internal static class GuardedState
+{
+    public static ref Streams.ConnectionState Of(FastCgiConnection connection)
+        => ref Field<Streams.ConnectionState>.Of(GuardOf(connection));
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_state")]
+    private static extern ref Guarded<Streams.ConnectionState> GuardOf(FastCgiConnection connection);
+
+    private static class Field<T>
+        where T : struct
+    {
+        [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_state")]
+        public static extern ref T Of(Guarded<T> guarded);
+    }
+}
