@@ -14,8 +14,16 @@ namespace FastCgi.AspNetCore.Hosting;
 internal sealed class FastCgiServer : IServer
 {
     private readonly IOptions<FastCgiServerOptions> _options;
-    private readonly IServiceProvider _services;
     private readonly HttpServer _httpServer;
+    private readonly KestrelSettings _kestrelSettings;
+    private readonly HttpsRedirection _httpsRedirection;
+    private readonly StatusEndpoints _statusEndpoints;
+    private readonly IEnumerable<IConnectionListenerFactory> _listenerFactories;
+    private readonly IMeterFactory _meters;
+    private readonly IConfiguration? _configuration;
+    private readonly IHostEnvironment? _environment;
+    private readonly IWebHostEnvironment? _webEnvironment;
+    private readonly IHostApplicationLifetime? _lifetime;
     private readonly ILogger _log;
     private readonly ILoggerFactory _loggers;
     private readonly TimeProvider _time;
@@ -33,13 +41,35 @@ internal sealed class FastCgiServer : IServer
     private bool _isRunning;
     private long _startedAt;
 
-    public FastCgiServer(IOptions<FastCgiServerOptions> options, IServiceProvider services, HttpServer httpServer, ILoggerFactory loggerFactory)
+    /// <remarks>The optional services are those of a host, which a service collection alone does not have.</remarks>
+    public FastCgiServer(
+        IOptions<FastCgiServerOptions> options,
+        HttpServer httpServer,
+        KestrelSettings kestrelSettings,
+        HttpsRedirection httpsRedirection,
+        StatusEndpoints statusEndpoints,
+        IEnumerable<IConnectionListenerFactory> listenerFactories,
+        IMeterFactory meters,
+        ILoggerFactory loggerFactory,
+        IConfiguration? configuration = null,
+        IHostEnvironment? environment = null,
+        IWebHostEnvironment? webEnvironment = null,
+        IHostApplicationLifetime? lifetime = null,
+        ServerTime? time = null)
     {
         _options = options;
-        _services = services;
         _httpServer = httpServer;
+        _kestrelSettings = kestrelSettings;
+        _httpsRedirection = httpsRedirection;
+        _statusEndpoints = statusEndpoints;
+        _listenerFactories = listenerFactories;
+        _meters = meters;
+        _configuration = configuration;
+        _environment = environment;
+        _webEnvironment = webEnvironment;
+        _lifetime = lifetime;
         _loggers = loggerFactory;
-        _time = services.GetService<ServerTime>()?.Provider ?? TimeProvider.System;
+        _time = time?.Provider ?? TimeProvider.System;
         Journal = new EventJournal(loggerFactory.CreateLogger("FastCgi.AspNetCore"), _time);
         _log = SafeLogger.Wrap(Journal);
         Features.Set<IServerAddressesFeature>(_addresses);
@@ -64,7 +94,7 @@ internal sealed class FastCgiServer : IServer
     public FastCgiServerOptions Options => _options.Value;
     public ConnectionManager? Connections { get; private set; }
     public ServerContext? Context { get; private set; }
-    private bool IsDevelopment => _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
+    private bool IsDevelopment => _environment?.IsDevelopment() == true;
 
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
@@ -114,20 +144,21 @@ internal sealed class FastCgiServer : IServer
         // First, because the status can be read as soon as there are connections.
         StartedAt = _time.GetUtcNow();
         _startedAt = _time.GetTimestamp();
-        var configuration = _services.GetService<IConfiguration>();
         var options = _options.Value;
-        _services.GetService<KestrelSettings>()?.Report(options, _log);
+        _kestrelSettings.Report(options, _log);
         foreach (var root in options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
             _log.SendFileFolderMissing(root.Folder);
-        var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || _services.GetService<KestrelSettings>()?.HasEndpoints == true;
+        var hasHttpEndpoints = HttpServer.HasOwnEndpoints(_configuration) || _kestrelSettings.HasEndpoints;
         var inherited = InheritedSockets.OfThisProcess;
-        var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, IsDevelopment, inherited, _log);
-        if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
+        var plan = EndpointPlan.Make(
+            options, _addresses, _configuration, hasHttpEndpoints, IsDevelopment, inherited, _log);
+        var forwardedHeaders = _configuration?["ForwardedHeaders_Enabled"];
+        if (plan.FastCgi.Count > 0 && string.Equals(forwardedHeaders, "true", StringComparison.OrdinalIgnoreCase))
             _log.ForwardedHeadersEnabled();
 
         var log = SafeLogger.Wrap(_log);
         Advisor = options.EnableAdvice ? new OperatorAdvisor(log, _time) : null;
-        var statusEndpoints = HasStatusEndpoint ? StatusEndpoints.Find(_services) : [];
+        var statusEndpoints = HasStatusEndpoint ? _statusEndpoints.Find() : [];
         (Scheduler, Connections) = CreateCore(options, application, log, [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
             _engine = CreateEpollEngine(Connections, Scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
@@ -140,7 +171,10 @@ internal sealed class FastCgiServer : IServer
         }
 
         if (servesHttp)
-            await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
+        {
+            await _httpServer.StartAsync(plan.Http, _addresses.PreferHostingUrls, application, cancellationToken)
+                .ConfigureAwait(false);
+        }
 
         // Do not await from here on, so that a stop sees everything. The token may report an earlier stop a little later.
         _startGivenUp.Token.ThrowIfCancellationRequested();
@@ -154,9 +188,9 @@ internal sealed class FastCgiServer : IServer
         LogStatusEndpoints(statusEndpoints);
         if (Advisor is not null)
         {
-            WebRoot.Report(_services.GetService<IWebHostEnvironment>(), AppContext.BaseDirectory, _log);
+            WebRoot.Report(_webEnvironment, AppContext.BaseDirectory, _log);
             if (plan.FastCgi.Count > 0 && !IsDevelopment)
-                _services.GetService<HttpsRedirection>()?.Report(configuration, _addresses, _log);
+                _httpsRedirection.Report(_configuration, _addresses, _log);
             _doctor = new Doctor(Connections, Scheduler, Advisor, Journal, _time)
             {
                 IsSpawned = plan.FastCgi.Any(static endpoint => endpoint.EndPoint is FileHandleEndPoint { FileHandle: 0 }),
@@ -178,9 +212,7 @@ internal sealed class FastCgiServer : IServer
         Context = RequestServer.Create(
             options, application, log, _time, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors,
             Advisor, statusPaths);
-        if (_services.GetService<IMeterFactory>()?.Create(ServerMetrics.MeterName) is not { } meter)
-            return (scheduler, new ConnectionManager(Context));
-
+        var meter = _meters.Create(ServerMetrics.MeterName);
         var connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
         ServerMetrics.Observe(meter, Context, connections, scheduler);
         return (scheduler, connections);
@@ -237,7 +269,7 @@ internal sealed class FastCgiServer : IServer
     private void StopWhenIdle()
     {
         _log.IdleExit(_options.Value.IdleExit.GetValueOrDefault());
-        _services.GetService<IHostApplicationLifetime>()?.StopApplication();
+        _lifetime?.StopApplication();
     }
 
     private EpollEngine? CreateEpollEngine(ConnectionManager connections, RequestScheduler scheduler, bool isRequired)
@@ -297,7 +329,7 @@ internal sealed class FastCgiServer : IServer
         }
 
         // As in Kestrel, the last registered factory that can bind it.
-        foreach (var factory in _services.GetServices<IConnectionListenerFactory>().Reverse())
+        foreach (var factory in _listenerFactories.Reverse())
         {
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
             {
@@ -338,12 +370,14 @@ internal sealed class FastCgiServer : IServer
         foreach (var address in _addresses)
             _log.Listening(address);
 
-        if (_options.Value.EnableAdvice && _listeners.Count > 0 && _services.GetService<IHostEnvironment>() is { } environment && environment.IsDevelopment())
-        {
-            foreach (var block in WebServerBlock.Create(_listeners[0].EndPoint, _options.Value.PathBase, environment.ApplicationName,
-                Socket.OSSupportsIPv6, Path.Exists))
-                _log.WebServerFound(block.Server, EndpointAddress.Format(_listeners[0].EndPoint), block.File, block.Command, block.Text);
-        }
+        if (!_options.Value.EnableAdvice || _listeners.Count == 0 || !IsDevelopment)
+            return;
+
+        var endPoint = _listeners[0].EndPoint;
+        var blocks = WebServerBlock.Create(
+            endPoint, _options.Value.PathBase, _environment!.ApplicationName, Socket.OSSupportsIPv6, Path.Exists);
+        foreach (var block in blocks)
+            _log.WebServerFound(block.Server, EndpointAddress.Format(endPoint), block.File, block.Command, block.Text);
     }
 
     private void LogStatusEndpoints(IReadOnlyList<(string Path, StatusAudience Audience)> endpoints)

@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>The HTTP server registered before this one, which is Kestrel. It serves the http addresses, and is created only if there are any.</summary>
 /// <param name="registration">Its registration; <see langword="null"/> if no server was registered (<c>CreateEmptyBuilder</c>).</param>
-internal sealed class HttpServer(ServiceDescriptor? registration)
+internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvider services)
 {
     private IServer? _server;
 
@@ -14,11 +14,13 @@ internal sealed class HttpServer(ServiceDescriptor? registration)
 
     /// <param name="preferAddresses">Whether they override the endpoints in Kestrel's configuration.</param>
     public async Task StartAsync<TContext>(
-        IServiceProvider services, IReadOnlyList<string> addresses, bool preferAddresses, IHttpApplication<TContext> application,
+        IReadOnlyList<string> addresses,
+        bool preferAddresses,
+        IHttpApplication<TContext> application,
         CancellationToken cancellationToken)
         where TContext : notnull
     {
-        _server = Create(services) ?? throw new InvalidOperationException(
+        _server = Create() ?? throw new InvalidOperationException(
             $"No HTTP server is registered for {string.Join(", ", addresses)}. Call builder.WebHost.UseKestrelCore() before UseFastCgi, or use "
                 + "fastcgi:// addresses.");
 
@@ -40,7 +42,7 @@ internal sealed class HttpServer(ServiceDescriptor? registration)
         _server = null;
     }
 
-    private IServer? Create(IServiceProvider services)
+    private IServer? Create()
     {
         if (registration?.ImplementationType is { } type)
             return (IServer)ActivatorUtilities.CreateInstance(services, type);

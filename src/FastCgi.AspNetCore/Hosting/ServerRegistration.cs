@@ -34,7 +34,8 @@ internal static class ServerRegistration
 
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(configuration)));
         services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
-        services.AddSingleton(new HttpServer(registered));
+        services.TryAddSingleton<StatusEndpoints>();
+        services.AddSingleton(provider => new HttpServer(registered, provider));
         services.AddSingleton<IServer, FastCgiServer>();
     }
 }

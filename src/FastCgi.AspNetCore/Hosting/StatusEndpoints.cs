@@ -20,10 +20,11 @@ internal enum StatusAudience
     Anyone,
 }
 
-internal static class StatusEndpoints
+/// <summary>Finds the status endpoints of the application.</summary>
+internal sealed class StatusEndpoints(IServiceProvider services)
 {
     /// <summary>Creates the endpoints of the application, so call it only if it has status endpoints.</summary>
-    public static IReadOnlyList<(string Path, StatusAudience Audience)> Find(IServiceProvider services)
+    public IReadOnlyList<(string Path, StatusAudience Audience)> Find()
     {
         try
         {
