@@ -38,6 +38,6 @@ public sealed class HeldMemoryTests
     }
 
     private static Task WaitUntilAllWaitAsync(TestServer server, int count) => Waiting.UntilAsync(
-        () => server.Connections.DescribeRequests(count + 1).Count(static request => request.Activity == Requests.RequestActivity.WaitingForClient) == count,
+        () => server.Connections.DescribeRequests(count + 1).Count(static request => request.Activity == Streams.RequestActivity.WaitingForClient) == count,
         "all applications to wait");
 }
