@@ -27,7 +27,7 @@ internal sealed class BenchmarkTransport : ConnectionTransport
         return true;
     }
 
-    public override void End() => throw new InvalidOperationException("The connection is kept, and nothing goes wrong.");
+    public override void Close() => throw new InvalidOperationException("The connection is kept, and nothing goes wrong.");
 
     public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
 

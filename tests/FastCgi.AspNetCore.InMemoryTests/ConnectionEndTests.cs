@@ -92,7 +92,7 @@ public sealed class ConnectionEndTests
         frontEnd.Send(RecordBytes.Begin(1, role: 3));
 
         Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
-        Assert.NotEqual(EndAction.ResetUnlessInput, frontEnd.Transport.Connection.DecideEnd());
+        Assert.NotEqual(CloseAction.ResetUnlessInput, frontEnd.Transport.Connection.DecideClose());
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
@@ -110,7 +110,7 @@ public sealed class ConnectionEndTests
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
 
-        Assert.Equal(EndAction.None, connection.DecideEnd());
+        Assert.Equal(CloseAction.None, connection.DecideClose());
         frontEnd.Transport.ReleaseSend(goesOn: false);
         Assert.Equal(Apps.Pattern(100_000), (await frontEnd.ReadResponseAsync()).Body);
     }

@@ -22,15 +22,15 @@ public sealed class LeavingTests
         server.Clock.Advance(s_limit - s_tick);
         Assert.Empty(transport.Decisions);
         server.Clock.Advance(s_tick);
-        Assert.Equal([EndAction.ResetUnlessInput], transport.Decisions);
+        Assert.Equal([CloseAction.ResetUnlessInput], transport.Decisions);
         connection.OnReceived(RecordBytes.Record(RecordBytes.GetValues, 0), ref ready);
         server.Clock.Advance(s_tick);
-        Assert.Equal([EndAction.ResetUnlessInput, EndAction.ResetUnlessInput], transport.Decisions);
+        Assert.Equal([CloseAction.ResetUnlessInput, CloseAction.ResetUnlessInput], transport.Decisions);
 
         // A request that comes at last is answered, and the connection closed behind it.
         connection.OnReceived(RecordBytes.Get(), ref ready);
         ready.RemoveFirst().Execute();
-        Assert.Equal(EndAction.Close, transport.Decisions[^1]);
+        Assert.Equal(CloseAction.Close, transport.Decisions[^1]);
         Assert.Equal(3, transport.Decisions.Count);
         connection.OnClosed(new IOException("The connection is closed."));
     }
@@ -40,7 +40,7 @@ public sealed class LeavingTests
     {
         public FastCgiConnection Connection { get; set; } = null!;
 
-        public List<EndAction> Decisions { get; } = [];
+        public List<CloseAction> Decisions { get; } = [];
 
         public int SendCount { get; private set; }
 
@@ -54,7 +54,7 @@ public sealed class LeavingTests
             return true;
         }
 
-        public override void End() => Decisions.Add(Connection.DecideEnd());
+        public override void Close() => Decisions.Add(Connection.DecideClose());
 
         public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
 

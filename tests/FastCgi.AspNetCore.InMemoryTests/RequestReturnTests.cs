@@ -95,7 +95,7 @@ public sealed class RequestReturnTests
     }
 
     /// <summary>Each step of the end fails by itself; those behind it are taken all the same.</summary>
-    [Theory, Values("Send", "End", "Send End")]
+    [Theory, Values("Send", "Close", "Send Close")]
     public async Task Transport_ThatFailsAtTheEnd_RequestIsOver(string failing)
     {
         await using var server = await TestServer.StartAsync(
@@ -137,7 +137,7 @@ public sealed class RequestReturnTests
             return true;
         }
 
-        public override void End() => Fail(nameof(End));
+        public override void Close() => Fail(nameof(Close));
 
         public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
 

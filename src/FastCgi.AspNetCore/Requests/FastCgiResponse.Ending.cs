@@ -31,7 +31,7 @@ internal sealed partial class FastCgiResponse
     public void Finish()
     {
         SetZeroLengthOfReplacedHeaders();
-        EndedRequest ended;
+        CompletedRequest ended;
         using (var scope = EnterToStart(out var head))
         {
             if (IsCompleted)
@@ -47,9 +47,9 @@ internal sealed partial class FastCgiResponse
     /// <summary>Ends the response so that the client sees that it is incomplete.</summary>
     public void Cut()
     {
-        EndedRequest ended;
+        CompletedRequest ended;
         using (var scope = _request.EnterLock())
-            ended = _output.End(scope, status: null);
+            ended = _output.Complete(scope, status: null);
         OnEnded(ended);
     }
 
@@ -60,7 +60,7 @@ internal sealed partial class FastCgiResponse
     public bool TryAnswerForApplication(
         int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
-        EndedRequest ended;
+        CompletedRequest ended;
         using (var scope = _request.EnterLock())
         {
             if (HasStarted)
@@ -93,7 +93,7 @@ internal sealed partial class FastCgiResponse
             _request.Abort();
     }
 
-    private bool TryFinish(out EndedRequest ended)
+    private bool TryFinish(out CompletedRequest ended)
     {
         ended = default;
         var hasFailed = _request.ApplicationError is not null;
@@ -119,14 +119,14 @@ internal sealed partial class FastCgiResponse
             throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({BytesWritten} of {declared}).");
     }
 
-    private void OnEnded(in EndedRequest ended)
+    private void OnEnded(in CompletedRequest ended)
     {
         ended.Send();
         if (BytesWritten > 0 && _isHead)
             _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, BytesWritten);
     }
 
-    private EndedRequest End(RequestScope scope, in PreparedHead head, ProtocolStatus status)
+    private CompletedRequest End(RequestScope scope, in PreparedHead head, ProtocolStatus status)
     {
         if (!HasStarted)
         {
@@ -136,7 +136,7 @@ internal sealed partial class FastCgiResponse
             Start(scope, in head, writeLength: 0);
         }
 
-        return _output.End(scope, status);
+        return _output.Complete(scope, status);
     }
 
     private void SetZeroLengthOfReplacedHeaders()

@@ -85,7 +85,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     /// <summary>Ends the request with this response: with everything staged, or, if it is cut, with what was flushed.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <returns>The work that remains without the lock.</returns>
-    public EndedRequest End(RequestScope scope, ProtocolStatus? status)
+    public CompletedRequest Complete(RequestScope scope, ProtocolStatus? status)
     {
         _staging.EndLease();
         _errorWriter?.EndLine(scope);
@@ -95,7 +95,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
         if (status is null)
             records.Append(_errorWriter?.Staging.Take(isEnd: true));
-        return request.Connection.End(request, records, status, sends: status is null || _cork.SendsAtEnd);
+        return request.Connection.Complete(request, records, status, sends: status is null || _cork.SendsAtEnd);
     }
 
     /// <summary>The request is over: returns the memory of unsent bytes.</summary>

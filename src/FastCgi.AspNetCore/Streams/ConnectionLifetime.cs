@@ -23,7 +23,7 @@ internal enum ConnectionPhase : byte
 }
 
 /// <summary>What a transport must do with a connection.</summary>
-internal enum EndAction : byte
+internal enum CloseAction : byte
 {
     /// <summary>The connection stays open.</summary>
     None,
@@ -197,27 +197,27 @@ internal struct ConnectionLifetime
 
     /// <summary>Decides what the transport must do now.</summary>
     /// <param name="isIdle">Whether nothing is queued or being sent, and there is no request.</param>
-    public EndAction Decide(bool isIdle, long now)
+    public CloseAction Decide(bool isIdle, long now)
     {
         switch (Phase)
         {
             case ConnectionPhase.Resetting:
-                return EndAction.Reset;
+                return CloseAction.Reset;
             case ConnectionPhase.Leaving when isIdle:
-                return EndAction.ResetUnlessInput;
+                return CloseAction.ResetUnlessInput;
             case ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
                 var closes = Phase == ConnectionPhase.Cutting || _isInputComplete == true;
                 Phase = ConnectionPhase.Draining;
                 SetDeadline(now);
-                return closes ? EndAction.Close : EndAction.HalfClose;
+                return closes ? CloseAction.Close : CloseAction.HalfClose;
             default:
-                return EndAction.None;
+                return CloseAction.None;
         }
     }
 
     /// <summary>The transport has found no input on a connection that is leaving.</summary>
     /// <returns>Whether to reset it. If not, a request has arrived meanwhile.</returns>
-    public bool TryEndLeaving(long now) => Phase == ConnectionPhase.Leaving && TryFail(mustCut: false, now);
+    public bool TryCloseIdle(long now) => Phase == ConnectionPhase.Leaving && TryFail(mustCut: false, now);
 
     /// <summary>Counts input after the last response.</summary>
     /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>

@@ -31,7 +31,7 @@ internal struct SendQueue
     public BufferBlock? Sending;
     public int SendingLength;
     public bool IsSending;
-    public bool EndsWhenSent;
+    public bool ClosesWhenSent;
     public long SentLength;
     public long SendNumber;
 

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>The engine, as its connection sees it. It calls <c>OnReceived</c> and <c>OnClosed</c>, one thread at a time, and obeys <c>DecideEnd</c>.</summary>
+/// <summary>The engine, as its connection sees it. It calls <c>OnReceived</c> and <c>OnClosed</c>, one thread at a time, and obeys <c>DecideClose</c>.</summary>
 internal abstract class ConnectionTransport
 {
     /// <summary>The web server's address, or <see langword="null"/> if unknown.</summary>
@@ -37,5 +37,5 @@ internal abstract class ConnectionTransport
     }
 
     /// <summary>Ends the connection as its lifetime decides. Any thread may call it, at any time, and more than once.</summary>
-    public abstract void End();
+    public abstract void Close();
 }

@@ -52,7 +52,7 @@ internal sealed partial class FastCgiConnection
         ResumeReceiving();
         Output.FlushNow();
         if (closes)
-            _transport.End();
+            _transport.Close();
         if (isOverdue || isStuck)
             Fail();
     }
@@ -64,7 +64,7 @@ internal sealed partial class FastCgiConnection
         using (var scope = EnterLock())
             closes = CloseIfUnused(scope, _manager.Now, limit: null);
         if (closes)
-            _transport.End();
+            _transport.Close();
         else
             Output.FlushNow();
     }
@@ -137,7 +137,7 @@ internal sealed partial class FastCgiConnection
     /// Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for the
     /// params timeout.
     /// </summary>
-    /// <returns>Whether the caller must end the transport, without the lock, because nothing is left to send.</returns>
+    /// <returns>Whether the caller must close the transport, without the lock, because nothing is left to send.</returns>
     private bool CloseIfUnused(ConnectionScope scope, long now, TimeSpan? limit)
     {
         if (scope.State.Requests.Count > 0)
@@ -157,7 +157,7 @@ internal sealed partial class FastCgiConnection
         if (scope.State.Output.IsIdle)
             return true;
 
-        Output.EndWhenSent(scope);
+        Output.CloseWhenSent(scope);
         return false;
     }
 }

@@ -224,7 +224,7 @@ internal sealed partial class FastCgiConnection
         {
             var answer = HttpAnswer;
             answer.CopyTo(Output.WriteControl(scope, answer.Length));
-            Output.EndWhenSent(scope);
+            Output.CloseWhenSent(scope);
         }
 
         Output.FlushNow();

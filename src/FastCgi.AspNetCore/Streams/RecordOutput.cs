@@ -76,10 +76,10 @@ internal sealed class RecordOutput(
     public void WriteEndRequest(ConnectionScope scope, ushort requestId, uint appStatus, ProtocolStatus protocolStatus)
         => RecordWriter.WriteEndRequest(WriteControl(scope, RecordWriter.FixedRecordLength), requestId, appStatus, protocolStatus);
 
-    /// <summary>Makes the transport end the connection as soon as everything is sent.</summary>
-    public void EndWhenSent(ConnectionScope scope)
+    /// <summary>Makes the transport close the connection as soon as everything is sent.</summary>
+    public void CloseWhenSent(ConnectionScope scope)
     {
-        scope.State.Output.EndsWhenSent = true;
+        scope.State.Output.ClosesWhenSent = true;
         Volatile.Write(ref _hasWork, true);
     }
 
@@ -165,7 +165,7 @@ internal sealed class RecordOutput(
         queue.IsSending = queue.Sending is not null;
         EndWaits(scope);
         // The send that begins here also sends the rest of the queue.
-        Volatile.Write(ref _hasWork, queue.EndsWhenSent);
+        Volatile.Write(ref _hasWork, queue.ClosesWhenSent);
         return queue.Sending;
     }
 
@@ -199,8 +199,8 @@ internal sealed class RecordOutput(
             next = Collect(scope);
             if (next is null && !queue.IsSending && !_isClosed)
             {
-                ends = queue.EndsWhenSent;
-                queue.EndsWhenSent = false;
+                ends = queue.ClosesWhenSent;
+                queue.ClosesWhenSent = false;
                 Volatile.Write(ref _hasWork, false);
             }
         }
@@ -209,7 +209,7 @@ internal sealed class RecordOutput(
         if (sent is not null)
             connection.ResumeReceiving();
         if (ends)
-            transport.End();
+            transport.Close();
         return next;
     }
 

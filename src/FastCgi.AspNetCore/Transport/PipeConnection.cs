@@ -139,24 +139,24 @@ internal sealed class PipeConnection : ConnectionTransport
             false);
     }
 
-    public override void End()
+    public override void Close()
     {
-        switch (Connection.DecideEnd())
+        switch (Connection.DecideClose())
         {
-            case EndAction.None:
+            case CloseAction.None:
                 return;
-            case EndAction.HalfClose when _socket is not null:
+            case CloseAction.HalfClose when _socket is not null:
                 AskSocket(static socket => Shutdown(socket), false);
                 break;
-            case EndAction.HalfClose:
+            case CloseAction.HalfClose:
                 TryEndOutput();
                 break;
-            case EndAction.ResetUnlessInput:
+            case CloseAction.ResetUnlessInput:
                 // The pending read returns what there is, if anything.
                 Volatile.Write(ref _isLeaving, true);
                 CancelRead();
                 break;
-            case EndAction.Reset:
+            case CloseAction.Reset:
                 Volatile.Write(ref _isEnding, true);
                 AbortTransport("The connection was closed by the server.");
                 CancelRead();
@@ -235,7 +235,7 @@ internal sealed class PipeConnection : ConnectionTransport
         if (result.IsCompleted || Volatile.Read(ref _isEnding))
             return true;
 
-        if (!Volatile.Read(ref _isLeaving) || AskSocket(static socket => socket.Available, 0) > 0 || !Connection.TryEndLeaving())
+        if (!Volatile.Read(ref _isLeaving) || AskSocket(static socket => socket.Available, 0) > 0 || !Connection.TryCloseIdle())
             return false;
 
         if (CanReset)

@@ -110,7 +110,7 @@ public sealed class EpollConnectionTests
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
         // It may come late.
         hand.Connection.ResumeReceiving();
-        Assert.Equal(0, IsQueuedToEnd(hand.Connection));
+        Assert.Equal(0, IsQueuedToClose(hand.Connection));
     }
 
     /// <summary>The web server learns of it at once.</summary>
@@ -204,7 +204,7 @@ public sealed class EpollConnectionTests
         else
             hand.Peer.Dispose();
 
-        hand.Connection.EndNow();
+        hand.Connection.CloseAsDecided();
 
         Assert.False(hand.IsOpen);
     }
@@ -245,7 +245,7 @@ public sealed class EpollConnectionTests
         hand.Peer.Send(RecordBytes.Get(2));
         Assert.True(SpinWait.SpinUntil(() => Libc.HasInput(hand.Descriptor), Waiting.Patience));
 
-        hand.Connection.EndNow();
+        hand.Connection.CloseAsDecided();
         Assert.True(hand.IsOpen);
         hand.Loop.TurnUntil(() => !hand.IsOpen, "the end");
 
@@ -259,13 +259,13 @@ public sealed class EpollConnectionTests
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
         // Nothing is at its end yet, so that a close alone does nothing.
-        hand.Connection.EndNow();
+        hand.Connection.CloseAsDecided();
         hand.Loop.Turn();
         Assert.True(hand.IsOpen);
 
         if (resetsFirst)
             hand.Connection.Connection.Fail();
-        hand.Connection.EndNow();
+        hand.Connection.CloseAsDecided();
         if (!resetsFirst)
             hand.Connection.Connection.Fail();
         hand.Loop.Turn();
@@ -336,6 +336,6 @@ public sealed class EpollConnectionTests
         return hand;
     }
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isQueuedToEnd")]
-    private static extern ref int IsQueuedToEnd(EpollConnection connection);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isQueuedToClose")]
+    private static extern ref int IsQueuedToClose(EpollConnection connection);
 }

@@ -27,7 +27,7 @@ internal sealed class VirtualLoop
     /// <summary>Something was received, or, if it is <see langword="null"/>, the web server has closed the connection.</summary>
     public void Add(VirtualConnection connection, byte[]? received) => _events.Enqueue((connection, received));
 
-    public void QueueToEnd(VirtualConnection connection) => _toEnd.Enqueue(connection);
+    public void QueueToClose(VirtualConnection connection) => _toEnd.Enqueue(connection);
 
     /// <summary>Gives the loop a thread, because there are events.</summary>
     public void Wake()
@@ -44,7 +44,7 @@ internal sealed class VirtualLoop
         while (true)
         {
             while (_toEnd.TryDequeue(out var ending))
-                ending.EndNow();
+                ending.CloseAsDecided();
             if (!_events.TryDequeue(out var next))
             {
                 if (source != BatchSource.Wait)
@@ -82,7 +82,7 @@ internal sealed class VirtualConnection : ConnectionTransport
     private readonly VirtualMachine _machine;
     private readonly bool _sendsShort;
     private BufferBlock? _unsent;
-    private bool _isQueuedToEnd;
+    private bool _isQueuedToClose;
 
     public VirtualConnection(string name, VirtualLoop loop, ConnectionManager manager, VirtualMachine machine, bool sendsShort)
     {
@@ -146,13 +146,13 @@ internal sealed class VirtualConnection : ConnectionTransport
         Connection.Output.OnSent();
     }
 
-    public override void End()
+    public override void Close()
     {
-        if (_isQueuedToEnd)
+        if (_isQueuedToClose)
             return;
 
-        _isQueuedToEnd = true;
-        _loop.QueueToEnd(this);
+        _isQueuedToClose = true;
+        _loop.QueueToClose(this);
     }
 
     public override void Run(ref ReadyRequests ready) => _loop.RunElsewhere(ref ready, this);
@@ -161,12 +161,12 @@ internal sealed class VirtualConnection : ConnectionTransport
     {
     }
 
-    public void EndNow()
+    public void CloseAsDecided()
     {
-        _isQueuedToEnd = false;
+        _isQueuedToClose = false;
         // Half closed or not: the peer closes at once.
-        if (!IsClosed && Connection.DecideEnd() is not EndAction.None and var action)
-            OnClosed(isCut: action == EndAction.Reset);
+        if (!IsClosed && Connection.DecideClose() is not CloseAction.None and var action)
+            OnClosed(isCut: action == CloseAction.Reset);
     }
 
     public void OnClosed(bool isCut)

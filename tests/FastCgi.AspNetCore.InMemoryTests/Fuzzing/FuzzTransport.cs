@@ -35,14 +35,14 @@ internal sealed class FuzzTransport : ConnectionTransport
         return true;
     }
 
-    public override void End()
+    public override void Close()
     {
-        switch (Connection.DecideEnd())
+        switch (Connection.DecideClose())
         {
-            case EndAction.Close or EndAction.HalfClose or EndAction.ResetUnlessInput:
+            case CloseAction.Close or CloseAction.HalfClose or CloseAction.ResetUnlessInput:
                 IsClosed = true;
                 break;
-            case EndAction.Reset:
+            case CloseAction.Reset:
                 IsReset = true;
                 break;
         }

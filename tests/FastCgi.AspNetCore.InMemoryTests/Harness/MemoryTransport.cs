@@ -106,14 +106,14 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     /// <summary>As in the real engines, the connection decides what becomes of it, and the receive that is under way ends on its own thread.</summary>
-    public override void End()
+    public override void Close()
     {
-        switch (Connection.DecideEnd())
+        switch (Connection.DecideClose())
         {
-            case EndAction.Close or EndAction.HalfClose or EndAction.ResetUnlessInput:
+            case CloseAction.Close or CloseAction.HalfClose or CloseAction.ResetUnlessInput:
                 Change(() => IsClosed = true);
                 break;
-            case EndAction.Reset:
+            case CloseAction.Reset:
                 Reset();
                 break;
         }

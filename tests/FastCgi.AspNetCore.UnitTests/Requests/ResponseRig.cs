@@ -134,7 +134,7 @@ internal sealed class ResponseRig
         /// <summary>Whether a send is not over until <see cref="Complete"/>.</summary>
         public bool Holds { get; set; }
 
-        public int EndCount { get; private set; }
+        public int CloseCount { get; private set; }
 
         /// <summary>What the system holds of what was sent.</summary>
         public long? Undelivered { get; set; }
@@ -159,7 +159,7 @@ internal sealed class ResponseRig
             return !Holds;
         }
 
-        public override void End() => EndCount++;
+        public override void Close() => CloseCount++;
 
         public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
 

@@ -67,14 +67,14 @@ public sealed class ConnectionLifetimeTests
         {
             var (lifetime, requestsNow) = (from, requests);
             var action = Apply(ref lifetime, step, ref requestsNow);
-            var endsNow = ends + (action is EndAction.Close or EndAction.HalfClose ? 1 : 0);
+            var endsNow = ends + (action is CloseAction.Close or CloseAction.HalfClose ? 1 : 0);
             var next = history.Push(step);
             var isBack = lifetime.Phase < from.Phase && !(from.Phase == ConnectionPhase.Leaving && lifetime.Phase == ConnectionPhase.Closing);
             Check(!isBack, next);
-            Check(action is not (EndAction.Close or EndAction.HalfClose or EndAction.ResetUnlessInput) || requestsNow == 0, next);
+            Check(action is not (CloseAction.Close or CloseAction.HalfClose or CloseAction.ResetUnlessInput) || requestsNow == 0, next);
             Check(endsNow <= 1, next);
-            Check(step != Event.AllSent || from.Phase == ConnectionPhase.Resetting == (action == EndAction.Reset), next);
-            Check(step != Event.AllSent || from.Phase is not (ConnectionPhase.Closing or ConnectionPhase.Cutting) || requestsNow > 0 || action is EndAction.Close or EndAction.HalfClose, next);
+            Check(step != Event.AllSent || from.Phase == ConnectionPhase.Resetting == (action == CloseAction.Reset), next);
+            Check(step != Event.AllSent || from.Phase is not (ConnectionPhase.Closing or ConnectionPhase.Cutting) || requestsNow > 0 || action is CloseAction.Close or CloseAction.HalfClose, next);
             count += CountHistories(lifetime, left - 1, requestsNow, endsNow, next);
         }
 
@@ -87,7 +87,7 @@ public sealed class ConnectionLifetimeTests
             Assert.Fail(string.Join(", ", history.Reverse()));
     }
 
-    private static EndAction Apply(ref ConnectionLifetime lifetime, Event step, ref int requests)
+    private static CloseAction Apply(ref ConnectionLifetime lifetime, Event step, ref int requests)
     {
         switch (step)
         {
@@ -113,6 +113,6 @@ public sealed class ConnectionLifetimeTests
                 break;
         }
 
-        return EndAction.None;
+        return CloseAction.None;
     }
 }

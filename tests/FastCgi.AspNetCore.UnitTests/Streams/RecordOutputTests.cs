@@ -72,7 +72,7 @@ public sealed class RecordOutputTests
         _rig.Response.Cut();
 
         Assert.Equal(isByEndRequest ? 1 : 0, _rig.Transport.Records.Count(static record => record is { Id: 2, Type: RecordBytes.EndRequest }));
-        Assert.Equal(isByEndRequest ? 0 : 1, _rig.Transport.EndCount);
+        Assert.Equal(isByEndRequest ? 0 : 1, _rig.Transport.CloseCount);
     }
 
     private FastCgiRequest Begin(int id)

@@ -26,7 +26,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     // While the descriptor is in use it is not closed, so its number cannot mean another connection.
     private UseCount _uses;
     private int _start;
-    private int _isQueuedToEnd;
+    private int _isQueuedToClose;
     private bool _isDraining;
     private bool _isCut;
     private bool _isLost;
@@ -45,7 +45,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     public ulong Key { get; set; }
 
     /// <summary>The next connection that the loop must end.</summary>
-    public EpollConnection? NextToEnd { get; set; }
+    public EpollConnection? NextToClose { get; set; }
     public override bool CanReset => _isTcp;
 
     public override long? UndeliveredLength
@@ -84,7 +84,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         // It may have been ended meanwhile, for example because the server stops.
         if (Interlocked.Exchange(ref _start, Started) == EndWaits)
-            _loop.QueueToEnd(this);
+            _loop.QueueToClose(this);
         return true;
     }
 
@@ -154,28 +154,28 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         ContinueSend();
     }
 
-    public override void End()
+    public override void Close()
     {
-        if (Interlocked.Exchange(ref _isQueuedToEnd, 1) == 0)
-            _loop.QueueToEnd(this);
+        if (Interlocked.Exchange(ref _isQueuedToClose, 1) == 0)
+            _loop.QueueToClose(this);
     }
 
-    /// <summary>Does what <see cref="End"/> requested. Called on the loop's thread.</summary>
-    public void EndNow()
+    /// <summary>Does what <see cref="Close"/> requested. Called on the loop's thread.</summary>
+    public void CloseAsDecided()
     {
         // The descriptor is about to be added to epoll. If we closed it now, its number could mean another connection by then.
         if (Volatile.Read(ref _start) != Started && Interlocked.CompareExchange(ref _start, EndWaits, New) != Started)
             return;
 
-        Volatile.Write(ref _isQueuedToEnd, 0);
+        Volatile.Write(ref _isQueuedToClose, 0);
         if (_isClosed)
             return;
 
-        switch (Connection.DecideEnd())
+        switch (Connection.DecideClose())
         {
-            case EndAction.None:
+            case CloseAction.None:
                 return;
-            case EndAction.HalfClose:
+            case CloseAction.HalfClose:
                 _isDraining = true;
                 if (Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
                     CloseNow();

@@ -119,13 +119,13 @@ internal sealed unsafe class EpollLoop : IDisposable
     public void CloseAfterBatch(EpollConnection connection) => _closing = connection;
 
     /// <summary>Makes the loop's thread end a connection. Any thread may call it.</summary>
-    public void QueueToEnd(EpollConnection connection)
+    public void QueueToClose(EpollConnection connection)
     {
         EpollConnection? first;
         do
         {
             first = Volatile.Read(ref _firstToEnd);
-            connection.NextToEnd = first;
+            connection.NextToClose = first;
         }
         while (Interlocked.CompareExchange(ref _firstToEnd, connection, first) != first);
 
@@ -223,9 +223,9 @@ internal sealed unsafe class EpollLoop : IDisposable
 
         for (var connection = Interlocked.Exchange(ref _firstToEnd, null); connection is not null;)
         {
-            var next = connection.NextToEnd;
-            connection.NextToEnd = null;
-            ThreadRoot.Run((connection, Log), static ending => ending.connection.EndNow(), Log, static ending => Fail(ending.connection, ending.Log));
+            var next = connection.NextToClose;
+            connection.NextToClose = null;
+            ThreadRoot.Run((connection, Log), static ending => ending.connection.CloseAsDecided(), Log, static ending => Fail(ending.connection, ending.Log));
             connection = next;
         }
     }

@@ -3,10 +3,10 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>How requests leave the connection, and how the connection ends: each in one step under the lock.</content>
 internal sealed partial class FastCgiConnection
 {
-    /// <summary>Ends a request in one step: removes it from the table, appends the suitable ending, and queues everything.</summary>
+    /// <summary>Completes a request in one step: removes it from the table, appends the suitable ending, and queues everything.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <param name="sends">Whether to collect what must be sent now.</param>
-    public EndedRequest End(RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
+    public CompletedRequest Complete(RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
     {
         using var scope = EnterLock();
         if (!TryRemove(scope, request, status is null ? RequestPhase.Cut : RequestPhase.Ended))
@@ -24,7 +24,7 @@ internal sealed partial class FastCgiConnection
         request.QueueLast(scope, records.Head);
         OnRequestLeft(scope, request.IsInputOver);
         var chain = sends ? Output.Collect(scope) : null;
-        return new EndedRequest(this, chain, EndsTransport: ending == RequestEnding.CutByReset);
+        return new CompletedRequest(this, chain, ClosesTransport: ending == RequestEnding.CutByReset);
     }
 
     /// <summary>Aborts a request so that the client sees an incomplete response, without harming other responses.</summary>
@@ -47,7 +47,7 @@ internal sealed partial class FastCgiConnection
         switch (ending)
         {
             case RequestEnding.CutByReset:
-                _transport.End();
+                _transport.Close();
                 break;
             case RequestEnding.CutByClose:
                 _transport.CutSend();
@@ -84,7 +84,7 @@ internal sealed partial class FastCgiConnection
                 // Also of responses that are complete, but not sent.
                 RecordOutput.DropQueued(scope);
                 WriteEnding(Output.WriteControl(scope, ProtocolConstants.HeaderLength), started?.Id ?? 1, RequestEnding.CutByClose, status: default);
-                Output.EndWhenSent(scope);
+                Output.CloseWhenSent(scope);
             }
         }
 
@@ -95,7 +95,7 @@ internal sealed partial class FastCgiConnection
         }
         else
         {
-            _transport.End();
+            _transport.Close();
         }
 
         Run(ref ready);
@@ -115,32 +115,32 @@ internal sealed partial class FastCgiConnection
             _transport.Run(ref ready);
     }
 
-    /// <summary>Makes the transport end the connection as its lifetime has decided.</summary>
-    public void EndTransport() => _transport.End();
+    /// <summary>Makes the transport close the connection as its lifetime has decided.</summary>
+    public void CloseTransport() => _transport.Close();
 
     /// <summary>Decides what the transport must do now. Each decision is made once, and the transport carries it out.</summary>
-    public EndAction DecideEnd()
+    public CloseAction DecideClose()
     {
         using var scope = EnterLock();
         var isIdle = scope.State.Output.IsIdle;
         var action = scope.State.Lifetime.Decide(isIdle && scope.State.Requests.Count == 0, _manager.Now);
         // If a request has arrived since, its response is being sent. The transport asks again after that.
-        if (action == EndAction.None && !isIdle)
-            Output.EndWhenSent(scope);
-        if (action == EndAction.ResetUnlessInput && _transport.HasInput is { } hasInput)
-            return !hasInput && TryEndLeaving(scope) ? EndAction.Reset : EndAction.None;
+        if (action == CloseAction.None && !isIdle)
+            Output.CloseWhenSent(scope);
+        if (action == CloseAction.ResetUnlessInput && _transport.HasInput is { } hasInput)
+            return !hasInput && TryCloseIdle(scope) ? CloseAction.Reset : CloseAction.None;
 
         return action;
     }
 
-    /// <inheritdoc cref="ConnectionLifetime.TryEndLeaving"/>
-    public bool TryEndLeaving()
+    /// <inheritdoc cref="ConnectionLifetime.TryCloseIdle"/>
+    public bool TryCloseIdle()
     {
         using var scope = EnterLock();
-        return TryEndLeaving(scope);
+        return TryCloseIdle(scope);
     }
 
-    /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideEnd"/> decided.</summary>
+    /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideClose"/> decided.</summary>
     /// <param name="error">What the application's reads fail with.</param>
     /// <returns>Whether it was to be reset.</returns>
     public bool OnClosed(Exception error)
@@ -235,9 +235,9 @@ internal sealed partial class FastCgiConnection
         return ending;
     }
 
-    private bool TryEndLeaving(ConnectionScope scope)
+    private bool TryCloseIdle(ConnectionScope scope)
         => !IsInRecord(scope, _manager.Now, _server.Options.Limits.RequestParametersTimeout)
-            && scope.State.Lifetime.TryEndLeaving(_manager.Now);
+            && scope.State.Lifetime.TryCloseIdle(_manager.Now);
 
     /// <summary>Finds a request of whose response a part was queued.</summary>
     private static RequestStream? FindStarted(ConnectionScope scope)
@@ -286,7 +286,7 @@ internal sealed partial class FastCgiConnection
     private void OnRequestLeft(ConnectionScope scope, bool isInputOver)
     {
         if (scope.State.Lifetime.OnRequestLeft(isInputOver, hasRequests: scope.State.Requests.Count > 0, _manager.Now))
-            Output.EndWhenSent(scope);
+            Output.CloseWhenSent(scope);
     }
 
     /// <summary>A request was refused or aborted. Closes the connection if that was the last.</summary>
@@ -295,7 +295,7 @@ internal sealed partial class FastCgiConnection
         if (!keepConnection)
             scope.State.Lifetime.CloseAfterLast();
         if (scope.State.Requests.Count == 0 && scope.State.Lifetime.Phase == ConnectionPhase.Closing)
-            Output.EndWhenSent(scope);
+            Output.CloseWhenSent(scope);
     }
 }
 
