@@ -48,17 +48,18 @@ public sealed class OtherServerTests : IDisposable
     public async Task HttpServer_OfAnyRegistration_IsStartedWithItsAddressesAndStopped(string kind)
     {
         var made = new StubServer();
-        var http = new HttpServer(kind switch
+        using var services = new ServiceCollection().AddSingleton<List<StubServer>>().BuildServiceProvider();
+        var registration = kind switch
         {
             "type" => ServiceDescriptor.Singleton<IServer, StubServer>(),
             "instance" => ServiceDescriptor.Singleton<IServer>(made),
             _ => ServiceDescriptor.Singleton<IServer>(_ => made),
-        });
+        };
+        var http = new HttpServer(registration, services);
         Assert.Empty(http.Addresses);
         await http.StopAsync(default);
-        using var services = new ServiceCollection().AddSingleton<List<StubServer>>().BuildServiceProvider();
 
-        await http.StartAsync(services, ["http://a", "http://b"], preferAddresses: true, new ResponseRig.NoApplication(), default);
+        await http.StartAsync(["http://a", "http://b"], preferAddresses: true, new ResponseRig.NoApplication(), default);
 
         Assert.Equal(["http://a", "http://b"], http.Addresses);
         var server = kind == "type" ? services.GetRequiredService<List<StubServer>>().Single() : made;
@@ -78,7 +79,8 @@ public sealed class OtherServerTests : IDisposable
         using var services = new ServiceCollection().BuildServiceProvider();
 
         var error = await Assert.ThrowsAsync<InvalidOperationException>(
-            () => new HttpServer(null).StartAsync(services, ["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
+            () => new HttpServer(null, services)
+                .StartAsync(["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
 
         Assert.StartsWith("No HTTP server is registered for http://a, http://b. Call builder.WebHost.UseKestrelCore() before UseFastCgi", error.Message, StringComparison.Ordinal);
     }
