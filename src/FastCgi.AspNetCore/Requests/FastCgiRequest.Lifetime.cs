@@ -65,7 +65,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     {
         using var scope = EnterLock();
         Response.Close(scope);
-        Close(new ObjectDisposedException(nameof(HttpRequest)));
+        Close(static () => new ObjectDisposedException(nameof(HttpRequest)));
     }
 
     private void ReportIfGivenUp(ref ReadyRequests ready)

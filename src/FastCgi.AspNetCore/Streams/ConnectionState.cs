@@ -56,19 +56,19 @@ internal struct StreamState
     /// <summary>The records of the response that are not being sent yet.</summary>
     public BufferChain Queued;
     public RequestStream? NextQueued;
-
-    /// <summary>Whether a part of the response was queued.</summary>
-    public bool HasOutput;
     public FlushWait? Waiter;
 
     /// <summary>The memory that the current send carries for this response.</summary>
     public long SendingLength;
 
-    /// <summary>The number of that send.</summary>
+    /// <summary>The number of that send; 0 before the first.</summary>
     public long SendNumber;
 
     /// <summary>What reads fail with.</summary>
     public Exception? InputError;
+
+    /// <summary>Whether a part of the response was queued.</summary>
+    public readonly bool HasOutput => Queued.Head is not null || SendNumber != 0;
 }
 
 /// <summary>A flush that waits for room.</summary>

@@ -110,9 +110,7 @@ internal abstract partial class RequestStream
 
     private void Queue(ConnectionScope scope, BufferBlock records)
     {
-        ref var state = ref In(scope);
-        state.HasOutput = true;
-        state.Queued.AppendBytes(Outlet.Pool, records);
+        In(scope).Queued.AppendBytes(Outlet.Pool, records);
         Outlet.Enqueue(scope, this);
     }
 

@@ -6,12 +6,14 @@ namespace FastCgi.AspNetCore.Streams;
 /// </summary>
 internal abstract partial class RequestStream(FastCgiConnection connection, in RequestStart start)
 {
+    // A byte, because there is one for each waiting request.
+    private readonly byte _role = (byte)start.Role;
     private StreamState _state;
     private int _phase;
 
     public FastCgiConnection Connection => connection;
     public ushort Id { get; } = start.Id;
-    public FastCgiRole Role { get; } = start.Role;
+    public FastCgiRole Role => (FastCgiRole)_role;
     public bool KeepConnection { get; } = start.KeepConnection;
 
     /// <summary>The number of the request on its connection.</summary>
@@ -108,15 +110,15 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     }
 
     /// <summary>The application has returned, or was not called: nothing can be read or written from now on.</summary>
-    /// <param name="error">What reads fail with.</param>
-    protected void Close(Exception error)
+    /// <param name="createError">Creates what reads fail with.</param>
+    protected void Close(Func<Exception> createError)
     {
         Volatile.Write(ref _phase, (int)RequestPhase.Over);
         if (!HasBody)
             return;
 
         using var scope = connection.EnterLock();
-        CloseInput(scope, error);
+        CloseInput(scope, createError());
     }
 
     /// <summary>Describes the request for the status. Called under the lock of the connection.</summary>
