@@ -11,6 +11,9 @@ internal abstract partial class FastCgiRequest :
     IHttpMaxRequestBodySizeFeature,
     IHttpMinRequestBodyDataRateFeature
 {
+    /// <summary>Whether the application has begun to read the body. It needs no memory beside other small fields.</summary>
+    public bool HasStartedReading { get; set; }
+
     /// <summary>What follows the params. Set when they are complete.</summary>
     public RequestInput Input { get; private set; } = null!;
 

@@ -10,7 +10,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     private ReceivedStream? _stream;
     private long _maxBodySize = maxBodySize ?? Unlimited;
 
-    public bool HasStartedReading { get; private set; }
+    public bool HasStartedReading => request.HasStartedReading;
 
     public long? MaxBodySize
     {
@@ -124,7 +124,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
             return null;
 
         body.BeginRead(MaxBodySize);
-        HasStartedReading = true;
+        request.HasStartedReading = true;
         return body;
     }
 
