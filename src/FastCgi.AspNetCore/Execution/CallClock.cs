@@ -2,12 +2,13 @@ using System.Runtime;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>Measures how long the calls of one thread take, one after the other, with one timestamp for each.</summary>
+/// <summary>Measures how long the calls of one thread take.</summary>
 internal sealed class CallClock(TimeProvider time)
 {
     private readonly long _ticksPerMicrosecond = Math.Max(1, time.TimestampFrequency / 1_000_000);
     private long _mark;
     private int _compiledMethods;
+    private long _interruptions;
 
     /// <summary>The time of the last mark, in microseconds.</summary>
     public long Now => _mark / _ticksPerMicrosecond;
@@ -15,7 +16,8 @@ internal sealed class CallClock(TimeProvider time)
     /// <summary>Begins to measure.</summary>
     public void Restart() => _mark = time.GetTimestamp();
 
-    /// <summary>The microseconds since the last call of this method or <see cref="Restart"/>.</summary>
+    /// <summary>Ends to measure.</summary>
+    /// <returns>The microseconds since <see cref="Restart"/>.</returns>
     public long Measure()
     {
         var before = _mark;
@@ -23,11 +25,14 @@ internal sealed class CallClock(TimeProvider time)
         return (_mark - before) / _ticksPerMicrosecond;
     }
 
-    /// <summary>Whether the thread has compiled methods since the last call of this method.</summary>
-    public bool HasCompiled()
+    /// <summary>
+    /// Whether the thread has compiled methods or was interrupted since the last call of this method: then its time says nothing about the next call.
+    /// </summary>
+    public bool WasDisturbed(ThreadUsage usage)
     {
-        var before = _compiledMethods;
+        var (compiledMethods, interruptions) = (_compiledMethods, _interruptions);
         _compiledMethods = (int)JitInfo.GetCompiledMethodCount(currentThread: true);
-        return _compiledMethods != before;
+        _interruptions = usage.Interruptions;
+        return _compiledMethods != compiledMethods || _interruptions != interruptions;
     }
 }

@@ -120,7 +120,6 @@ internal sealed class RequestScheduler
             return;
         }
 
-        worker.Clock.Restart();
         var request = item.Request!;
         var path = GetPath(request);
         if (worker.Hold == Hold.Seat && path.IsPath && Predictor.Predict(path).Blocks)
@@ -200,7 +199,9 @@ internal sealed class RequestScheduler
         var usage = worker.Hold == Hold.Thread ? _platform.GetUsageOfThisThread() : (ThreadUsage?)null;
         worker.Enter(response, path);
         WakeWatchdog();
+        worker.Clock.Restart();
         var hasReturned = request.Execute();
+        var microseconds = worker.Clock.Measure();
         var hold = worker.Leave();
         // From here on nothing may throw: the caller would not know who owns the loop.
         try
@@ -214,10 +215,8 @@ internal sealed class RequestScheduler
             if (path.IsPath)
             {
                 Workers.EndFirst();
-                var microseconds = worker.Clock.Measure();
                 loop?.CountWork(microseconds);
-                // The time of the compiler says nothing about the next call.
-                if (microseconds < ShortMicroseconds || !worker.Clock.HasCompiled())
+                if (microseconds < ShortMicroseconds || !worker.Clock.WasDisturbed(_platform.GetUsageOfThisThread()))
                     Learn(path, microseconds, usage);
             }
         }

@@ -116,8 +116,8 @@ internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIs
     public bool? IsSleeping => getIsSleeping();
 }
 
-/// <summary>What a thread has used so far: processor time, and how often it gave up the processor by itself.</summary>
-internal readonly record struct ThreadUsage(long Microseconds, long Sleeps)
+/// <summary>What a thread has used so far: processor time, and how often it gave up the processor, by itself and not.</summary>
+internal readonly record struct ThreadUsage(long Microseconds, long Sleeps, long Interruptions = 0)
 {
     private const long KeptMicroseconds = 500;
 

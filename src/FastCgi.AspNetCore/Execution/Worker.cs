@@ -100,7 +100,6 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
         {
             _hasStarted = true;
             pool.OnStarted();
-            Clock.HasCompiled();
         }
 
         // The others are not sampled, and a probe may need a descriptor.

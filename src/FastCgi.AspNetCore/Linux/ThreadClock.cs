@@ -42,12 +42,13 @@ internal static unsafe partial class ThreadClock
         return (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
     }
 
-    public static (long Microseconds, long VoluntarySwitches) GetUsageOfThisThread()
+    public static (long Microseconds, long VoluntarySwitches, long InvoluntarySwitches) GetUsageOfThisThread()
     {
         ResourceUsage usage;
         _ = getrusage(OfThread, &usage);
         var seconds = usage.UserSeconds + usage.SystemSeconds;
-        return ((seconds * MicrosecondsOfSecond) + usage.UserMicroseconds + usage.SystemMicroseconds, usage.VoluntarySwitches);
+        var microseconds = (seconds * MicrosecondsOfSecond) + usage.UserMicroseconds + usage.SystemMicroseconds;
+        return (microseconds, usage.VoluntarySwitches, usage.InvoluntarySwitches);
     }
 
     [LibraryImport(Libc.Library)]

@@ -17,8 +17,8 @@ internal sealed class LinuxThreadPlatform(ILogger log) : ThreadPlatform(log)
 
     public override ThreadUsage GetUsageOfThisThread()
     {
-        var (microseconds, switches) = ThreadClock.GetUsageOfThisThread();
-        return new ThreadUsage(microseconds, switches);
+        var (microseconds, sleeps, interruptions) = ThreadClock.GetUsageOfThisThread();
+        return new ThreadUsage(microseconds, sleeps, interruptions);
     }
 
     protected override void OnEnding()

@@ -292,14 +292,18 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.Equal(blocks, Scheduler.Predictor.Predict(new PathKey("/1")).Blocks);
     }
 
-    /// <summary>Compilation takes longer than most requests.</summary>
-    [Fact]
-    public async Task FirstCall_CompilesItsHandler_TeachesNothing()
+    /// <summary>Compilation takes longer than most requests, and so does a wait for the processor.</summary>
+    [Theory, Values("compiles", "is interrupted")]
+    public async Task CallThatIsDisturbed_TeachesNothing(string how)
     {
         Application = context =>
         {
             Clock.Advance(TimeSpan.FromMilliseconds(20));
-            if (context.Request.Query.ContainsKey("first"))
+            if (!context.Request.Query.ContainsKey("first"))
+                return Task.CompletedTask;
+            if (how == "is interrupted")
+                Platform.Usage = Platform.Usage with { Interruptions = 1 };
+            else
                 Expression.Lambda<Func<int>>(Expression.Constant(1)).Compile().Invoke();
             return Task.CompletedTask;
         };
