@@ -60,7 +60,7 @@ public abstract class SchedulerTest : IAsyncLifetime
             Loop.Receive(FrontEnd, requests);
         var worker = Here = scheduler.CreateWorker(Clock);
         worker.Probe = Platform.Probe?.Probe;
-        worker.Clock.WasDisturbed(default);
+        worker.Clock.WasDisturbed(Platform.Usage);
         scheduler.Lend(worker, Loop);
         scheduler.Run(worker, Loop);
         var hadLoop = worker is { Hold: Hold.Loop, Next: null };
