@@ -52,6 +52,28 @@ public class PipeConnectionTests
         await running.Within("the end");
     }
 
+    /// <summary>Timers of .NET end after 49 days. What is longer is for ever.</summary>
+    [Theory, Values(50, 60, 0)]
+    public async Task End_LingerTimeoutBeyondTheTimers_WaitsForTheTransport(int days)
+    {
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello,
+            options => options.Limits.LingerTimeout = days == 0 ? Timeout.InfiniteTimeSpan : TimeSpan.FromDays(days));
+        var pipes = new PipeContext { Disposal = Waiting.Signal() };
+        var connection = new PipeConnection(pipes, socket: null, server.Connections, server.Scheduler);
+        Assert.True(server.Connections.TryAdd(connection.Connection));
+        var running = connection.RunAsync();
+
+        await pipes.FromWebServer.Writer.CompleteAsync();
+        await Waiting.UntilAsync(() => pipes.IsDisposed, "the disposal");
+        server.Clock.Advance(TimeSpan.FromDays(40));
+        Assert.False(running.IsCompleted);
+        pipes.Disposal.SetResult();
+
+        await running.Within("the end");
+        Assert.Equal(0, pipes.AbortCount);
+    }
+
     /// <summary>It would keep the send for ever, and the connection its place.</summary>
     [Fact]
     public async Task End_PeerTakesNothing_SendIsGivenUp()

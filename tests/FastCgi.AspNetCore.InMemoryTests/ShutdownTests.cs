@@ -151,6 +151,32 @@ public class ShutdownTests
         Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ConnectionsNotClosedInTime").Level);
     }
 
+    /// <summary>Otherwise a stop that takes the whole timeout would have no visible reason: there is neither a request nor a connection.</summary>
+    [Fact]
+    public async Task Stop_HandlerRunsOnWithoutItsClient_LogsWhatItWaitsFor()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
+        var server = frontEnd.Server;
+        frontEnd.Send(RecordBytes.Get());
+        frontEnd.Close();
+        using var patience = new CancellationTokenSource();
+
+        var stopping = server.StopAsync(patience.Token);
+        server.Clock.Advance(TimeSpan.FromSeconds(4));
+        Assert.DoesNotContain(server.Logs.All, static log => log.EventName == "StopWaits");
+        server.Clock.Advance(s_tick);
+        Assert.Contains(
+            "running requests: 0; open connections: 0; closed connections whose handlers have not returned: 1",
+            (await server.Logs.SingleAsync("StopWaits")).Message,
+            StringComparison.Ordinal);
+        await patience.CancelAsync();
+        await stopping.Within("the stop");
+
+        var end = Assert.Single(server.Logs.All, static log => log.EventName == "StopTimedOut");
+        Assert.Contains("connections whose handlers have not returned: 1", end.Message, StringComparison.Ordinal);
+        _go.SetResult();
+    }
+
     [Fact]
     public async Task Stop_FurtherRequestOnABusyConnection_Answered()
     {

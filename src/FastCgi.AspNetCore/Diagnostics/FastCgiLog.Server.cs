@@ -157,9 +157,14 @@ internal static partial class FastCgiLog
     public static partial void EpollUnavailable(this ILogger log, string reason);
 
     [LoggerMessage(26, LogLevel.Warning,
-        "The shutdown timed out. Aborted requests: {Requests}; connections left open because handlers have not returned: {Connections}. Raise "
+        "The shutdown timed out. Aborted requests: {Requests}; connections whose handlers have not returned: {Connections}. Raise "
             + "HostOptions.ShutdownTimeout if requests may take longer.")]
     public static partial void StopTimedOut(this ILogger log, long requests, int connections);
+
+    [LoggerMessage(117, LogLevel.Information,
+        "The shutdown waits for running requests: {Requests}; open connections: {Connections}; closed connections whose handlers have not returned: "
+            + "{Abandoned}. It ends when they do, or after HostOptions.ShutdownTimeout.")]
+    public static partial void StopWaits(this ILogger log, long requests, int connections, int abandoned);
 
     [LoggerMessage(28, LogLevel.Debug,
         "The system cannot close the accept queue of {EndPoint} before its socket. A connection that arrives just before the socket closes is reset.")]

@@ -10,6 +10,9 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     // How long the web servers may take to accept the ends of cut responses.
     private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(5);
 
+    // A stop that takes longer is explained. Idle connections are closed sooner.
+    private static readonly TimeSpan s_longStop = TimeSpan.FromSeconds(5);
+
     private readonly Lock _lock = new();
     private FastCgiConnection? _first;
     private int _count;
@@ -20,6 +23,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private TaskCompletionSource? _allOver;
     private TaskCompletionSource? _allGone;
     private bool _isStopping;
+    private long _stopBeganAt;
+    private bool _isStopExplained;
     private Action? _onIdle;
     private long _lastUse = server.Time.GetTimestamp();
     private readonly long _startedAt = server.Time.GetTimestamp();
@@ -114,6 +119,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         {
             if (--_unfinishedCount == 0)
                 _allOver?.TrySetResult();
+            if (Invariants.AreChecked)
+                Invariants.Require(_unfinishedCount >= _count, "More connections are over than closed.");
         }
     }
 
@@ -142,6 +149,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         }
 
         server.Time.Tick();
+        _stopBeganAt = Now;
         Volatile.Write(ref _isStopping, true);
         foreach (var connection in ToList())
             connection.Stop();
@@ -159,8 +167,9 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
                 connection.Abort();
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
             await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
-            if (requests > 0 || Count > 0)
-                server.Log.StopTimedOut(requests, Count);
+            var unfinished = Volatile.Read(ref _unfinishedCount);
+            if (requests > 0 || unfinished > 0)
+                server.Log.StopTimedOut(requests, unfinished);
         }
 
         // Not awaited: a running callback may wait for the application.
@@ -170,6 +179,15 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     // In its own method, so that only this allocates the closure.
     private void Record(Histogram<double> durations, int seconds) => ThreadRoot.Report(server.Log, _ => durations.Record(seconds));
 
+    private void ExplainStop()
+    {
+        _isStopExplained = true;
+        var count = Count;
+        var abandoned = Math.Max(0, Volatile.Read(ref _unfinishedCount) - count);
+        var requests = CountRequests();
+        ThreadRoot.Report(server.Log, log => log.StopWaits(requests, count, abandoned));
+    }
+
     private void OnTick()
     {
         server.Time.Tick();
@@ -178,6 +196,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         _lastTick = now;
         server.OnTick?.Invoke();
         server.Buffers.Trim();
+        if (IsStopping && !_isStopExplained && server.Time.GetElapsedTime(_stopBeganAt, now) >= s_longStop)
+            ExplainStop();
         if (server.Statistics.IsSampleDue(Now))
             server.Statistics.OnSampleDue(GetTotals());
         if (_onIdle is not null && server.Time.GetElapsedTime(GetLastUse(), Now) >= server.Options.IdleExit)

@@ -13,6 +13,8 @@ internal sealed class PipeConnection : ConnectionTransport
     private const int Ending = 2;
     private const int Ended = 3;
 
+    private static readonly TimeSpan s_longestTimer = TimeSpan.FromDays(49);
+
     private readonly ConnectionContext _context;
     private readonly ConnectionManager _manager;
 
@@ -86,11 +88,14 @@ internal sealed class PipeConnection : ConnectionTransport
     private async Task DisposeContextAsync()
     {
         var disposing = _context.DisposeAsync().AsTask();
-        if (!disposing.IsCompleted)
+        try
         {
-            var limit = Task.Delay(_manager.Server.Options.Limits.LingerTimeout, _manager.Server.Time, CancellationToken.None);
-            if (await Task.WhenAny(disposing, limit).ConfigureAwait(false) == limit)
-                AbortTransport("The web server did not accept the rest in time.");
+            var limit = _manager.Server.Options.Limits.LingerTimeout;
+            await disposing.WaitAsync(limit < s_longestTimer ? limit : Timeout.InfiniteTimeSpan, _manager.Server.Time).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+            AbortTransport("The web server did not accept the rest in time.");
         }
 
         await disposing.ConfigureAwait(false);

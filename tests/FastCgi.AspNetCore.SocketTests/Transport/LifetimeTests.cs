@@ -67,6 +67,20 @@ public sealed class LifetimeTests
         await Assert.ThrowsAnyAsync<SocketException>(server.ConnectAsync);
     }
 
+    /// <summary>The answer to what is no FastCGI may find the connection closed. The server's end checks that no buffer is left.</summary>
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Close_AfterHttp_LeavesNoMemoryBehind(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/", static () => "served"));
+        for (var i = 0; i < 1_000; i++)
+        {
+            using var connection = await server.ConnectAsync();
+            await connection.SendAsync("GET / HTTP/1.1\r\n\r\n"u8.ToArray());
+        }
+
+        Assert.Equal("served", await server.GetAsync("/"));
+    }
+
     private static async Task AssertCancelsAsync(TransportSetup setup, Action<FastCgiClient> leave)
     {
         var app = new WaitingApplication();
