@@ -29,6 +29,11 @@ public sealed partial class SourceTests
     [Theory]
     [InlineData("src/FastCgi.Client")]
     [InlineData("src/FastCgi.Tool")]
+    [InlineData("src/FastCgi.AspNetCore/Buffers")]
+    [InlineData("src/FastCgi.AspNetCore/Protocol")]
+    [InlineData("src/FastCgi.AspNetCore/Requests")]
+    [InlineData("src/FastCgi.AspNetCore/Server")]
+    [InlineData("src/FastCgi.AspNetCore/Streams")]
     public void Lines_OfAFile_HaveAtMost120Columns(string folder)
     {
         var longLines = FindFiles(folder)
@@ -42,6 +47,11 @@ public sealed partial class SourceTests
     [Theory]
     [InlineData("src/FastCgi.Client")]
     [InlineData("src/FastCgi.Tool")]
+    [InlineData("src/FastCgi.AspNetCore/Buffers")]
+    [InlineData("src/FastCgi.AspNetCore/Protocol")]
+    [InlineData("src/FastCgi.AspNetCore/Requests")]
+    [InlineData("src/FastCgi.AspNetCore/Server")]
+    [InlineData("src/FastCgi.AspNetCore/Streams")]
     public void Conditionals_InAFile_AreNotNested(string folder)
         => Assert.Empty(FindFiles(folder).Where(static file => HasNestedConditional(File.ReadAllText(file))));
 

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>A buffer and its used range. Blocks form chains, which a single system call can send. A block has one owner at a time.</summary>
+/// <summary>
+/// A buffer and its used range. Blocks form chains, which a single system call can send. A block has one owner at a
+/// time.
+/// </summary>
 /// <param name="pool">The pool of the block; <see langword="null"/> for a block that is not pooled.</param>
 internal sealed class BufferBlock(int capacity, BlockPool? pool = null) : IMemoryOwner<byte>
 {
@@ -8,7 +11,10 @@ internal sealed class BufferBlock(int capacity, BlockPool? pool = null) : IMemor
 
     internal bool IsRented { get; set; } = true;
 
-    /// <summary>Whether the application may still write to the block. On return, a leased block is left to the garbage collector.</summary>
+    /// <summary>
+    /// Whether the application may still write to the block. On return, a leased block is left to the garbage
+    /// collector.
+    /// </summary>
     public bool IsLeased { get; set; }
     public int Capacity => _array.Length;
 

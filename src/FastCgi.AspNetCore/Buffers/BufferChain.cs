@@ -9,7 +9,9 @@ internal struct BufferChain
     public BufferBlock? Tail { get; private set; }
     public int Length { get; private set; }
 
-    /// <summary>The memory of whole blocks and the used bytes of the last one, which is filled before another is rented.</summary>
+    /// <summary>
+    /// The memory of whole blocks and the used bytes of the last one, which is filled before another is rented.
+    /// </summary>
     public readonly long HeldLength => Tail is null ? 0 : _capacity - Tail.Capacity + Tail.Length;
 
     public void Append(BufferBlock? block)
@@ -32,14 +34,18 @@ internal struct BufferChain
         }
     }
 
-    /// <summary>Appends bytes without wasting blocks: copies what fits into the last block, and merges small blocks into a large one.</summary>
+    /// <summary>
+    /// Appends bytes without wasting blocks: copies what fits into the last block, and merges small blocks into a large
+    /// one.
+    /// </summary>
     public void AppendBytes(BufferPool pool, BufferBlock? block)
     {
         while (block is not null)
         {
             var next = block.Next;
             block.Next = null;
-            if (Tail is null || (Math.Max(Tail.Capacity, block.Capacity) > BufferPool.SmallBlockSize && !HasRoom(block.Length)))
+            if (Tail is null
+                || (Math.Max(Tail.Capacity, block.Capacity) > BufferPool.SmallBlockSize && !HasRoom(block.Length)))
             {
                 Append(block);
             }
@@ -56,7 +62,9 @@ internal struct BufferChain
         }
     }
 
-    /// <returns>The place for the bytes, which the caller writes: the last block if they fit, otherwise another.</returns>
+    /// <returns>
+    /// The place for the bytes, which the caller writes: the last block if they fit, otherwise another.
+    /// </returns>
     public Span<byte> Write(BufferPool pool, int length)
     {
         if (!HasRoom(length))

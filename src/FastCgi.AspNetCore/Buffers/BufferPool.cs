@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>The buffers of one server: small blocks for response headers and short bodies, large blocks for other data.</summary>
+/// <summary>
+/// The buffers of one server: small blocks for response headers and short bodies, large blocks for other data.
+/// </summary>
 internal sealed class BufferPool : MemoryPool<byte>
 {
     public const int SmallBlockSize = 4_096;
@@ -15,7 +17,10 @@ internal sealed class BufferPool : MemoryPool<byte>
     public long AllocatedBytes => _small.AllocatedBytes + _large.AllocatedBytes;
     public int RentedCount => _small.RentedCount + _large.RentedCount;
 
-    /// <summary>Rents a block of at least <paramref name="minimumLength"/> bytes. A block larger than a large block is not pooled.</summary>
+    /// <summary>
+    /// Rents a block of at least <paramref name="minimumLength"/> bytes. A block larger than a large block is not
+    /// pooled.
+    /// </summary>
     public BufferBlock RentBlock(int minimumLength) => minimumLength switch
     {
         <= SmallBlockSize => _small.Rent(),

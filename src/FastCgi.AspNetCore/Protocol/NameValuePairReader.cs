@@ -3,10 +3,12 @@ using System.Buffers.Binary;
 namespace FastCgi.AspNetCore.Protocol;
 
 /// <summary>
-/// Reads the name-value pairs of a complete stream (FastCGI specification, section 3.4). Each length is one byte up to 127, otherwise four bytes with
-/// the high bit set. The lengths come first, then the name, then the value.
+/// Reads the name-value pairs of a complete stream (FastCGI specification, section 3.4). Each length is one byte up to
+/// 127, otherwise four bytes with the high bit set. The lengths come first, then the name, then the value.
 /// </summary>
-/// <remarks>Compares the sum of the lengths with the rest of the stream in 64 bits (fcgi2, CVE-2025-23016, overflowed 32 bits).</remarks>
+/// <remarks>
+/// Compares the sum of the lengths with the rest of the stream in 64 bits (fcgi2, CVE-2025-23016, overflowed 32 bits).
+/// </remarks>
 internal ref struct NameValuePairReader(ReadOnlySpan<byte> stream)
 {
     private readonly ReadOnlySpan<byte> _stream = stream;
@@ -24,7 +26,8 @@ internal ref struct NameValuePairReader(ReadOnlySpan<byte> stream)
         var rest = _stream[Offset..];
         var nameLengthSize = ReadLength(rest, out var nameLength);
         var valueLengthSize = ReadLength(rest[nameLengthSize..], out var valueLength);
-        if (nameLengthSize == 0 || valueLengthSize == 0 || (ulong)(nameLengthSize + valueLengthSize) + nameLength + valueLength > (ulong)rest.Length)
+        if (nameLengthSize == 0 || valueLengthSize == 0
+            || (ulong)(nameLengthSize + valueLengthSize) + nameLength + valueLength > (ulong)rest.Length)
         {
             IsMalformed = true;
             return false;

@@ -9,7 +9,9 @@ internal static class ProtocolConstants
     /// <summary>FCGI_HEADER_LEN: the bytes of a record header (sections 3.3 and 8).</summary>
     public const int HeaderLength = 8;
 
-    /// <summary>The content length of BEGIN_REQUEST, END_REQUEST and UNKNOWN_TYPE (sections 5.1, 5.5 and 4.2).</summary>
+    /// <summary>
+    /// The content length of BEGIN_REQUEST, END_REQUEST and UNKNOWN_TYPE (sections 5.1, 5.5 and 4.2).
+    /// </summary>
     public const int FixedBodyLength = 8;
 
     /// <summary>contentLength has 16 bits (section 3.3).</summary>
@@ -21,7 +23,9 @@ internal static class ProtocolConstants
     /// <summary>FCGI_NULL_REQUEST_ID: the request id of management records (section 3.3).</summary>
     public const ushort NullRequestId = 0;
 
-    /// <summary>FCGI_KEEP_CONN of BEGIN_REQUEST: the web server decides when to close the connection (section 5.1).</summary>
+    /// <summary>
+    /// FCGI_KEEP_CONN of BEGIN_REQUEST: the web server decides when to close the connection (section 5.1).
+    /// </summary>
     public const byte KeepConnectionFlag = 1;
 
     /// <summary>The maximum number of concurrent connections (section 4.1).</summary>

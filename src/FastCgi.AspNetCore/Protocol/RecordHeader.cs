@@ -12,7 +12,8 @@ namespace FastCgi.AspNetCore.Protocol;
 /// </summary>
 /// <param name="Type">May be a number that <see cref="RecordType"/> does not define.</param>
 /// <param name="RequestId">0 for management records.</param>
-internal readonly record struct RecordHeader(byte Version, RecordType Type, ushort RequestId, int ContentLength, int PaddingLength)
+internal readonly record struct RecordHeader(
+    byte Version, RecordType Type, ushort RequestId, int ContentLength, int PaddingLength)
 {
     /// <summary>Ignores the reserved byte.</summary>
     public static RecordHeader Parse(ReadOnlySpan<byte> source)
@@ -28,5 +29,6 @@ internal readonly record struct RecordHeader(byte Version, RecordType Type, usho
 
     public void Write(Span<byte> destination) => BinaryPrimitives.WriteUInt64BigEndian(
         destination,
-        ((ulong)Version << 56) | ((ulong)Type << 48) | ((ulong)RequestId << 32) | ((ulong)ContentLength << 16) | ((ulong)PaddingLength << 8));
+        ((ulong)Version << 56) | ((ulong)Type << 48) | ((ulong)RequestId << 32)
+            | ((ulong)ContentLength << 16) | ((ulong)PaddingLength << 8));
 }

@@ -2,7 +2,9 @@ using System.Runtime.CompilerServices;
 
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>Parses records from bytes cut anywhere (FastCGI specification, section 3.3), and yields content as it arrives.</summary>
+/// <summary>
+/// Parses records from bytes cut anywhere (FastCGI specification, section 3.3), and yields content as it arrives.
+/// </summary>
 /// <remarks>A mutable struct: keep it in a field, do not copy it.</remarks>
 internal struct RecordReader
 {
@@ -18,7 +20,9 @@ internal struct RecordReader
     public readonly bool IsInRecord => _inContent || _partialHeaderLength > 0;
 
     /// <summary>Removes the next piece from the front of <paramref name="input"/>.</summary>
-    /// <returns>Piece, need more bytes, or version not 1. A bad version consumes nothing and is reported again on each call.</returns>
+    /// <returns>
+    /// Piece, need more bytes, or version not 1. A bad version consumes nothing and is reported again on each call.
+    /// </returns>
     public RecordReadResult Read(ref ReadOnlySpan<byte> input, out RecordPiece piece)
     {
         piece = default;

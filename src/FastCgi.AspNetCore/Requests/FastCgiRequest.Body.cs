@@ -3,7 +3,9 @@ using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>The features of the request body, which middleware may replace. <see cref="RequestInput"/> reads it.</content>
+/// <content>
+/// The features of the request body, which middleware may replace. <see cref="RequestInput"/> reads it.
+/// </content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestBodyDetectionFeature,
     IRequestBodyPipeFeature,
@@ -11,7 +13,9 @@ internal abstract partial class FastCgiRequest :
     IHttpMaxRequestBodySizeFeature,
     IHttpMinRequestBodyDataRateFeature
 {
-    /// <summary>Whether the application has begun to read the body. It needs no memory beside other small fields.</summary>
+    /// <summary>
+    /// Whether the application has begun to read the body. It needs no memory beside other small fields.
+    /// </summary>
     public bool HasStartedReading { get; set; }
 
     /// <summary>What follows the params. Set when they are complete.</summary>
@@ -24,7 +28,8 @@ internal abstract partial class FastCgiRequest :
         EndStdin(scope);
     }
 
-    // If the end of STDIN has not arrived: front-ends that stream announce a body by the header, but not for HTTP/2 clients.
+    // If the end of STDIN has not arrived: front-ends that stream announce a body by the header, but not for HTTP/2
+    // clients.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => SendsBody
         ?? (!string.IsNullOrEmpty(Parameters.GetHeader(Known.TransferEncoding)) || IsMethodWithBody(_head.Method));
 
@@ -40,7 +45,8 @@ internal abstract partial class FastCgiRequest :
 
                 var made = new ReplacedReader(body, PipeReader.Create(body));
                 if (Interlocked.CompareExchange(ref _lazy.BodyReader, made, before) == before)
-                    Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), made.Reader);
+                    Response.OnCompleted(
+                        static async reader => await ((PipeReader)reader).CompleteAsync(), made.Reader);
             }
 
             return Input.Reader;
@@ -73,10 +79,12 @@ internal abstract partial class FastCgiRequest :
         set => Lazy.MinBodyDataRate = new(value);
     }
 
-    public MinDataRate? MinBodyDataRate => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
+    public MinDataRate? MinBodyDataRate
+        => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
     public TimeProvider Clock => Server.Time;
 
     private static bool IsMethodWithBody(string method)
-        => !HttpMethods.IsGet(method) && !HttpMethods.IsHead(method) && !HttpMethods.IsDelete(method) && !HttpMethods.IsOptions(method)
+        => !HttpMethods.IsGet(method) && !HttpMethods.IsHead(method) && !HttpMethods.IsDelete(method)
+            && !HttpMethods.IsOptions(method)
             && !HttpMethods.IsTrace(method) && !HttpMethods.IsConnect(method);
 }

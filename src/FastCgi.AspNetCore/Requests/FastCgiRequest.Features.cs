@@ -6,8 +6,8 @@ using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// The request as <see cref="IFeatureCollection"/>. Its own features are found by type; those that the framework sets on nearly every request have
-/// fields; all others, and replacements, are in a short list.
+/// The request as <see cref="IFeatureCollection"/>. Its own features are found by type; those that the framework sets
+/// on nearly every request have fields; all others, and replacements, are in a short list.
 /// </content>
 internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesFeature
 {
@@ -67,7 +67,8 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         if (_others is { } others && others.TryFind(typeof(TFeature), out var other))
             return (TFeature?)other;
 
-        if (typeof(TFeature) == typeof(IHttpRequestFeature) || typeof(TFeature) == typeof(IEndpointFeature) || typeof(TFeature) == typeof(IRouteValuesFeature))
+        if (typeof(TFeature) == typeof(IHttpRequestFeature) || typeof(TFeature) == typeof(IEndpointFeature)
+            || typeof(TFeature) == typeof(IRouteValuesFeature))
             return As<TFeature>(this);
         if (typeof(TFeature) == typeof(IHttpResponseFeature) || typeof(TFeature) == typeof(IHttpResponseBodyFeature))
             return As<TFeature>(Response);
@@ -99,32 +100,47 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     private static readonly Type[] s_fieldTypes =
     [
-        typeof(IItemsFeature), typeof(IServiceProvidersFeature), typeof(IQueryFeature), typeof(IHttpAuthenticationFeature),
+        typeof(IItemsFeature), typeof(IServiceProvidersFeature), typeof(IQueryFeature),
+        typeof(IHttpAuthenticationFeature),
     ];
 
     private static readonly Type[] s_ownTypes =
     [
         typeof(IHttpRequestFeature), typeof(IHttpRequestBodyDetectionFeature), typeof(IHttpRequestIdentifierFeature),
         typeof(IHttpRequestLifetimeFeature), typeof(IHttpConnectionFeature), typeof(IHttpBodyControlFeature),
-        typeof(IHttpMaxRequestBodySizeFeature), typeof(IHttpMinRequestBodyDataRateFeature), typeof(IRequestBodyPipeFeature), typeof(IServerVariablesFeature),
-        typeof(IHttpResponseFeature), typeof(IHttpResponseBodyFeature), typeof(IEndpointFeature), typeof(IRouteValuesFeature),
+        typeof(IHttpMaxRequestBodySizeFeature), typeof(IHttpMinRequestBodyDataRateFeature),
+        typeof(IRequestBodyPipeFeature), typeof(IServerVariablesFeature),
+        typeof(IHttpResponseFeature), typeof(IHttpResponseBodyFeature), typeof(IEndpointFeature),
+        typeof(IRouteValuesFeature),
         typeof(IBadRequestExceptionFeature), typeof(IFastCgiRequestFeature), typeof(ITlsConnectionFeature),
     ];
 
     /// <summary>
-    /// The request's own features. Absent on purpose: upgrade and extended CONNECT, which no front-end supports (SignalR would offer WebSockets);
-    /// trailers and reset; connection items and persistent state, which unrelated clients would share.
+    /// The request's own features. Absent on purpose: upgrade and extended CONNECT, which no front-end supports
+    /// (SignalR would offer WebSockets); trailers and reset; connection items and persistent state, which unrelated
+    /// clients would share.
     /// </summary>
     private object? GetOwn(Type key)
-        => key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature) ? Response
-            : key == typeof(ITlsConnectionFeature) ? TlsConnection
-            : Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
+    {
+        if (key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature))
+            return Response;
+        if (key == typeof(ITlsConnectionFeature))
+            return TlsConnection;
+
+        return Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
+    }
 
     private object? GetField(Type key)
-        => key == typeof(IItemsFeature) ? _items
-            : key == typeof(IServiceProvidersFeature) ? _serviceProviders
-            : key == typeof(IQueryFeature) ? _query
-            : key == typeof(IHttpAuthenticationFeature) ? _authentication : null;
+    {
+        if (key == typeof(IItemsFeature))
+            return _items;
+        if (key == typeof(IServiceProvidersFeature))
+            return _serviceProviders;
+        if (key == typeof(IQueryFeature))
+            return _query;
+
+        return key == typeof(IHttpAuthenticationFeature) ? _authentication : null;
+    }
 
     private bool SetField(Type key, object? value)
     {
@@ -150,7 +166,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
 }
 
-/// <summary>Features by type, in the order in which they were first set; null if removed. Threads need no lock: a change replaces the array.</summary>
+/// <summary>
+/// Features by type, in the order in which they were first set; null if removed. Threads need no lock: a change
+/// replaces the array.
+/// </summary>
 internal sealed class FeatureList
 {
     private KeyValuePair<Type, object?>[] _entries = [];

@@ -1,12 +1,14 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// The phases of a request, its abort by the web server (ABORT_REQUEST or a closed connection) or the application, and its errors. After the end of
-/// the response is queued, or all bytes of its Content-Length are written, an abort cancels nothing: front-ends close connections then.
+/// The phases of a request, its abort by the web server (ABORT_REQUEST or a closed connection) or the application, and
+/// its errors. After the end of the response is queued, or all bytes of its Content-Length are written, an abort
+/// cancels nothing: front-ends close connections then.
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
-    // The first of the two counts: the request is aborted, or its response is written so that nothing may be cancelled any more.
+    // The first of the two counts: the request is aborted, or its response is written so that nothing may be cancelled
+    // any more.
     private static readonly CancellationTokenSource s_canceled = new(TimeSpan.Zero);
     private static readonly CancellationTokenSource s_answered = new();
 
@@ -23,7 +25,8 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     public void Abort()
     {
-        var reason = new ConnectionAbortedException("The connection was aborted by the application via HttpContext.Abort().");
+        var reason = new ConnectionAbortedException("The connection was aborted by the application via "
+            + "HttpContext.Abort().");
         if (Connection.TryAbort(this, reason))
             Log.ApplicationAborted(Connection.Id, TraceIdentifier);
     }
@@ -31,7 +34,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     /// <summary>Everything that the client waits for is written, so an abort cancels nothing any more.</summary>
     public void OnAnswered() => TrySettle(s_answered, out _);
 
-    /// <summary>Completes a request that was aborted before a thread had claimed it, unless another thread has done so.</summary>
+    /// <summary>
+    /// Completes a request that was aborted before a thread had claimed it, unless another thread has done so.
+    /// </summary>
     public void CompleteIfDropped()
     {
         if (TryClaimDropped())
@@ -123,9 +128,13 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     /// <summary>What the application or its callbacks failed with.</summary>
     public Exception? ApplicationError { get; private set; }
 
-    /// <summary>The status if the application has failed: always an error, whatever a bad-request exception says.</summary>
+    /// <summary>
+    /// The status if the application has failed: always an error, whatever a bad-request exception says.
+    /// </summary>
     public int ErrorStatusCode
-        => _lazy?.BadRequest is { StatusCode: >= 400 and <= 599 and var statusCode } ? statusCode : StatusCodes.Status500InternalServerError;
+        => _lazy?.BadRequest is { StatusCode: >= 400 and <= 599 and var statusCode }
+            ? statusCode
+            : StatusCodes.Status500InternalServerError;
 
     /// <returns>The action that logs the error, for a call without the lock.</returns>
     public Action RecordApplicationError(RequestScope scope, Exception exception)
@@ -135,7 +144,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         if (IsAborted && exception is OperationCanceledException or IOException)
             return () => log.RequestAborted(connectionId, traceIdentifier);
 
-        ApplicationError = ApplicationError is null ? exception : new AggregateException(ApplicationError, exception).Flatten();
+        ApplicationError = ApplicationError is null
+            ? exception
+            : new AggregateException(ApplicationError, exception).Flatten();
         return () => log.ApplicationError(connectionId, traceIdentifier, exception);
     }
 

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>The features of the request line, headers and addresses. Middleware may set most of them; the server keeps its own copies.</content>
+/// <content>
+/// The features of the request line, headers and addresses. Middleware may set most of them; the server keeps its own
+/// copies.
+/// </content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestFeature,
     IHttpRequestIdentifierFeature,
@@ -102,7 +105,8 @@ internal abstract partial class FastCgiRequest :
 
     Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
-    public string TraceIdentifier => _traceIdentifier ?? Keep(ref _traceIdentifier, GetFrontEndIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
+    public string TraceIdentifier
+        => _traceIdentifier ?? Keep(ref _traceIdentifier, GetFrontEndIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
 
     /// <summary>Whether the application has set the client's address.</summary>
     public bool HasNewAddress => _lazy is { HasNewAddress: true };
@@ -112,10 +116,12 @@ internal abstract partial class FastCgiRequest :
 
     /// <summary>Null unless the client uses TLS to the front-end.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
-        ? _lazy?.TlsConnection ?? Keep(ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
+        ? _lazy?.TlsConnection ?? Keep(
+            ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
         : null;
 
-    private RequestAddresses Addresses => _lazy?.Addresses ?? Keep(ref Lazy.Addresses, new RequestAddresses(Parameters));
+    private RequestAddresses Addresses
+        => _lazy?.Addresses ?? Keep(ref Lazy.Addresses, new RequestAddresses(Parameters));
     private LazyRequestState Lazy => _lazy ?? Keep(ref _lazy, new LazyRequestState());
 
     string? IServerVariablesFeature.this[string variableName]
@@ -123,7 +129,9 @@ internal abstract partial class FastCgiRequest :
         get
         {
             ArgumentException.ThrowIfNullOrEmpty(variableName);
-            return _lazy?.SetVariables is { } variables && variables.TryGetValue(variableName, out var set) ? set : Parameters.GetVariable(variableName);
+            return _lazy?.SetVariables is { } variables && variables.TryGetValue(variableName, out var set)
+                ? set
+                : Parameters.GetVariable(variableName);
         }
 
         set

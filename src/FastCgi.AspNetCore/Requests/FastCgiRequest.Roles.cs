@@ -1,19 +1,30 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>Features that only FastCGI has: the parameters, the web server's error log, and the role Authorizer.</content>
+/// <content>
+/// Features that only FastCGI has: the parameters, the web server's error log, and the role Authorizer.
+/// </content>
 internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
 {
     // The request whose authorizer this execution flow is in. Other work of the application must not answer for it.
     private static readonly AsyncLocal<FastCgiRequest?> s_asked = new();
 
-    /// <summary>Whether this status may be sent to an Authorizer request. Below 400, it could allow access: only a running authorizer may send it.</summary>
+    /// <summary>
+    /// Whether this status may be sent to an Authorizer request. Below 400, it could allow access: only a running
+    /// authorizer may send it.
+    /// </summary>
     public bool MayAnswerAuthorizer(int statusCode)
-        => statusCode >= StatusCodes.Status400BadRequest || (s_asked.Value == this && _lazy is { Authorization: AuthorizationPhase.Asked });
+        => statusCode >= StatusCodes.Status400BadRequest
+            || (s_asked.Value == this && _lazy is { Authorization: AuthorizationPhase.Asked });
 
-    /// <summary>Begins an authorizer. A second one cannot allow the request: it checks another path, such as that of an error page.</summary>
+    /// <summary>
+    /// Begins an authorizer. A second one cannot allow the request: it checks another path, such as that of an error
+    /// page.
+    /// </summary>
     public void BeginAuthorization()
     {
-        Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotAsked ? AuthorizationPhase.Asked : AuthorizationPhase.Over;
+        Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotAsked
+            ? AuthorizationPhase.Asked
+            : AuthorizationPhase.Over;
         s_asked.Value = this;
     }
 

@@ -11,7 +11,9 @@ internal abstract partial class FastCgiRequest
     {
         var age = Server.Time.GetElapsedTime(BeganAt, now);
         if (!HasAllParameters)
-            return new RequestDescription(Connection.Id, Id, Sequence, string.Empty, string.Empty, null, age, RequestActivity.ReceivingParameters, 0, 0);
+            return new RequestDescription(
+                Connection.Id, Id, Sequence, string.Empty, string.Empty, null, age,
+                RequestActivity.ReceivingParameters, 0, 0);
 
         // Without the query, which may contain a secret.
         return new RequestDescription(

@@ -1,10 +1,12 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// One request: first its params, then the feature collection for the application. Parts:
-/// <c>.Features</c> (the collection), <c>.Request</c>, <c>.Body</c> and <c>.Lifetime</c>. <see cref="FastCgiRequest{TContext}"/> runs the application.
+/// One request: first its params, then the feature collection for the application. Parts: <c>.Features</c> (the
+/// collection), <c>.Request</c>, <c>.Body</c> and <c>.Lifetime</c>. <see cref="FastCgiRequest{TContext}"/> runs the
+/// application.
 /// </summary>
-internal abstract partial class FastCgiRequest(ServerContext server, FastCgiConnection connection, in RequestStart start)
+internal abstract partial class FastCgiRequest(
+    ServerContext server, FastCgiConnection connection, in RequestStart start)
     : RequestStream(connection, in start), IFeatureCollection
 {
     private RequestHeaders? _headers;
@@ -60,7 +62,10 @@ internal abstract partial class FastCgiRequest(ServerContext server, FastCgiConn
         return result != AdmissionResult.Queued;
     }
 
-    /// <summary>Calls the application, or answers a request that is not for it, unless another thread does or the request is aborted. Never throws.</summary>
+    /// <summary>
+    /// Calls the application, or answers a request that is not for it, unless another thread does or the request is
+    /// aborted. Never throws.
+    /// </summary>
     /// <returns>Whether the request is finished. If not, the application awaits something.</returns>
     public abstract bool Execute();
 

@@ -1,7 +1,10 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>Runs the application for a request.</summary>
-/// <remarks>No <c>IHostContextContainer</c>: hosting would reuse the <c>HttpContext</c>, and a kept one would show another client's data.</remarks>
+/// <remarks>
+/// No <c>IHostContextContainer</c>: hosting would reuse the <c>HttpContext</c>, and a kept one would show another
+/// client's data.
+/// </remarks>
 internal sealed class FastCgiRequest<TContext>(
     ServerContext server, IHttpApplication<TContext> application, FastCgiConnection connection, in RequestStart start)
     : FastCgiRequest(server, connection, in start)
@@ -90,7 +93,11 @@ internal sealed class FastCgiRequest<TContext>(
     /// <summary>Continues in the application's execution context, which has its log scopes and activity.</summary>
     private async Task AwaitAsync(Task task)
     {
-        await task.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
-        ThreadRoot.Run((Request: this, Task: task), static state => RequestCompletion.Complete(state.Request, GetException(state.Task)), Log);
+        await task.ConfigureAwait(
+            ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
+        ThreadRoot.Run(
+            (Request: this, Task: task),
+            static state => RequestCompletion.Complete(state.Request, GetException(state.Task)),
+            Log);
     }
 }

@@ -13,7 +13,8 @@ internal sealed partial class FastCgiResponse
     /// <summary>The bytes that the application has written, sent or not.</summary>
     public long BytesWritten { get; private set; }
 
-#pragma warning disable CS0618 // IHttpResponseFeature.Body is obsolete for applications, but a server must implement it.
+    // Obsolete for applications, but a server must implement it.
+#pragma warning disable CS0618
     Stream IHttpResponseFeature.Body
     {
         get => _lazy?.ReplacedBody ?? Stream;
@@ -52,7 +53,8 @@ internal sealed partial class FastCgiResponse
     public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
         => WriteAsync(source, isWrite: true, cancellationToken);
 
-    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken) => WriteAsync(default, isWrite: false, cancellationToken);
+    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken)
+        => WriteAsync(default, isWrite: false, cancellationToken);
 
     /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>
     public void CancelPendingFlush()
@@ -69,11 +71,13 @@ internal sealed partial class FastCgiResponse
         {
             throw new InvalidOperationException(
                 $"Synchronous operations are disallowed. Call {alternative} or set AllowSynchronousIO to true instead. "
-                    + "It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
+                    + "It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in "
+                    + "UseFastCgi.");
         }
     }
 
-    private ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
+    private ValueTask<FlushResult> WriteAsync(
+        ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)
             return ValueTask.FromCanceled<FlushResult>(cancellationToken);
@@ -83,7 +87,8 @@ internal sealed partial class FastCgiResponse
             : Write(source.Span, isWrite, cancellationToken);
     }
 
-    private async ValueTask<FlushResult> WriteSlowAsync(ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
+    private async ValueTask<FlushResult> WriteSlowAsync(
+        ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
         await FireOnStartingAsync();
         return await Write(source.Span, isWrite, cancellationToken);
@@ -133,7 +138,10 @@ internal sealed partial class FastCgiResponse
         return true;
     }
 
-    /// <summary>The length that is declared so far. Read without the lock: the headers may be the application's own until the response starts.</summary>
+    /// <summary>
+    /// The length that is declared so far. Read without the lock: the headers may be the application's own until the
+    /// response starts.
+    /// </summary>
     private long? DeclaredLength => HasStarted ? _headers.DeclaredLength : Headers.ContentLength;
 
     /// <summary>Counts bytes against the declared length. Excess bytes are refused before any is taken.</summary>
@@ -156,7 +164,8 @@ internal sealed partial class FastCgiResponse
     {
         // A response to HEAD is written like any other. The end logs how much.
         if (!_isHead)
-            throw new InvalidOperationException($"Writing to the response body is invalid for responses with status code {_statusCode}.");
+            throw new InvalidOperationException($"Writing to the response body is invalid for responses with status "
+                + $"code {_statusCode}.");
     }
 
     private bool CanWriteBody => !_isHead && _statusCode is not (204 or 205 or 304);
@@ -164,7 +173,8 @@ internal sealed partial class FastCgiResponse
     private void ThrowIfOver()
     {
         if (_request.IsOver)
-            throw new ObjectDisposedException(nameof(HttpResponse), "The response body cannot be used after the request has ended.");
+            throw new ObjectDisposedException(nameof(HttpResponse), "The response body cannot be used after the "
+                + "request has ended.");
     }
 
     private void ThrowIfNotWritable()

@@ -26,8 +26,12 @@ internal sealed partial class FastCgiResponse
         _request.EndInput();
     }
 
-    /// <summary>Queues and sends the end after the application has returned, unless the response is already complete.</summary>
-    /// <exception cref="InvalidOperationException">The body is shorter than its Content-Length, or the response cannot be sent.</exception>
+    /// <summary>
+    /// Queues and sends the end after the application has returned, unless the response is already complete.
+    /// </summary>
+    /// <exception cref="InvalidOperationException">
+    /// The body is shorter than its Content-Length, or the response cannot be sent.
+    /// </exception>
     public void Finish()
     {
         SetZeroLengthOfReplacedHeaders();
@@ -53,7 +57,10 @@ internal sealed partial class FastCgiResponse
         OnEnded(ended);
     }
 
-    /// <summary>Replaces a response that has not started with one of the server, and ends it, so that no other thread can change it.</summary>
+    /// <summary>
+    /// Replaces a response that has not started with one of the server, and ends it, so that no other thread can change
+    /// it.
+    /// </summary>
     /// <param name="body">An ASCII body, if any.</param>
     /// <param name="status">The protocol status of END_REQUEST.</param>
     /// <returns>Whether the response had not started.</returns>
@@ -116,7 +123,8 @@ internal sealed partial class FastCgiResponse
     {
         var declared = HasStarted ? _headers.DeclaredLength : (head.Headers ?? _headers).DeclaredLength;
         if (BytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
-            throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({BytesWritten} of {declared}).");
+            throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written "
+                + $"({BytesWritten} of {declared}).");
     }
 
     private void OnEnded(in CompletedRequest ended)

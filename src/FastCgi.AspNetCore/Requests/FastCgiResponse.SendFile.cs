@@ -8,7 +8,8 @@ internal sealed partial class FastCgiResponse
     // The web server sends the file. It gets a 200, whatever range it makes of it.
     private bool _isOffloaded;
 
-    public async Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default)
+    public async Task SendFileAsync(
+        string path, long offset, long? count, CancellationToken cancellationToken = default)
     {
         var part = FilePart.Check(path, offset, count);
         cancellationToken.ThrowIfCancellationRequested();
@@ -71,8 +72,10 @@ internal sealed partial class FastCgiResponse
 
     private async Task StreamFileAsync(string path, long offset, long? count, CancellationToken cancellationToken)
     {
-        // Synchronously: on Unix, an asynchronous read blocks another thread, while the cache answers most in microseconds.
-        using var file = File.OpenHandle(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, FileOptions.SequentialScan);
+        // Synchronously: on Unix, an asynchronous read blocks another thread, while the cache answers most in
+        // microseconds.
+        using var file = File.OpenHandle(
+            path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, FileOptions.SequentialScan);
         ThrowIfForThreads(file, path);
         // Not the response's memory: if the application does not await this, a read could outlive the response.
         var buffer = ArrayPool<byte>.Shared.Rent(ResponseStaging.MaxLeaseLength);
@@ -102,21 +105,24 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    /// <summary>Slow clients keep any number of files open. Without the last descriptors, .NET would end the process.</summary>
+    /// <summary>
+    /// Slow clients keep any number of files open. Without the last descriptors, .NET would end the process.
+    /// </summary>
     private void ThrowIfForThreads(SafeFileHandle file, string path)
     {
         var limit = _request.Server.GetMaxDescriptors();
         if (OperatingSystem.IsLinux() && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
             throw new IOException(string.Create(
                 CultureInfo.InvariantCulture,
-                $"The file '{path}' is not sent: Too many open files. The last of the process's {limit} descriptors are reserved for threads. "
-                    + $"Raise LimitNOFILE= in the systemd unit, or ulimit -n."));
+                $"The file '{path}' is not sent: Too many open files. The last of the process's {limit} descriptors "
+                    + $"are reserved for threads. Raise LimitNOFILE= in the systemd unit, or ulimit -n."));
     }
 
     /// <summary>Without a count, the current end of the file counts.</summary>
     private static void ThrowIfCounted(string path, long? count, long rest)
     {
         if (count is not null)
-            throw new IOException($"The file '{path}' was truncated while it was being sent: {rest} of {count} bytes are missing.");
+            throw new IOException($"The file '{path}' was truncated while it was being sent: {rest} of {count} bytes "
+                + "are missing.");
     }
 }

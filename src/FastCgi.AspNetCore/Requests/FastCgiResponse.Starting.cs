@@ -26,7 +26,9 @@ internal sealed partial class FastCgiResponse
     /// <summary>The OnStarting callbacks that are running, although the application may not await them.</summary>
     public Task? Starting => _lazy is { } lazy ? Volatile.Read(ref lazy.Starting) : null;
 
-    /// <summary>Calls the OnStarting callbacks. If one throws, that is an application error, and the rest are skipped.</summary>
+    /// <summary>
+    /// Calls the OnStarting callbacks. If one throws, that is an application error, and the rest are skipped.
+    /// </summary>
     public Task FireOnStartingAsync()
     {
         var calls = CallOnStartingAsync();
@@ -34,7 +36,8 @@ internal sealed partial class FastCgiResponse
             return calls;
 
         using (_request.EnterLock())
-            Volatile.Write(ref Lazy.Starting, Starting is { IsCompleted: false } earlier ? Task.WhenAll(earlier, calls) : calls);
+            Volatile.Write(
+                ref Lazy.Starting, Starting is { IsCompleted: false } earlier ? Task.WhenAll(earlier, calls) : calls);
         return calls;
     }
 
@@ -103,7 +106,9 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    /// <summary>Calls the application's replacements for headers and encodings: without the lock, and without changing anything.</summary>
+    /// <summary>
+    /// Calls the application's replacements for headers and encodings: without the lock, and without changing anything.
+    /// </summary>
     private PreparedHead PrepareHead()
     {
         var isReplaced = !ReferenceEquals(Headers, _headers);
@@ -117,7 +122,9 @@ internal sealed partial class FastCgiResponse
             headers[name] = value;
         using (var scope = copyLock.EnterLock())
             CompleteHeaders(scope, headers);
-        var encodedFields = headers.EncodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector);
+        var encodedFields = headers.EncodingSelector is null
+            ? null
+            : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector);
         return new PreparedHead(headers, encodedFields, version);
     }
 
@@ -125,7 +132,8 @@ internal sealed partial class FastCgiResponse
     private void StartByApplication(RequestScope scope, in PreparedHead head, int writeLength)
     {
         if (_request.ApplicationError is { } error)
-            throw new ObjectDisposedException("The response has been aborted due to an unhandled application exception.", error);
+            throw new ObjectDisposedException("The response has been aborted due to an unhandled application "
+                + "exception.", error);
 
         Start(scope, in head, writeLength);
     }
@@ -138,7 +146,8 @@ internal sealed partial class FastCgiResponse
         if (IsAuthorizer && !_request.MayAnswerAuthorizer(SentStatusCode))
         {
             throw new InvalidOperationException(
-                $"Code other than an authorizer endpoint returned status {SentStatusCode} for an Authorizer request, which could allow access. "
+                $"Code other than an authorizer endpoint returned status {SentStatusCode} for an Authorizer request, "
+                    + "which could allow access. "
                     + "Use MapFastCgiAuthorizer.");
         }
 
@@ -179,7 +188,8 @@ internal sealed partial class FastCgiResponse
         // mod_deflate and mod_brotli would compress the response, and send their coding in addition.
         if (headers.HaveIdentityCoding && WebServer == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
-        // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, section 8.6).
+        // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, section
+        // 8.6).
         if (_statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null
             && WebServer == WebServerKind.HaProxy)
             headers.ContentLength = null;

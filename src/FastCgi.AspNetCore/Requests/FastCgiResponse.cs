@@ -2,10 +2,14 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The response of one request, by the same rules as Kestrel. Parts: <c>.Body</c>, <c>.Starting</c>, <c>.SendFile</c>, <c>.Ending</c>.</summary>
+/// <summary>
+/// The response of one request, by the same rules as Kestrel. Parts: <c>.Body</c>, <c>.Starting</c>, <c>.SendFile</c>,
+/// <c>.Ending</c>.
+/// </summary>
 /// <remarks>
-/// Status and headers change and become final under the lock of the request, so another thread's change is either sent or refused. Replacements by
-/// the application, such as a header dictionary or encodings, are called before the lock is taken (<see cref="EnterToStart"/>).
+/// Status and headers change and become final under the lock of the request, so another thread's change is either sent
+/// or refused. Replacements by the application, such as a header dictionary or encodings, are called before the lock is
+/// taken (<see cref="EnterToStart"/>).
 /// </remarks>
 internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature
 {
@@ -26,7 +30,8 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _request = request;
         _isHead = isHead;
         _output = new ResponseOutput(request);
-        _headers = new ResponseHeaders(_output) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
+        _headers =
+            new ResponseHeaders(_output) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
         Headers = _headers;
         AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }
@@ -48,7 +53,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
-    /// <exception cref="InvalidOperationException">The response has started, or the phrase has a control character (RFC 9112, section 4).</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The response has started, or the phrase has a control character (RFC 9112, section 4).
+    /// </exception>
     public string? ReasonPhrase
     {
         get => _lazy?.ReasonPhrase;
@@ -57,7 +64,8 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
             using var scope = _request.EnterLock();
             ThrowIfStarted(nameof(ReasonPhrase));
             if (value is not null && HttpCharacters.IndexOfControl(value) is >= 0 and var position)
-                throw new InvalidOperationException($"Invalid control character in the reason phrase: 0x{(int)value[position]:X4}");
+                throw new InvalidOperationException($"Invalid control character in the reason phrase: "
+                    + $"0x{(int)value[position]:X4}");
             if (value is not null || _lazy is not null)
                 Lazy.ReasonPhrase = value;
         }
@@ -94,7 +102,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         (Lazy.OnCompleted ??= new()).Push((callback, state));
     }
 
-    /// <summary>Calls the OnCompleted callbacks. If one throws, that is logged, and the rest are still called.</summary>
+    /// <summary>
+    /// Calls the OnCompleted callbacks. If one throws, that is logged, and the rest are still called.
+    /// </summary>
     public async Task FireOnCompletedAsync()
     {
         while (TryPopOnCompleted(out var callback))
@@ -128,26 +138,34 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <summary>The length of the header block, once it is written.</summary>
     public int HeadLength { get; private set; }
 
-    public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, ReasonPhrase, _lazy?.EncodedFields);
+    public int GetMaxHeadLength()
+        => CgiResponseWriter.GetMaxLength(_headers.Entries, ReasonPhrase, _lazy?.EncodedFields);
 
     /// <summary>
-    /// Writes the header block, which was checked when the response started, so this cannot fail. For an Authorizer request the status comes first:
-    /// lighttpd takes headers before it for part of a permission, and drops them.
+    /// Writes the header block, which was checked when the response started, so this cannot fail. For an Authorizer
+    /// request the status comes first: lighttpd takes headers before it for part of a permission, and drops them.
     /// </summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
         => HeadLength = CgiResponseWriter.Write(
-            destination, SentStatusCode, ReasonPhrase, _headers.Entries, _lazy?.EncodedFields, contentLength, isStatusFirst: IsAuthorizer);
+            destination, SentStatusCode, ReasonPhrase, _headers.Entries, _lazy?.EncodedFields, contentLength,
+                isStatusFirst: IsAuthorizer);
 
-    /// <summary>Gets the Content-Length of a body that is complete before its header block is sent, so that a front-end detects a cut response.</summary>
+    /// <summary>
+    /// Gets the Content-Length of a body that is complete before its header block is sent, so that a front-end detects
+    /// a cut response.
+    /// </summary>
     public long? GetFinalContentLength(long length)
         => _headers.DeclaredLength is null && CanHaveContentLength ? length : null;
 
-    /// <summary>The status for the web server. If it sends a file itself, it derives the client's status from a 200.</summary>
+    /// <summary>
+    /// The status for the web server. If it sends a file itself, it derives the client's status from a 200.
+    /// </summary>
     private int SentStatusCode => _isOffloaded ? StatusCodes.Status200OK : _statusCode;
     private bool CanHaveContentLength => !_isHead && _statusCode is not (204 or 304);
 
     // By compare-exchange, so that nothing that a concurrent thread stores is lost.
-    private LazyResponseState Lazy => _lazy ?? Interlocked.CompareExchange(ref _lazy, new LazyResponseState(), null) ?? _lazy;
+    private LazyResponseState Lazy
+        => _lazy ?? Interlocked.CompareExchange(ref _lazy, new LazyResponseState(), null) ?? _lazy;
     private bool IsAuthorizer => _request.Role == FastCgiRole.Authorizer;
 
     private void ThrowIfStarted(string member)

@@ -5,12 +5,14 @@ using Microsoft.Extensions.Primitives;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Headers in the order they were added. A linear search is fast for a dozen entries; above <see cref="IndexThreshold"/>, a dictionary helps. Names
-/// are case-insensitive. The text of <c>Content-Length</c> and <see cref="ContentLength"/> are one value.
+/// Headers in the order they were added. A linear search is fast for a dozen entries; above
+/// <see cref="IndexThreshold"/>, a dictionary helps. Names are case-insensitive. The text of <c>Content-Length</c> and
+/// <see cref="ContentLength"/> are one value.
 /// </summary>
 /// <remarks>
-/// Every member takes the lock, because even an application that uses one thread at a time changes headers from two. If a handler returns
-/// <c>Task&lt;string&gt;</c>, a minimal API sets the content type at its first await, while the continuation runs on another thread.
+/// Every member takes the lock, because even an application that uses one thread at a time changes headers from two. If
+/// a handler returns <c>Task&lt;string&gt;</c>, a minimal API sets the content type at its first await, while the
+/// continuation runs on another thread.
 /// </remarks>
 internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDictionary
 {
@@ -94,7 +96,9 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     StringValues IDictionary<string, StringValues>.this[string key]
     {
-        get => TryGetValue(key, out var value) ? value : throw new KeyNotFoundException($"The header '{key}' does not exist.");
+        get => TryGetValue(key, out var value)
+            ? value
+            : throw new KeyNotFoundException($"The header '{key}' does not exist.");
         set => this[key] = value;
     }
 
@@ -148,7 +152,8 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     public void Add(KeyValuePair<string, StringValues> item) => Add(item.Key, item.Value);
 
-    public bool Contains(KeyValuePair<string, StringValues> item) => TryGetValue(item.Key, out var value) && value.Equals(item.Value);
+    public bool Contains(KeyValuePair<string, StringValues> item)
+        => TryGetValue(item.Key, out var value) && value.Equals(item.Value);
 
     public bool Remove(KeyValuePair<string, StringValues> item)
     {
@@ -322,7 +327,9 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
             throw ReadOnlyException();
     }
 
-    private static InvalidOperationException ReadOnlyException() => new("Headers are read-only, response has already started.");
+    private static InvalidOperationException ReadOnlyException()
+        => new("Headers are read-only, response has already started.");
 
-    private static bool IsContentLength(string name) => string.Equals(name, Known.ContentLength, StringComparison.OrdinalIgnoreCase);
+    private static bool IsContentLength(string name)
+        => string.Equals(name, Known.ContentLength, StringComparison.OrdinalIgnoreCase);
 }

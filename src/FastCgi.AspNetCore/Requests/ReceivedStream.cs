@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The application's <c>Request.Body</c>, another view of what <see cref="RequestBodyReader"/> reads.</summary>
+/// <summary>
+/// The application's <c>Request.Body</c>, another view of what <see cref="RequestBodyReader"/> reads.
+/// </summary>
 internal sealed class ReceivedStream(RequestInput input) : Stream
 {
     public override bool CanRead => true;
@@ -69,9 +71,11 @@ internal sealed class ReceivedStream(RequestInput input) : Stream
 
     public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
 
-    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) => throw new NotSupportedException();
+    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken)
+        => throw new NotSupportedException();
 
-    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) => throw new NotSupportedException();
+    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+        => throw new NotSupportedException();
 
     public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
 
@@ -82,13 +86,16 @@ internal sealed class ReceivedStream(RequestInput input) : Stream
         async segment =>
         {
             var flush = await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
-            return flush.IsCanceled ? throw new OperationCanceledException("The flush was canceled") : !flush.IsCompleted;
+            return flush.IsCanceled
+                ? throw new OperationCanceledException("The flush was canceled")
+                : !flush.IsCompleted;
         },
         cancellationToken);
 
     /// <summary>Copies to the end, or until the destination accepts no more.</summary>
     /// <param name="writeAsync">Writes to the destination and returns whether it accepts more.</param>
-    private async Task CopyAsync(Func<ReadOnlyMemory<byte>, ValueTask<bool>> writeAsync, CancellationToken cancellationToken)
+    private async Task CopyAsync(
+        Func<ReadOnlyMemory<byte>, ValueTask<bool>> writeAsync, CancellationToken cancellationToken)
     {
         while (true)
         {

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The addresses of the client and of the front-end: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC 3875, section 4.1).</summary>
+/// <summary>
+/// The addresses of the client and of the front-end: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC
+/// 3875, section 4.1).
+/// </summary>
 internal sealed class RequestAddresses
 {
     public RequestAddresses(RequestParameters parameters)
@@ -15,8 +18,8 @@ internal sealed class RequestAddresses
     public int LocalPort { get; set; }
 
     /// <summary>
-    /// A port beside the address belongs to it: a load balancer has written it. The other parameter may then have the load
-    /// balancer's own.
+    /// A port beside the address belongs to it: a load balancer has written it. The other parameter may then have the
+    /// load balancer's own.
     /// </summary>
     private static (IPAddress? Address, int Port) Read(RequestParameters parameters, string address, string port)
     {
@@ -25,8 +28,8 @@ internal sealed class RequestAddresses
     }
 
     /// <returns>
-    /// Null for a client of a Unix socket, for which nginx sends <c>unix:</c>, and for what programs read differently, such
-    /// as 010.0.0.1.
+    /// Null for a client of a Unix socket, for which nginx sends <c>unix:</c>, and for what programs read differently,
+    /// such as 010.0.0.1.
     /// </returns>
     public static IPEndPoint? Parse(string? text)
     {

@@ -1,12 +1,15 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The only way from the call of the application to the end. Whatever it did or threw, the request releases its slot and leaves its connection exactly
-/// once: ended, aborted or cut. Then callbacks run, reports are made, and the context is disposed. A failed step does not prevent the next.
+/// The only way from the call of the application to the end. Whatever it did or threw, the request releases its slot
+/// and leaves its connection exactly once: ended, aborted or cut. Then callbacks run, reports are made, and the context
+/// is disposed. A failed step does not prevent the next.
 /// </summary>
 internal static class RequestCompletion
 {
-    /// <summary>Completes a request whose application has returned or thrown, or was not called. Never throws.</summary>
+    /// <summary>
+    /// Completes a request whose application has returned or thrown, or was not called. Never throws.
+    /// </summary>
     public static void Complete(FastCgiRequest request, Exception? exception)
     {
         // Most requests take this path, without a state machine.
@@ -41,20 +44,29 @@ internal static class RequestCompletion
         Retire(request);
     }
 
-    /// <summary>Runs callbacks that are registered, and awaits those that the application did not; their errors are the application's.</summary>
+    /// <summary>
+    /// Runs callbacks that are registered, and awaits those that the application did not; their errors are the
+    /// application's.
+    /// </summary>
     private static async ValueTask FinishWorkAsync(FastCgiRequest request, Exception? exception)
     {
         if (exception is not null)
             request.TakeApplicationException(exception);
         if (request.Response.Starting is { IsCompleted: false } starting)
-            await starting.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
-        if (request is { ApplicationError: null, HasLeft: false, Response: { HasStarted: false, HasOnStarting: true } response })
+            await starting.ConfigureAwait(
+                ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
+        if (request is
+            {
+                ApplicationError: null, HasLeft: false,
+                Response: { HasStarted: false, HasOnStarting: true } response
+            })
             await response.FireOnStartingAsync();
     }
 
     /// <summary>
-    /// Releases the slot, ends the response, and leaves the connection. The slot comes first: the client's next request may arrive as soon as the end
-    /// is sent, and must find the slot free; and a client that does not read must not keep it.
+    /// Releases the slot, ends the response, and leaves the connection. The slot comes first: the client's next request
+    /// may arrive as soon as the end is sent, and must find the slot free; and a client that does not read must not
+    /// keep it.
     /// </summary>
     private static void End(FastCgiRequest request)
     {
@@ -64,7 +76,8 @@ internal static class RequestCompletion
         if (!request.HasLeft)
         {
             Attempt(request, static request
-                => request.Connection.TryAbort(request, new ConnectionAbortedException("The server failed to end the request.")));
+                => request.Connection.TryAbort(request, new ConnectionAbortedException("The server failed to end the "
+                    + "request.")));
         }
 
         Attempt(request, static request => request.Close());
@@ -131,7 +144,8 @@ internal static class RequestCompletion
         request.ReportRejection(statusCode);
         request.Response.TryAnswerForApplication(statusCode, rejection.GetReason() + "\n", rejection switch
         {
-            RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout or RequestRejection.TooManyRequestsOnConnection
+            RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout
+                or RequestRejection.TooManyRequestsOnConnection
                 => ProtocolStatus.Overloaded,
             RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,
             _ => ProtocolStatus.RequestComplete,

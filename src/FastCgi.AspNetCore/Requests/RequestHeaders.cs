@@ -3,7 +3,10 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The headers of a request. A single header is looked up in the params. All become strings if they are enumerated or changed.</summary>
+/// <summary>
+/// The headers of a request. A single header is looked up in the params. All become strings if they are enumerated or
+/// changed.
+/// </summary>
 internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request.Response.Output)
 {
     private const int MaxSharedHostLength = 128;
@@ -54,13 +57,20 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         _isLoaded = true;
     }
 
-    protected override Exception InvalidContentLength(string value) => new BadHttpRequestException($"Invalid content length: {value}");
+    protected override Exception InvalidContentLength(string value)
+        => new BadHttpRequestException($"Invalid content length: {value}");
 
     private StringValues LookUp(string name)
-        => name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase) ? request.Head.ContentLength?.ToString(CultureInfo.InvariantCulture)
-            : name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase) ? GetHost()
-            : name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase) ? GetAuthorization()
-            : IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
+    {
+        if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
+            return request.Head.ContentLength?.ToString(CultureInfo.InvariantCulture);
+        if (name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase))
+            return GetHost();
+        if (name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase))
+            return GetAuthorization();
+
+        return IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
+    }
 
     private void Supplement(RequestScope scope, string name, StringValues value)
     {
@@ -68,11 +78,17 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
             Store(scope, name, value);
     }
 
-    /// <summary>The front-end has decoded the chunked body. A length beside Transfer-Encoding would look like an attack.</summary>
+    /// <summary>
+    /// The front-end has decoded the chunked body. A length beside Transfer-Encoding would look like an attack.
+    /// </summary>
     private bool IsHidden(string name)
-        => request.Head.ContentLength is not null && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
+        => request.Head.ContentLength is not null
+            && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>HTTP/1.0 clients send no Host, and nginx before 1.29.4 omits HTTP_HOST for HTTP/3. The server's own name is used then.</summary>
+    /// <summary>
+    /// HTTP/1.0 clients send no Host, and nginx before 1.29.4 omits HTTP_HOST for HTTP/3. The server's own name is used
+    /// then.
+    /// </summary>
     private StringValues GetHost()
     {
         if (_host is not null)
@@ -85,7 +101,10 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         return _host = WithoutDefaultPort(host);
     }
 
-    /// <summary>Removes the scheme's default port, which would appear in every absolute redirect and not match a registered redirect URI.</summary>
+    /// <summary>
+    /// Removes the scheme's default port, which would appear in every absolute redirect and not match a registered
+    /// redirect URI.
+    /// </summary>
     private string WithoutDefaultPort(string host)
     {
         var port = request.Head.IsHttps ? ":443" : ":80";

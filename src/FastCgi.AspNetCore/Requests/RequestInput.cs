@@ -20,7 +20,8 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
             if (HasStartedReading)
             {
                 throw new InvalidOperationException(
-                    "The maximum request body size cannot be modified after the app has already started reading from the request body.");
+                    "The maximum request body size cannot be modified after the app has already started reading from "
+                        + "the request body.");
             }
 
             if (value is not null)
@@ -29,8 +30,10 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
         }
     }
 
-    public RequestBodyReader Reader => _reader ?? Interlocked.CompareExchange(ref _reader, new RequestBodyReader(this), null) ?? _reader;
-    public ReceivedStream Stream => _stream ?? Interlocked.CompareExchange(ref _stream, new ReceivedStream(this), null) ?? _stream;
+    public RequestBodyReader Reader
+        => _reader ?? Interlocked.CompareExchange(ref _reader, new RequestBodyReader(this), null) ?? _reader;
+    public ReceivedStream Stream
+        => _stream ?? Interlocked.CompareExchange(ref _stream, new ReceivedStream(this), null) ?? _stream;
 
     private static ReadResult EmptyBody => new(ReadOnlySequence<byte>.Empty, isCanceled: false, isCompleted: true);
 
@@ -49,7 +52,9 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     {
         ValueTask<ReadResult> read;
         using (var scope = request.EnterLock())
-            read = StartReading(scope) is { } body ? Time(body, body.ReadAtLeastAsync(minimumSize, cancellationToken)) : new(EmptyBody);
+            read = StartReading(scope) is { } body
+                ? Time(body, body.ReadAtLeastAsync(minimumSize, cancellationToken))
+                : new(EmptyBody);
 
         return Examined(read);
     }
@@ -131,7 +136,8 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     private void ThrowIfOver()
     {
         if (request.IsOver)
-            throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the request has ended.");
+            throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the "
+                + "request has ended.");
     }
 
     /// <summary>Applies the minimum data rate, if any, while a read is pending.</summary>
@@ -146,13 +152,15 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
 /// <summary>The application's <c>Request.BodyReader</c>.</summary>
 internal sealed class RequestBodyReader(RequestInput input) : PipeReader
 {
-    public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default) => input.ReadAsync(cancellationToken);
+    public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
+        => input.ReadAsync(cancellationToken);
 
     public override bool TryRead(out ReadResult result) => input.TryRead(out result);
 
     public override void AdvanceTo(SequencePosition consumed) => input.AdvanceTo(consumed, consumed);
 
-    public override void AdvanceTo(SequencePosition consumed, SequencePosition examined) => input.AdvanceTo(consumed, examined);
+    public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+        => input.AdvanceTo(consumed, examined);
 
     public override void CancelPendingRead() => input.CancelPendingRead();
 

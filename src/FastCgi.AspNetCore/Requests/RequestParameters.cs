@@ -2,7 +2,9 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The params of one request. They never change, so any thread may read them; strings are created on demand.</summary>
+/// <summary>
+/// The params of one request. They never change, so any thread may read them; strings are created on demand.
+/// </summary>
 internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
 {
     private Dictionary<int, string>? _decoded;
@@ -36,7 +38,8 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
     }
 
     public string GetRawTarget()
-        => CgiRequestMapper.TryGetRawTarget(Span, mapping, out var path, out var query) ?? CgiRequestMapper.MakeUpRawTarget(path, query);
+        => CgiRequestMapper.TryGetRawTarget(Span, mapping, out var path, out var query)
+            ?? CgiRequestMapper.MakeUpRawTarget(path, query);
 
     public List<KeyValuePair<string, string>> GetVariables()
     {
@@ -76,7 +79,9 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
     /// <summary>Gets Authorization under the name that Apache gives it in an internal redirect.</summary>
     public string? GetRenamedAuthorization() => GetVariable(HeaderNames.RenamedAuthorization);
 
-    /// <summary>Gets all headers in order of arrival, including repeated ones, but not Content-Length and Content-Type.</summary>
+    /// <summary>
+    /// Gets all headers in order of arrival, including repeated ones, but not Content-Length and Content-Type.
+    /// </summary>
     public List<KeyValuePair<string, string>> GetHeaders()
     {
         var headers = new List<KeyValuePair<string, string>>();
@@ -91,7 +96,9 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
     }
 
     private string Decode(int offset, string name, ReadOnlySpan<byte> value)
-        => _decoded is not null && _decoded.TryGetValue(offset, out var text) ? text : mapping.DecodeHeader(name, value);
+        => _decoded is not null && _decoded.TryGetValue(offset, out var text)
+            ? text
+            : mapping.DecodeHeader(name, value);
 
     /// <summary>Repeated variables are a repeated header. Cookies are joined (RFC 9113, section 8.2.3).</summary>
     private static StringValues Join(StringValues values, string name, string value)

@@ -25,11 +25,15 @@ internal static class RequestServer
         return server = new ServerContext
         {
             Options = options,
-            CreateStream = (connection, start) => new FastCgiRequest<TContext>(server, application, connection, in start),
-            CreateBodyException = static (error, limit) => error == BodyError.TooLarge ? TooLarge(limit) : UnexpectedEnd(),
+            CreateStream = (connection, start) => new FastCgiRequest<TContext>(
+                server, application, connection, in start),
+            CreateBodyException = static (error, limit) => error == BodyError.TooLarge
+                ? TooLarge(limit)
+                : UnexpectedEnd(),
             OtherProtocolFound = advisor is null ? null : (protocol, peer) => server.Advise(
                 (protocol, peer), static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.peer)),
-            RoleRefused = advisor is null ? null : role => server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)),
+            RoleRefused = advisor is null ? null : role
+                => server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)),
             Mapping = new CgiMapping
             {
                 MaxParameterCount = options.Limits.MaxRequestParameterCount,
@@ -41,7 +45,8 @@ internal static class RequestServer
             Admission = admission,
             OnTick = admission.EndOverdue,
             SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
-            TrySetDeadline = trySetDeadline is null ? null : stream => trySetDeadline(((FastCgiRequest)stream).Response.Output),
+            TrySetDeadline = trySetDeadline is null ? null : stream
+                => trySetDeadline(((FastCgiRequest)stream).Response.Output),
             Log = log,
             Time = clock,
             Records = records,

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The application's <c>Response.Body</c>: another view of <see cref="ResponseBodyWriter"/>. Disposing it does not end the response.</summary>
+/// <summary>
+/// The application's <c>Response.Body</c>: another view of <see cref="ResponseBodyWriter"/>. Disposing it does not end
+/// the response.
+/// </summary>
 internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
 {
     public override bool CanRead => false;
@@ -45,7 +48,8 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
     public override Task FlushAsync(CancellationToken cancellationToken)
         => Discard(response.FlushAsync(cancellationToken)).AsTask();
 
-    public override IAsyncResult BeginWrite(byte[] buffer, int offset, int count, AsyncCallback? callback, object? state)
+    public override IAsyncResult BeginWrite(
+        byte[] buffer, int offset, int count, AsyncCallback? callback, object? state)
         => TaskToAsyncResult.Begin(WriteAsync(buffer, offset, count, CancellationToken.None), callback, state);
 
     public override void EndWrite(IAsyncResult asyncResult) => TaskToAsyncResult.End(asyncResult);
@@ -78,7 +82,8 @@ internal sealed class ResponseBodyWriter(FastCgiResponse response) : PipeWriter
 
     public override void Advance(int bytes) => response.Advance(bytes);
 
-    public override ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken = default)
+    public override ValueTask<FlushResult> WriteAsync(
+        ReadOnlyMemory<byte> source, CancellationToken cancellationToken = default)
         => response.WriteAsync(source, cancellationToken);
 
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)

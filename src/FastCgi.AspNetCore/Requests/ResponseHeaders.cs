@@ -2,7 +2,9 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The headers of a response, validated when they are set, as in Kestrel, and read-only once it has started.</summary>
+/// <summary>
+/// The headers of a response, validated when they are set, as in Kestrel, and read-only once it has started.
+/// </summary>
 internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollection(requestLock)
 {
     /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
@@ -13,8 +15,8 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
             && Entries[position].Value.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
 
     /// <summary>
-    /// A coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so that no middleware
-    /// compresses them.
+    /// A coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so that no
+    /// middleware compresses them.
     /// </summary>
     public bool HaveIdentityCoding
         => Find(Known.ContentEncoding) is >= 0 and var position
@@ -57,14 +59,17 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
             if (text is null)
                 continue;
 
-            invalid = hasEncoding ? HttpCharacters.IndexOfControl(text) : HttpCharacters.IndexOfNonAsciiFieldValue(text);
+            invalid = hasEncoding
+                ? HttpCharacters.IndexOfControl(text)
+                : HttpCharacters.IndexOfNonAsciiFieldValue(text);
             if (invalid >= 0)
                 throw InvalidCharacter(text[invalid]);
         }
     }
 
     protected override Exception InvalidContentLength(string value)
-        => new InvalidOperationException($"Invalid Content-Length: \"{value}\". Value must be a positive integral number.");
+        => new InvalidOperationException($"Invalid Content-Length: \"{value}\". Value must be a positive integral "
+            + "number.");
 
     private static InvalidOperationException InvalidCharacter(char c)
         => new($"Invalid non-ASCII or control character in header: 0x{(int)c:X4}");

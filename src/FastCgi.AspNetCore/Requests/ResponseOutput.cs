@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The bytes of one response: a flush turns what is staged into records and moves them to the send queue.</summary>
+/// <summary>
+/// The bytes of one response: a flush turns what is staged into records and moves them to the send queue.
+/// </summary>
 /// <remarks>It is also the lock of the request, because the application never gets it.</remarks>
 internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 {
@@ -28,7 +30,8 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     public int GetUnflushedLength(RequestScope scope) => _staging.Length - Math.Max(_heldLength, 0);
 
-    public Memory<byte> GetMemory(RequestScope scope, int sizeHint) => _staging.Lease(sizeHint, isDropped: request.HasLeft);
+    public Memory<byte> GetMemory(RequestScope scope, int sizeHint)
+        => _staging.Lease(sizeHint, isDropped: request.HasLeft);
 
     public void CheckAdvance(RequestScope scope, int count) => _staging.CheckAdvance(count);
 
@@ -53,7 +56,10 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         _staging.Clear();
     }
 
-    /// <summary>Queues or holds what is staged, with the header block if necessary. The caller then calls <see cref="SendAsync"/> without the lock.</summary>
+    /// <summary>
+    /// Queues or holds what is staged, with the header block if necessary. The caller then calls
+    /// <see cref="SendAsync"/> without the lock.
+    /// </summary>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
     public FlushOutcome Flush(RequestScope scope, bool isLikelyLast)
     {
@@ -82,7 +88,9 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted));
     }
 
-    /// <summary>Ends the request with this response: with everything staged, or, if it is cut, with what was flushed.</summary>
+    /// <summary>
+    /// Ends the request with this response: with everything staged, or, if it is cut, with what was flushed.
+    /// </summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <returns>The work that remains without the lock.</returns>
     public CompletedRequest Complete(RequestScope scope, ProtocolStatus? status)
@@ -107,7 +115,9 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
 
-    /// <summary>The application has returned from its first call before the end: queues what is held, for the caller to send.</summary>
+    /// <summary>
+    /// The application has returned from its first call before the end: queues what is held, for the caller to send.
+    /// </summary>
     public void Yield()
     {
         using var scope = EnterLock();
@@ -129,9 +139,12 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     public StandardErrorWriter OpenErrorWriter(RequestScope scope)
         => _errorWriter ??= new StandardErrorWriter(
-            this, new StandardErrorStaging(Outlet.Pool, request.Id, request.Server.Options.Limits.MaxStandardErrorSize));
+            this, new StandardErrorStaging(
+                Outlet.Pool, request.Id, request.Server.Options.Limits.MaxStandardErrorSize));
 
-    /// <summary>Writes to the web server's error log, not before the header block, and not after the end of the response.</summary>
+    /// <summary>
+    /// Writes to the web server's error log, not before the header block, and not after the end of the response.
+    /// </summary>
     public void WriteError(RequestScope scope, ReadOnlySpan<byte> line)
     {
         if (request.HasLeft)
@@ -164,8 +177,9 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 }
 
 /// <summary>
-/// Decides whether to hold a flush of one response, so that one send carries more: the end of the response, or other responses of the batch. A held
-/// flush leaves when the handler yields, ends or loses its thread, or after a few milliseconds. A mutable struct: keep it in a field.
+/// Decides whether to hold a flush of one response, so that one send carries more: the end of the response, or other
+/// responses of the batch. A held flush leaves when the handler yields, ends or loses its thread, or after a few
+/// milliseconds. A mutable struct: keep it in a field.
 /// </summary>
 internal struct OutputCork
 {
@@ -176,7 +190,10 @@ internal struct OutputCork
         /// <summary>Only the flushing thread sends. It holds a flush only if that is likely the last.</summary>
         Released,
 
-        /// <summary>The application is in its first call. The calling thread sends afterwards, including the end of the response.</summary>
+        /// <summary>
+        /// The application is in its first call. The calling thread sends afterwards, including the end of the
+        /// response.
+        /// </summary>
         Corked,
 
         /// <summary>The same, but the end of the response is sent at once, because nothing follows it.</summary>
@@ -193,7 +210,9 @@ internal struct OutputCork
     public readonly bool SendsAtEnd => _state != State.Corked;
 
     /// <summary>Called before the application, by a thread that sends when it returns.</summary>
-    /// <param name="sendsAtEnd">Whether the end of the response is still sent at once, because nothing follows it.</param>
+    /// <param name="sendsAtEnd">
+    /// Whether the end of the response is still sent at once, because nothing follows it.
+    /// </param>
     public void Cork(bool sendsAtEnd)
     {
         if (_state == State.Released)
@@ -210,11 +229,15 @@ internal struct OutputCork
 
     /// <param name="isHolding">Whether a flush is already held.</param>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
-    /// <param name="trySetDeadline">Schedules <see cref="ResponseOutput.Uncork"/> and returns whether it could; <see langword="null"/> if never.</param>
-    public readonly bool CanHold(bool isHolding, bool isLikelyLast, RequestStream stream, Func<RequestStream, bool>? trySetDeadline) => _state switch
-    {
-        State.Uncorked => false,
-        State.Released => isLikelyLast && (isHolding || trySetDeadline?.Invoke(stream) == true),
-        _ => true,
-    };
+    /// <param name="trySetDeadline">
+    /// Schedules <see cref="ResponseOutput.Uncork"/> and returns whether it could; <see langword="null"/> if never.
+    /// </param>
+    public readonly bool CanHold(
+        bool isHolding, bool isLikelyLast, RequestStream stream, Func<RequestStream, bool>? trySetDeadline)
+        => _state switch
+        {
+            State.Uncorked => false,
+            State.Released => isLikelyLast && (isHolding || trySetDeadline?.Invoke(stream) == true),
+            _ => true,
+        };
 }

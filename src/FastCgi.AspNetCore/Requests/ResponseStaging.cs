@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// What the application has written and not flushed. The blocks leave room for a record header, and the first one also for the header block, so they
-/// become records in place. Not thread-safe. A mutable struct: keep it in a field, do not copy it.
+/// What the application has written and not flushed. The blocks leave room for a record header, and the first one also
+/// for the header block, so they become records in place. Not thread-safe. A mutable struct: keep it in a field, do not
+/// copy it.
 /// </summary>
 internal struct ResponseStaging(BufferPool pool, ushort requestId)
 {
@@ -45,7 +46,10 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         return block.FreeMemory;
     }
 
-    /// <summary>Ends the lease if it was advanced. Otherwise its holder may still advance it, such as a writer over a body that others flush.</summary>
+    /// <summary>
+    /// Ends the lease if it was advanced. Otherwise its holder may still advance it, such as a writer over a body that
+    /// others flush.
+    /// </summary>
     public void EndUsedLease()
     {
         if (_scratch is null && _blocks.Tail is not { IsLeased: true })
@@ -187,7 +191,8 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         var body = _blocks.Clear();
         do
         {
-            var block = AppendBlock(Math.Min(ProtocolConstants.HeaderLength + head.Length, BufferPool.LargeBlockSize), ProtocolConstants.HeaderLength);
+            var length = Math.Min(ProtocolConstants.HeaderLength + head.Length, BufferPool.LargeBlockSize);
+            var block = AppendBlock(length, ProtocolConstants.HeaderLength);
             var count = Math.Min(head.Length, block.FreeLength);
             block.Append(head[..count]);
             head = head[count..];

@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The STDERR records of one response until they are queued, which never happens before its header block: nginx reads both into one buffer of a page,
-/// and returns 502 if they do not fit. Limited in total, because the web server's log is on disk. Excess lines are dropped with a note.
+/// The STDERR records of one response until they are queued, which never happens before its header block: nginx reads
+/// both into one buffer of a page, and returns 502 if they do not fit. Limited in total, because the web server's log
+/// is on disk. Excess lines are dropped with a note.
 /// </summary>
 internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, long? maxLength)
 {
@@ -23,7 +24,8 @@ internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, lo
         _textLength += line.Length;
         AppendRecord(_isFull
             ? Encoding.ASCII.GetBytes(string.Create(
-                CultureInfo.InvariantCulture, $"The rest of this request's standard error is dropped: MaxStandardErrorSize is {maxLength} bytes.\n"))
+                CultureInfo.InvariantCulture, $"The rest of this request's standard error is dropped: "
+                    + $"MaxStandardErrorSize is {maxLength} bytes.\n"))
             : line);
     }
 

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>Text for the web server's error log: a record per line, so that the web server prefixes each. Any thread may write.</summary>
+/// <summary>
+/// Text for the web server's error log: a record per line, so that the web server prefixes each. Any thread may write.
+/// </summary>
 internal sealed class StandardErrorWriter : TextWriter
 {
     // A longer line is split: nginx truncates log lines at 2,048 bytes.
@@ -22,7 +24,8 @@ internal sealed class StandardErrorWriter : TextWriter
 
     public override void Write(char value) => Write([value], endsLine: false);
 
-    public override void Write(char[] buffer, int index, int count) => Write(buffer.AsSpan(index, count), endsLine: false);
+    public override void Write(char[] buffer, int index, int count)
+        => Write(buffer.AsSpan(index, count), endsLine: false);
 
     public override void Write(string? value) => Write(value, endsLine: false);
 

@@ -13,7 +13,8 @@ internal sealed class TlsConnection(RequestParameters parameters, bool allowsAny
     public X509Certificate2? ClientCertificate { get; set; } = Read(parameters, allowsAny, log);
 
     /// <summary>Nothing to wait for: the front-end has requested it in the handshake, or does not.</summary>
-    public Task<X509Certificate2?> GetClientCertificateAsync(CancellationToken cancellationToken) => Task.FromResult(ClientCertificate);
+    public Task<X509Certificate2?> GetClientCertificateAsync(CancellationToken cancellationToken)
+        => Task.FromResult(ClientCertificate);
 
     private static X509Certificate2? Read(RequestParameters parameters, bool allowsAny, ILogger log)
     {

@@ -1,9 +1,14 @@
 namespace FastCgi.AspNetCore.Server;
 
-/// <summary>Tells the operator what to fix. Called only at these points, without locks; its exceptions are logged and change nothing.</summary>
+/// <summary>
+/// Tells the operator what to fix. Called only at these points, without locks; its exceptions are logged and change
+/// nothing.
+/// </summary>
 internal abstract class Advisor
 {
-    /// <summary>Younger aborted requests are usually page reloads and are ignored. A timeout of 2 s may fire a little early.</summary>
+    /// <summary>
+    /// Younger aborted requests are usually page reloads and are ignored. A timeout of 2 s may fire a little early.
+    /// </summary>
     public static readonly TimeSpan MinGivenUpAge = TimeSpan.FromSeconds(1.9);
 
     public abstract void OnStarted(RequestStream request);

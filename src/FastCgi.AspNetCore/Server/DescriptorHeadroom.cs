@@ -1,14 +1,19 @@
 namespace FastCgi.AspNetCore.Server;
 
-/// <summary>Reserves the last descriptors: .NET needs two per thread and ends the process if its thread pool cannot start one.</summary>
+/// <summary>
+/// Reserves the last descriptors: .NET needs two per thread and ends the process if its thread pool cannot start one.
+/// </summary>
 internal static class DescriptorHeadroom
 {
-    // One in six (170 of the usual 1,024): less than the fifth at which the operator is warned. Threads and files do not grow with the limit, so
-    // the share is capped.
+    // One in six (170 of the usual 1,024): less than the fifth at which the operator is warned. Threads and files do
+    // not grow with the limit, so the share is capped.
     private const int Share = 6;
     private const long Largest = 1_024;
 
-    /// <summary>How many descriptors connections may use. The system gives the lowest free number, so a higher one means that all are in use.</summary>
+    /// <summary>
+    /// How many descriptors connections may use. The system gives the lowest free number, so a higher one means that
+    /// all are in use.
+    /// </summary>
     public static long CountForConnections(long limit) => limit - Get(limit);
 
     /// <summary>The limit of connections on this system, on which descriptors may not be limited.</summary>

@@ -7,9 +7,12 @@ internal enum AdmissionResult : byte
     Refused,
 }
 
-/// <summary>Limits the requests that the application works on. Others wait in a limited queue. The status has slots of its own.</summary>
+/// <summary>
+/// Limits the requests that the application works on. Others wait in a limited queue. The status has slots of its own.
+/// </summary>
 /// <param name="statusPaths">The paths of the status.</param>
-internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time, IReadOnlyList<string> statusPaths)
+internal sealed class RequestAdmission(
+    FastCgiServerOptions options, TimeProvider time, IReadOnlyList<string> statusPaths)
 {
     // 2 × (two load balancers + orchestrator + one human).
     private const int StatusLimit = 8;
@@ -21,7 +24,8 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     private readonly LinkedList<(RequestStream Request, long Since)> _queue = new();
 
     // Not in the requests: few of them ever wait, and every request would pay for the field.
-    private readonly Dictionary<RequestStream, LinkedListNode<(RequestStream Request, long Since)>> _nodes = new(ReferenceEqualityComparer.Instance);
+    private readonly Dictionary<RequestStream, LinkedListNode<(RequestStream Request, long Since)>> _nodes =
+        new(ReferenceEqualityComparer.Instance);
     private long _ordinaryCount;
     private int _statusCount;
 
@@ -29,7 +33,8 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     public int QueuedCount => _queue.Count;
 
     /// <summary>The slots in use. An aborted request keeps its slot until its application returns.</summary>
-    public (long Ordinary, int Status) TakenCount => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _statusCount));
+    public (long Ordinary, int Status) TakenCount
+        => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _statusCount));
 
     /// <summary>Tries to acquire a slot. Evicts requests that timed out if the queue is full.</summary>
     /// <param name="path">The path of the request.</param>
@@ -137,7 +142,8 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return true;
     }
 
-    private static void RunLater(List<RequestStream>? requests) => requests?.ForEach(static request => request.RunLater());
+    private static void RunLater(List<RequestStream>? requests)
+        => requests?.ForEach(static request => request.RunLater());
 
     private List<RequestStream>? TakeOverdue()
     {

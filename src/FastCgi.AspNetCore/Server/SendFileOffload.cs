@@ -3,7 +3,10 @@ using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Server;
 
-/// <summary>Decides whether the web server can send a file: only if the response is equally correct. See <c>docs/decisions/send-file.md</c>.</summary>
+/// <summary>
+/// Decides whether the web server can send a file: only if the response is equally correct. See
+/// <c>docs/decisions/send-file.md</c>.
+/// </summary>
 internal sealed class SendFileOffload
 {
     public const string XAccelRedirect = "X-Accel-Redirect";
@@ -18,7 +21,10 @@ internal sealed class SendFileOffload
         Known.Server,
     ];
 
-    /// <summary>Conditions that the application has evaluated. The web server would evaluate them again, with its own validators.</summary>
+    /// <summary>
+    /// Conditions that the application has evaluated. The web server would evaluate them again, with its own
+    /// validators.
+    /// </summary>
     private static readonly string[] s_conditions =
         [Known.IfMatch, Known.IfNoneMatch, Known.IfModifiedSince, Known.IfUnmodifiedSince];
 
@@ -53,11 +59,14 @@ internal sealed class SendFileOffload
         if (obstacle is not null)
             return false;
 
-        header = root.Location is null ? new(XSendfile, root.Folder + path) : new(XAccelRedirect, Escape(root.Location + path));
+        header = root.Location is null
+            ? new(XSendfile, root.Folder + path)
+            : new(XAccelRedirect, Escape(root.Location + path));
         return true;
     }
 
-    private static string? FindObstacle(FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response)
+    private static string? FindObstacle(
+        FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response)
     {
         var isWhole = part.Offset == 0 && part.Length == part.File.Length;
         if (statusCode != StatusCodes.Status206PartialContent && !(statusCode == StatusCodes.Status200OK && isWhole))
@@ -67,7 +76,9 @@ internal sealed class SendFileOffload
         if (response.ContentLength != part.Length)
             return "Content-Length is not the length of the file or range";
 
-        return s_conditions.FirstOrDefault(request.ContainsKey) is { } condition ? $"the request has {condition}" : null;
+        return s_conditions.FirstOrDefault(request.ContainsKey) is { } condition
+            ? $"the request has {condition}"
+            : null;
     }
 
     /// <summary>nginx drops unknown headers. Apache's mod_xsendfile drops only Content-Encoding.</summary>
@@ -78,7 +89,9 @@ internal sealed class SendFileOffload
     {
         // Not the normalized path of FileInfo: after a link, .. leads to another folder than it seems to.
         var isPlain = !file.ToString().Split('/', '\\').Contains("..");
-        root = isPlain ? Array.Find(_roots, root => file.FullName.StartsWith(root.Folder, StringComparison.Ordinal)) : default;
+        root = isPlain
+            ? Array.Find(_roots, root => file.FullName.StartsWith(root.Folder, StringComparison.Ordinal))
+            : default;
         if (root.Folder is null)
         {
             path = string.Empty;
@@ -89,10 +102,13 @@ internal sealed class SendFileOffload
         return HasLink(file, root) ? "its path contains a symbolic link" : null;
     }
 
-    /// <summary>Whether the file, or a folder between it and the root, is a link, which could lead out of the root.</summary>
+    /// <summary>
+    /// Whether the file, or a folder between it and the root, is a link, which could lead out of the root.
+    /// </summary>
     private static bool HasLink(FileInfo file, SendFileRoot root)
     {
-        for (FileSystemInfo? part = file; part is not null && part.FullName.Length > root.Folder.Length; part = GetFolder(part))
+        for (FileSystemInfo? part = file; part is not null && part.FullName.Length > root.Folder.Length;
+            part = GetFolder(part))
         {
             if (part.Attributes.HasFlag(FileAttributes.ReparsePoint))
                 return true;
@@ -101,12 +117,14 @@ internal sealed class SendFileOffload
         return false;
     }
 
-    private static DirectoryInfo? GetFolder(FileSystemInfo part) => part is FileInfo file ? file.Directory : ((DirectoryInfo)part).Parent;
+    private static DirectoryInfo? GetFolder(FileSystemInfo part)
+        => part is FileInfo file ? file.Directory : ((DirectoryInfo)part).Parent;
 
     /// <summary>Whether the web server, which gets the same Range, will send the same part.</summary>
     private static bool IsRangeOf(IHeaderDictionary request, FilePart part)
     {
-        if (!RangeHeaderValue.TryParse(request.Range.ToString(), out var range) || range.Unit != "bytes" || range.Ranges.Count != 1)
+        if (!RangeHeaderValue.TryParse(request.Range.ToString(), out var range) || range.Unit != "bytes"
+            || range.Ranges.Count != 1)
             return false;
 
         var (from, to) = (range.Ranges.First().From, range.Ranges.First().To);
@@ -116,10 +134,14 @@ internal sealed class SendFileOffload
         return (part.Offset, part.Length) == (start, end - start);
     }
 
-    /// <summary>Whether escaping does not change the path: lighttpd unescapes it, Apache's mod_xsendfile does not.</summary>
-    private static bool IsPlain(string path) => path.All(static c => c is >= ' ' and <= '~' and not '%') && path[^1] != ' ';
+    /// <summary>
+    /// Whether escaping does not change the path: lighttpd unescapes it, Apache's mod_xsendfile does not.
+    /// </summary>
+    private static bool IsPlain(string path)
+        => path.All(static c => c is >= ' ' and <= '~' and not '%') && path[^1] != ' ';
 
-    private static string Escape(string path) => string.Join('/', path.Split('/', Path.DirectorySeparatorChar).Select(Uri.EscapeDataString));
+    private static string Escape(string path)
+        => string.Join('/', path.Split('/', Path.DirectorySeparatorChar).Select(Uri.EscapeDataString));
 }
 
 /// <summary>The part of a file that an application sends.</summary>

@@ -6,7 +6,8 @@ internal sealed class ServerContext : StreamContext
     public required CgiMapping Mapping { get; init; }
 
     /// <summary>
-    /// Schedules the send of a held flush in milliseconds. If it cannot or is <see langword="null"/>, nothing may be held.
+    /// Schedules the send of a held flush in milliseconds. If it cannot or is <see langword="null"/>, nothing may be
+    /// held.
     /// </summary>
     public Func<RequestStream, bool>? TrySetDeadline { get; init; }
 

@@ -4,7 +4,8 @@ namespace FastCgi.AspNetCore.Streams;
 /// <param name="Connection">The connection; <see langword="null"/> if the request had already left it.</param>
 /// <param name="Chain">What to send now.</param>
 /// <param name="ClosesTransport">Whether to end the connection then.</param>
-internal readonly record struct CompletedRequest(FastCgiConnection? Connection, BufferBlock? Chain, bool ClosesTransport)
+internal readonly record struct CompletedRequest(
+    FastCgiConnection? Connection, BufferBlock? Chain, bool ClosesTransport)
 {
     public void Send()
     {

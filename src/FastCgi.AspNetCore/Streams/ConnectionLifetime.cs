@@ -10,10 +10,15 @@ internal enum ConnectionPhase : byte
     /// <summary>It is idle and about to be closed, but a request that comes first is still answered.</summary>
     Leaving,
 
-    /// <summary>It has failed: the record being sent is completed, and a record that the web server takes for an error follows. Then it is closed.</summary>
+    /// <summary>
+    /// It has failed: the record being sent is completed, and a record that the web server takes for an error follows.
+    /// Then it is closed.
+    /// </summary>
     Cutting,
 
-    /// <summary>The server sends nothing more and discards input until the web server closes too, within limits.</summary>
+    /// <summary>
+    /// The server sends nothing more and discards input until the web server closes too, within limits.
+    /// </summary>
     Draining,
 
     /// <summary>It is about to be reset: nothing more is sent or parsed.</summary>
@@ -35,12 +40,14 @@ internal enum CloseAction : byte
     Reset,
 
     /// <summary>
-    /// Reset it, unless there is input, which is answered first. A web server that reuses the connection at this moment sees the reset before it has
-    /// sent anything; nginx then repeats the request, whatever its method.
+    /// Reset it, unless there is input, which is answered first. A web server that reuses the connection at this moment
+    /// sees the reset before it has sent anything; nginx then repeats the request, whatever its method.
     /// </summary>
     ResetUnlessInput,
 
-    /// <summary>Send nothing more, but keep receiving. A reset would destroy the response that is being delivered.</summary>
+    /// <summary>
+    /// Send nothing more, but keep receiving. A reset would destroy the response that is being delivered.
+    /// </summary>
     HalfClose,
 }
 
@@ -51,17 +58,21 @@ internal enum RequestEnding : byte
     Complete,
 
     /// <summary>
-    /// The same and a farewell, because the connection is closed although the web server wants to keep it. A close would come too late if the next
-    /// request is sent at once, but a web server does not reuse a connection after unexpected data: here, an empty management record.
+    /// The same and a farewell, because the connection is closed although the web server wants to keep it. A close
+    /// would come too late if the next request is sent at once, but a web server does not reuse a connection after
+    /// unexpected data: here, an empty management record.
     /// </summary>
     CompleteWithFarewell,
 
-    /// <summary>Without the end of STDOUT: END_REQUEST with appStatus 1, because the connection must deliver other responses.</summary>
+    /// <summary>
+    /// Without the end of STDOUT: END_REQUEST with appStatus 1, because the connection must deliver other responses.
+    /// </summary>
     CutByEndRequest,
 
     /// <summary>
-    /// Without the end of STDOUT, and the connection is closed. For nginx, a bare close looks like the end of a response without Content-Length. But
-    /// every front-end takes a record that only a web server sends (ABORT_REQUEST) for an error.
+    /// Without the end of STDOUT, and the connection is closed. For nginx, a bare close looks like the end of a
+    /// response without Content-Length. But every front-end takes a record that only a web server sends (ABORT_REQUEST)
+    /// for an error.
     /// </summary>
     CutByClose,
 
@@ -70,9 +81,9 @@ internal enum RequestEnding : byte
 }
 
 /// <summary>
-/// The only place that decides when and how a connection ends: Open → Closing or Leaving → Draining → Closed; if it fails, through Cutting or
-/// Resetting. It receives events and returns actions, which the connection and its transport execute. A mutable struct: keep it in a field, do not
-/// copy it.
+/// The only place that decides when and how a connection ends: Open → Closing or Leaving → Draining → Closed; if it
+/// fails, through Cutting or Resetting. It receives events and returns actions, which the connection and its transport
+/// execute. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal struct ConnectionLifetime
 {
@@ -101,7 +112,9 @@ internal struct ConnectionLifetime
 
     public void Begin(long now) => IdleSince = now;
 
-    /// <returns>Whether the request is accepted. If not, the last response has been queued, and the connection closes after it.</returns>
+    /// <returns>
+    /// Whether the request is accepted. If not, the last response has been queued, and the connection closes after it.
+    /// </returns>
     public bool TryBeginRequest(bool hasRequests)
     {
         switch (Phase)
@@ -134,10 +147,14 @@ internal struct ConnectionLifetime
     {
         if (!keepsConnection || isStopping)
             CloseAfterLast();
-        return isLast && keepsConnection && Phase == ConnectionPhase.Closing ? RequestEnding.CompleteWithFarewell : RequestEnding.Complete;
+        return isLast && keepsConnection && Phase == ConnectionPhase.Closing
+            ? RequestEnding.CompleteWithFarewell
+            : RequestEnding.Complete;
     }
 
-    /// <summary>A request leaves with an incomplete response, or without one, because the application or this server has failed.</summary>
+    /// <summary>
+    /// A request leaves with an incomplete response, or without one, because the application or this server has failed.
+    /// </summary>
     /// <param name="harmsOthers">Whether closing the connection would destroy other responses.</param>
     /// <param name="canReset">Whether the peer sees a reset as an error, not as the end.</param>
     /// <param name="cutsSend">Whether what is being sent is no longer wanted.</param>
@@ -180,8 +197,14 @@ internal struct ConnectionLifetime
         return true;
     }
 
-    /// <summary>The connection cannot continue: a protocol error, a timeout, the end of the shutdown timeout, or a transport failure.</summary>
-    /// <param name="mustCut">Whether a response would look complete without a record that says otherwise. If that record cannot be sent, call again.</param>
+    /// <summary>
+    /// The connection cannot continue: a protocol error, a timeout, the end of the shutdown timeout, or a transport
+    /// failure.
+    /// </summary>
+    /// <param name="mustCut">
+    /// Whether a response would look complete without a record that says otherwise. If that record cannot be sent, call
+    /// again.
+    /// </param>
     /// <returns>Whether this call decided that.</returns>
     public bool TryFail(bool mustCut, long now)
     {
@@ -223,7 +246,10 @@ internal struct ConnectionLifetime
     /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>
     public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;
 
-    /// <summary>Whether the peer has neither closed nor taken the end of a cut response in time, so that the connection must fail.</summary>
+    /// <summary>
+    /// Whether the peer has neither closed nor taken the end of a cut response in time, so that the connection must
+    /// fail.
+    /// </summary>
     public readonly bool IsEndOverdue(TimeProvider time, long now, TimeSpan timeout)
         => _isEnding && time.GetElapsedTime(_endingSince, now) >= timeout;
 

@@ -44,11 +44,15 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     /// <summary>Whether the server stops, so that each connection closes after its next response.</summary>
     public bool IsStopping => Volatile.Read(ref _isStopping);
 
-    /// <summary>The idle time before a stop closes a connection. One tick longer than configured, because <see cref="Now"/> lags.</summary>
+    /// <summary>
+    /// The idle time before a stop closes a connection. One tick longer than configured, because <see cref="Now"/>
+    /// lags.
+    /// </summary>
     public TimeSpan ShutdownIdleGracePeriod { get; } = server.Options.Limits.ShutdownIdleGracePeriod switch
     {
         { Ticks: 0 } => TimeSpan.Zero,
-        var grace => grace < TimeSpan.MaxValue - ServerClock.Interval ? grace + ServerClock.Interval : TimeSpan.MaxValue,
+        var grace
+            => grace < TimeSpan.MaxValue - ServerClock.Interval ? grace + ServerClock.Interval : TimeSpan.MaxValue,
     };
 
     public int Count => Volatile.Read(ref _count);
@@ -60,7 +64,9 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     public void Start(Action onIdle)
     {
         _onIdle = server.Options.IdleExit is null ? null : onIdle;
-        _ticks = ThreadRoot.Repeat("FastCgi clock", server.Time.Source, this, static manager => manager.OnTick(), ServerClock.Interval, server.Log);
+        _ticks = ThreadRoot.Repeat(
+            "FastCgi clock", server.Time.Source, this, static manager => manager.OnTick(), ServerClock.Interval,
+                server.Log);
     }
 
     public bool TryAdd(FastCgiConnection connection)
@@ -85,7 +91,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return false;
     }
 
-    // On another thread, because no log provider may delay a loop. In its own method, so that only a rejection allocates the closure.
+    // On another thread, because no log provider may delay a loop. In its own method, so that only a rejection
+    // allocates the closure.
     private void Report(long count) => ThreadRoot.Report(server.Log, log => log.ConnectionRejected(count));
 
     /// <param name="lastUse">When the connection last had a request.</param>
@@ -124,14 +131,20 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         }
     }
 
-    /// <summary>Records how long a connection was open, in seconds. Listeners run on the thread pool, because this thread may be a loop's.</summary>
+    /// <summary>
+    /// Records how long a connection was open, in seconds. Listeners run on the thread pool, because this thread may be
+    /// a loop's.
+    /// </summary>
     public void OnClosed(int openedSecond)
     {
         if (durations is { Enabled: true })
             Record(durations, Math.Max(0, Second - openedSecond));
     }
 
-    /// <summary>Closes connections after their requests, and idle ones as soon as they are unlikely to be used. Aborts the rest when the token fires.</summary>
+    /// <summary>
+    /// Closes connections after their requests, and idle ones as soon as they are unlikely to be used. Aborts the rest
+    /// when the token fires.
+    /// </summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         Task allOver;
@@ -166,7 +179,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             foreach (var connection in ToList())
                 connection.Abort();
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
-            await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
+            await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None))
+                .ConfigureAwait(false);
             var unfinished = Volatile.Read(ref _unfinishedCount);
             if (requests > 0 || unfinished > 0)
                 server.Log.StopTimedOut(requests, unfinished);
@@ -177,7 +191,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     }
 
     // In its own method, so that only this allocates the closure.
-    private void Record(Histogram<double> durations, int seconds) => ThreadRoot.Report(server.Log, _ => durations.Record(seconds));
+    private void Record(Histogram<double> durations, int seconds)
+        => ThreadRoot.Report(server.Log, _ => durations.Record(seconds));
 
     private void ExplainStop()
     {
@@ -239,16 +254,22 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return [.. connections.Take(maxCount).Select(static connection => connection.Describe())];
     }
 
-    /// <summary>Describes the oldest requests, which most likely need attention. The others cost next to nothing.</summary>
+    /// <summary>
+    /// Describes the oldest requests, which most likely need attention. The others cost next to nothing.
+    /// </summary>
     public IReadOnlyList<RequestDescription> DescribeRequests(int maxCount)
     {
-        var oldest = ToList().SelectMany(static connection => connection.ListRequests()).OrderBy(static request => request.BeganAt).Take(maxCount);
-        return [.. oldest.Select(static request => request.Connection.DescribeRequest(request.Id, request.Sequence)).OfType<RequestDescription>()];
+        var oldest = ToList().SelectMany(static connection => connection.ListRequests())
+            .OrderBy(static request => request.BeganAt).Take(maxCount);
+        return [.. oldest.Select(
+            static request
+                => request.Connection.DescribeRequest(request.Id, request.Sequence)).OfType<RequestDescription>()];
     }
 
     private static Totals Add(Totals left, Totals right)
         => new(
-            left.Connections + right.Connections, left.Requests + right.Requests, left.BytesReceived + right.BytesReceived, left.BytesSent + right.BytesSent);
+            left.Connections + right.Connections, left.Requests + right.Requests, left.BytesReceived
+                + right.BytesReceived, left.BytesSent + right.BytesSent);
 
     private void TickConnections(long since, long now)
     {
@@ -257,7 +278,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         foreach (var connection in connections)
         {
             ThreadRoot.Run(
-                (connection, since, now), static tick => tick.connection.OnTick(tick.since, tick.now), server.Log, static tick => tick.connection.Fail());
+                (connection, since, now), static tick => tick.connection.OnTick(tick.since, tick.now), server.Log,
+                    static tick => tick.connection.Fail());
         }
 
         var isTooLarge = connections.Capacity > MinTickListLength && connections.Count < connections.Capacity / 4;

@@ -72,7 +72,8 @@ internal struct StreamState
 }
 
 /// <summary>A flush that waits for room.</summary>
-internal sealed class FlushWait() : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
+internal sealed class FlushWait(
+    ) : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
 {
     public int Count { get; set; }
 }

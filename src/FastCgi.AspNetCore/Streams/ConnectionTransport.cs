@@ -1,41 +1,60 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>The engine, as its connection sees it. It calls <c>OnReceived</c> and <c>OnClosed</c>, one thread at a time, and obeys <c>DecideClose</c>.</summary>
+/// <summary>
+/// The engine, as its connection sees it. It calls <c>OnReceived</c> and <c>OnClosed</c>, one thread at a time, and
+/// obeys <c>DecideClose</c>.
+/// </summary>
 internal abstract class ConnectionTransport
 {
     /// <summary>The web server's address, or <see langword="null"/> if unknown.</summary>
     public abstract EndPoint? RemoteEndPoint { get; }
 
-    public virtual string DescribePeer() => RemoteEndPoint?.ToString() is { Length: > 0 } address ? address : "an unknown peer";
+    public virtual string DescribePeer()
+        => RemoteEndPoint?.ToString() is { Length: > 0 } address ? address : "an unknown peer";
 
     /// <summary>Whether the peer sees a reset as an error, not as the end, as with TCP.</summary>
     public abstract bool CanReset { get; }
 
-    /// <summary>The sent bytes that a reset would destroy, because they are not delivered yet; <see langword="null"/> if unknown.</summary>
+    /// <summary>
+    /// The sent bytes that a reset would destroy, because they are not delivered yet; <see langword="null"/> if
+    /// unknown.
+    /// </summary>
     public virtual long? UndeliveredLength => null;
 
-    /// <summary>Whether input waits that the connection has not received; <see langword="null"/> if only a read can tell.</summary>
+    /// <summary>
+    /// Whether input waits that the connection has not received; <see langword="null"/> if only a read can tell.
+    /// </summary>
     public virtual bool? HasInput => null;
 
     public abstract void ResumeReceiving();
 
-    /// <summary>Runs what has become ready without a receive: a request that has waited for a slot, or that has timed out, and reports.</summary>
+    /// <summary>
+    /// Runs what has become ready without a receive: a request that has waited for a slot, or that has timed out, and
+    /// reports.
+    /// </summary>
     public abstract void Run(ref ReadyRequests ready);
 
-    /// <summary>Sends all bytes of a chain, in order. Only one send is in progress at a time. After it, the caller takes the blocks back.</summary>
+    /// <summary>
+    /// Sends all bytes of a chain, in order. Only one send is in progress at a time. After it, the caller takes the
+    /// blocks back.
+    /// </summary>
     /// <returns>
-    /// <see langword="true"/> if all is sent, or lost with the connection. Otherwise <see cref="RecordOutput.OnSent"/> is called once that is so.
+    /// <see langword="true"/> if all is sent, or lost with the connection. Otherwise <see cref="RecordOutput.OnSent"/>
+    /// is called once that is so.
     /// </returns>
     public abstract bool Send(BufferBlock chain);
 
     /// <summary>
-    /// The rest of the current send is no longer wanted: drops the blocks that are not begun, each of which holds whole records, and sends the rest of the
-    /// one that is, if possible without waiting for the peer. Any thread may call it. Not called if <see cref="CanReset"/>.
+    /// The rest of the current send is no longer wanted: drops the blocks that are not begun, each of which holds whole
+    /// records, and sends the rest of the one that is, if possible without waiting for the peer. Any thread may call
+    /// it. Not called if <see cref="CanReset"/>.
     /// </summary>
     public virtual void CutSend()
     {
     }
 
-    /// <summary>Ends the connection as its lifetime decides. Any thread may call it, at any time, and more than once.</summary>
+    /// <summary>
+    /// Ends the connection as its lifetime decides. Any thread may call it, at any time, and more than once.
+    /// </summary>
     public abstract void Close();
 }

@@ -3,7 +3,9 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>How requests leave the connection, and how the connection ends: each in one step under the lock.</content>
 internal sealed partial class FastCgiConnection
 {
-    /// <summary>Completes a request in one step: removes it from the table, appends the suitable ending, and queues everything.</summary>
+    /// <summary>
+    /// Completes a request in one step: removes it from the table, appends the suitable ending, and queues everything.
+    /// </summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <param name="sends">Whether to collect what must be sent now.</param>
     public CompletedRequest Complete(RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
@@ -27,7 +29,9 @@ internal sealed partial class FastCgiConnection
         return new CompletedRequest(this, chain, ClosesTransport: ending == RequestEnding.CutByReset);
     }
 
-    /// <summary>Aborts a request so that the client sees an incomplete response, without harming other responses.</summary>
+    /// <summary>
+    /// Aborts a request so that the client sees an incomplete response, without harming other responses.
+    /// </summary>
     /// <returns>Whether this call aborted it.</returns>
     public bool TryAbort(RequestStream request, Exception reason)
     {
@@ -61,8 +65,9 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>
-    /// Ends the connection and its requests, because the peer can no longer be trusted or awaited. The peer sees an error: a reset or, where a reset
-    /// looks like the end of the response, a record. If that record cannot be sent in time, this is called again.
+    /// Ends the connection and its requests, because the peer can no longer be trusted or awaited. The peer sees an
+    /// error: a reset or, where a reset looks like the end of the response, a record. If that record cannot be sent in
+    /// time, this is called again.
     /// </summary>
     /// <param name="canSend">Whether the peer would understand what follows: no bytes were lost.</param>
     public void Fail(bool canSend = true)
@@ -76,14 +81,17 @@ internal sealed partial class FastCgiConnection
             if (!scope.State.Lifetime.TryFail(mustCut, _manager.Now))
                 return;
 
-            // Now, not when the transport acts: what is written until then is lost, and no handler may believe that its response was sent.
+            // Now, not when the transport acts: what is written until then is lost, and no handler may believe that its
+            // response was sent.
             DropAll(scope, AbortCause.Server, error: null, ref ready);
             isCut = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
             if (isCut)
             {
                 // Also of responses that are complete, but not sent.
                 RecordOutput.DropQueued(scope);
-                WriteEnding(Output.WriteControl(scope, ProtocolConstants.HeaderLength), started?.Id ?? 1, RequestEnding.CutByClose, status: default);
+                WriteEnding(
+                    Output.WriteControl(scope, ProtocolConstants.HeaderLength), started?.Id ?? 1,
+                        RequestEnding.CutByClose, status: default);
                 Output.CloseWhenSent(scope);
             }
         }
@@ -118,7 +126,9 @@ internal sealed partial class FastCgiConnection
     /// <summary>Makes the transport close the connection as its lifetime has decided.</summary>
     public void CloseTransport() => _transport.Close();
 
-    /// <summary>Decides what the transport must do now. Each decision is made once, and the transport carries it out.</summary>
+    /// <summary>
+    /// Decides what the transport must do now. Each decision is made once, and the transport carries it out.
+    /// </summary>
     public CloseAction DecideClose()
     {
         using var scope = EnterLock();
@@ -140,7 +150,9 @@ internal sealed partial class FastCgiConnection
         return TryCloseIdle(scope);
     }
 
-    /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideClose"/> decided.</summary>
+    /// <summary>
+    /// The connection is gone: closed by the web server, lost, or ended as <see cref="DecideClose"/> decided.
+    /// </summary>
     /// <param name="error">What the application's reads fail with.</param>
     /// <returns>Whether it was to be reset.</returns>
     public bool OnClosed(Exception error)
@@ -172,8 +184,8 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>
-    /// The application of a request that has left the connection has returned. Its callbacks, reports and context are still
-    /// pending.
+    /// The application of a request that has left the connection has returned. Its callbacks, reports and context are
+    /// still pending.
     /// </summary>
     public void OnApplicationReturned() => _uses.OnReturned();
 
@@ -204,7 +216,8 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Removes a request whose response is no longer awaited.</summary>
-    private bool TryDrop(ConnectionScope scope, RequestStream request, AbortCause cause, Exception? error, ref ReadyRequests ready)
+    private bool TryDrop(
+        ConnectionScope scope, RequestStream request, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
         if (!request.HasAllParameters)
             return TryRemove(scope, request, RequestPhase.Over);
@@ -254,7 +267,8 @@ internal sealed partial class FastCgiConnection
     private static int GetLength(RequestEnding ending) => ending switch
     {
         RequestEnding.Complete => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength,
-        RequestEnding.CompleteWithFarewell => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength + ProtocolConstants.HeaderLength,
+        RequestEnding.CompleteWithFarewell
+            => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength + ProtocolConstants.HeaderLength,
         RequestEnding.CutByEndRequest => RecordWriter.FixedRecordLength,
         RequestEnding.CutByClose => ProtocolConstants.HeaderLength,
         _ => 0,
@@ -270,7 +284,8 @@ internal sealed partial class FastCgiConnection
                 if (ending == RequestEnding.CompleteWithFarewell)
                 {
                     destination = destination[^ProtocolConstants.HeaderLength..];
-                    RecordWriter.WriteHeader(destination, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
+                    RecordWriter.WriteHeader(
+                        destination, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
                 }
 
                 break;
@@ -299,7 +314,10 @@ internal sealed partial class FastCgiConnection
     }
 }
 
-/// <summary>Counts the uses of a connection: its transport, and each request that has left it until it is over. A mutable struct: do not copy it.</summary>
+/// <summary>
+/// Counts the uses of a connection: its transport, and each request that has left it until it is over. A mutable
+/// struct: do not copy it.
+/// </summary>
 internal struct ConnectionUses()
 {
     private const long Returned = 1L << 32;
@@ -307,7 +325,9 @@ internal struct ConnectionUses()
     // The low half counts all uses, the high half the requests whose application has returned, so both change at once.
     private long _value = 1;
 
-    /// <summary>The requests that have left although their application still runs. Valid only while the transport is open.</summary>
+    /// <summary>
+    /// The requests that have left although their application still runs. Valid only while the transport is open.
+    /// </summary>
     public readonly long LingeringCount
     {
         get

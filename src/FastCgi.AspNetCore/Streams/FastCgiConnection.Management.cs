@@ -29,7 +29,8 @@ internal sealed partial class FastCgiConnection
         }
 
         if (piece.IsEnd)
-            RecordWriter.WriteUnknownType(Output.WriteControl(scope, RecordWriter.FixedRecordLength), piece.Header.Type);
+            RecordWriter.WriteUnknownType(
+                Output.WriteControl(scope, RecordWriter.FixedRecordLength), piece.Header.Type);
         return ProtocolError.None;
     }
 
@@ -60,7 +61,9 @@ internal sealed partial class FastCgiConnection
         // A web server that asks is about to multiplex.
         scope.State.IsMultiplexed |= (answered & Multiplexes) != 0 && CanMultiplex;
 
-        RecordWriter.WriteHeader(result, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, length - ProtocolConstants.HeaderLength);
+        RecordWriter.WriteHeader(
+            result, RecordType.GetValuesResult, ProtocolConstants.NullRequestId,
+                length - ProtocolConstants.HeaderLength);
         result[..length].CopyTo(Output.WriteControl(scope, length));
         return ProtocolError.None;
     }
@@ -82,7 +85,10 @@ internal sealed partial class FastCgiConnection
         }
 
         bit = Multiplexes;
-        return name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName) ? (CanMultiplex ? 1 : 0) : -1;
+        if (!name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName))
+            return -1;
+
+        return CanMultiplex ? 1 : 0;
     }
 
     private static int WriteValue(Span<byte> destination, ReadOnlySpan<byte> name, long value)

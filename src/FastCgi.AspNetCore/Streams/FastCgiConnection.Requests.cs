@@ -3,14 +3,16 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>The life of a request on its connection, from BEGIN_REQUEST to END_REQUEST.</content>
 internal sealed partial class FastCgiConnection
 {
-    // Requests that have left although their application still runs. Without this limit, a peer could begin and abort requests endlessly
-    // (HTTP/2's rapid reset, CVE-2023-44487).
+    // Requests that have left although their application still runs. Without this limit, a peer could begin and abort
+    // requests endlessly (HTTP/2's rapid reset, CVE-2023-44487).
     private const int MaxLingeringRequests = 100;
 
     private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (!scope.State.PartialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
-            return piece.Header.ContentLength == ProtocolConstants.FixedBodyLength ? ProtocolError.None : ProtocolError.BeginRequestLength;
+            return piece.Header.ContentLength == ProtocolConstants.FixedBodyLength
+                ? ProtocolError.None
+                : ProtocolError.BeginRequestLength;
 
         var body = BeginRequestBody.Parse(content);
         // A record that came in pieces is complete.
@@ -31,11 +33,15 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
         }
 
-        // Requests beyond the limit get a response that explains it to the client, but must be kept until their params are complete.
+        // Requests beyond the limit get a response that explains it to the client, but must be kept until their params
+        // are complete.
         var limit = _server.Options.Limits.MaxRequestsPerConnection;
         if (scope.State.Requests.Count >= 2 * limit)
         {
-            Refuse(scope, id, body.KeepConnection, limit == 1 ? ProtocolStatus.CantMultiplexConnection : ProtocolStatus.Overloaded);
+            Refuse(
+                scope, id, body.KeepConnection, limit == 1
+                    ? ProtocolStatus.CantMultiplexConnection
+                    : ProtocolStatus.Overloaded);
             return ProtocolError.None;
         }
 
@@ -45,7 +51,8 @@ internal sealed partial class FastCgiConnection
             this, new RequestStart(id, role, body.KeepConnection, scope.State.RequestCount, beganAt));
         scope.State.HalfOpenCount++;
         if (scope.State.Requests.Count >= limit)
-            request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
+            request.Reject(
+                limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
         else if (_uses.LingeringCount >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequestsOnConnection);
         scope.State.Requests.Add(request);

@@ -35,7 +35,8 @@ internal sealed partial class FastCgiConnection
         if (scope.State.Requests.Count == 0)
             return [];
 
-        return scope.State.Requests.ToList().ConvertAll(request => (this, request.Id, request.Sequence, request.BeganAt));
+        return scope.State.Requests.ToList()
+            .ConvertAll(request => (this, request.Id, request.Sequence, request.BeganAt));
     }
 
     /// <returns><see langword="null"/> if the request is over.</returns>
@@ -56,7 +57,8 @@ internal sealed partial class FastCgiConnection
         foreach (var request in scope.State.Requests.ToList())
         {
             var began = request.BeganAt;
-            if (_server.Time.GetElapsedTime(began, now) < threshold || _server.Time.GetElapsedTime(began, since) >= threshold)
+            if (_server.Time.GetElapsedTime(began, now) < threshold
+                || _server.Time.GetElapsedTime(began, since) >= threshold)
                 continue;
 
             request.OnSlow(request.Describe(scope, _server.Time.GetTimestamp()), ref ready);

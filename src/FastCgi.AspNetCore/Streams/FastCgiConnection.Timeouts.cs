@@ -57,7 +57,10 @@ internal sealed partial class FastCgiConnection
             Fail();
     }
 
-    /// <summary>The server stops: closes the connection after its last response. An idle one may answer one more request within the grace period.</summary>
+    /// <summary>
+    /// The server stops: closes the connection after its last response. An idle one may answer one more request within
+    /// the grace period.
+    /// </summary>
     public void Stop()
     {
         bool closes;
@@ -110,9 +113,13 @@ internal sealed partial class FastCgiConnection
         return scope.State.Reader.IsInRecord && _server.Time.GetElapsedTime(since, now) < timeout;
     }
 
-    /// <summary>Whether the connection has had no request, and input has always prevented its close: for example, endless GET_VALUES.</summary>
+    /// <summary>
+    /// Whether the connection has had no request, and input has always prevented its close: for example, endless
+    /// GET_VALUES.
+    /// </summary>
     private bool IsUnusedTwiceAsLong(ConnectionScope scope, long now, TimeSpan timeout)
-        => scope.State.RequestCount == 0 && _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now) / 2 >= timeout;
+        => scope.State.RequestCount == 0
+            && _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now) / 2 >= timeout;
 
     private void FailSlowBodies(ConnectionScope scope, long now, ref ReadyRequests ready)
     {
@@ -123,7 +130,9 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    /// <summary>Drops the bodies that block other requests. On a connection for one request at a time, they block none.</summary>
+    /// <summary>
+    /// Drops the bodies that block other requests. On a connection for one request at a time, they block none.
+    /// </summary>
     private void RefuseUnreadBodies(ConnectionScope scope, ref ReadyRequests ready)
     {
         foreach (var request in scope.State.Requests.ToList())
@@ -134,10 +143,12 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>
-    /// Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for the
-    /// params timeout.
+    /// Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for
+    /// the params timeout.
     /// </summary>
-    /// <returns>Whether the caller must close the transport, without the lock, because nothing is left to send.</returns>
+    /// <returns>
+    /// Whether the caller must close the transport, without the lock, because nothing is left to send.
+    /// </returns>
     private bool CloseIfUnused(ConnectionScope scope, long now, TimeSpan? limit)
     {
         if (scope.State.Requests.Count > 0)

@@ -1,16 +1,21 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>One connection, without I/O: bytes are pushed in, ready requests are handed out, and output leaves through <see cref="Output"/>.</summary>
+/// <summary>
+/// One connection, without I/O: bytes are pushed in, ready requests are handed out, and output leaves through
+/// <see cref="Output"/>.
+/// </summary>
 /// <remarks>
-/// One lock guards its <see cref="ConnectionState"/>. Neither the application nor a log provider is called under it. Parts: <c>.Requests</c> (the life of
-/// a request), <c>.Ending</c>, <c>.Management</c> (records with id 0), <c>.Timeouts</c> and <c>.Status</c>.
+/// One lock guards its <see cref="ConnectionState"/>. Neither the application nor a log provider is called under it.
+/// Parts: <c>.Requests</c> (the life of a request), <c>.Ending</c>, <c>.Management</c> (records with id 0),
+/// <c>.Timeouts</c> and <c>.Status</c>.
 /// </remarks>
 internal sealed partial class FastCgiConnection
 {
     // Management responses that wait for a peer that does not read: thousands, which no front-end approaches.
     private const int MaxControlLength = 256 * 1024;
 
-    // Complete responses that wait for a peer that keeps sending requests. A front-end that counts them, such as HAProxy, stays below.
+    // Complete responses that wait for a peer that keeps sending requests. A front-end that counts them, such as
+    // HAProxy, stays below.
     private const int MaxPendingResponses = 100;
 
     private readonly ConnectionManager _manager;
@@ -57,10 +62,13 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    public string Id => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, ConnectionId.Next(), null) ?? _id;
+    public string Id
+        => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, ConnectionId.Next(), null) ?? _id;
     public RecordOutput Output { get; }
 
-    /// <summary>Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.</summary>
+    /// <summary>
+    /// Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.
+    /// </summary>
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
     /// <summary>Takes the lock of the connection: its parser, request table, lifetime and output.</summary>
@@ -71,8 +79,12 @@ internal sealed partial class FastCgiConnection
 
     /// <summary>Parses all received bytes, and keeps no reference to them.</summary>
     /// <param name="data">The bytes, split anywhere.</param>
-    /// <param name="ready">Gets the requests that became ready, and the reports, for the stage that runs the application.</param>
-    /// <returns>Whether to keep receiving. If not, <see cref="ConnectionTransport.ResumeReceiving"/> will be called.</returns>
+    /// <param name="ready">
+    /// Gets the requests that became ready, and the reports, for the stage that runs the application.
+    /// </param>
+    /// <returns>
+    /// Whether to keep receiving. If not, <see cref="ConnectionTransport.ResumeReceiving"/> will be called.
+    /// </returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
@@ -150,7 +162,10 @@ internal sealed partial class FastCgiConnection
         return ProtocolError.None;
     }
 
-    /// <summary>Pauses receiving while the application leaves more of a body unread than the limit, or while the web server does not take responses.</summary>
+    /// <summary>
+    /// Pauses receiving while the application leaves more of a body unread than the limit, or while the web server does
+    /// not take responses.
+    /// </summary>
     private void PauseIfMust(ConnectionScope scope)
     {
         if (_isReceivePaused || CanReceive(scope))
@@ -169,7 +184,9 @@ internal sealed partial class FastCgiConnection
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
-    /// <summary>Resumes receiving if it is paused without reason any more: the application or the web server has read.</summary>
+    /// <summary>
+    /// Resumes receiving if it is paused without reason any more: the application or the web server has read.
+    /// </summary>
     public void ResumeReceiving()
     {
         if (!Volatile.Read(ref _isReceivePaused))
@@ -188,7 +205,9 @@ internal sealed partial class FastCgiConnection
     private static ProtocolError GetVersionError(ConnectionScope scope, ReadOnlySpan<byte> data)
         => scope.State.RequestCount > 0 ? ProtocolError.UnsupportedVersion : OtherProtocols.Recognize(data);
 
-    /// <summary>Nothing that follows can be trusted: closes the connection, after one line to a peer that speaks HTTP.</summary>
+    /// <summary>
+    /// Nothing that follows can be trusted: closes the connection, after one line to a peer that speaks HTTP.
+    /// </summary>
     private void Fail(ProtocolError error, ref ReadyRequests ready)
     {
         _server.Counters.OnProtocolError(error);
@@ -207,8 +226,9 @@ internal sealed partial class FastCgiConnection
 
     /// <summary>A readable line for a client that speaks HTTP: the most common setup mistake.</summary>
     private static ReadOnlySpan<byte> HttpAnswer =>
-        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 126\r\n\r\n"u8 +
-        "This port speaks FastCGI, not HTTP. Configure the web server to use FastCGI, for example with fastcgi_pass or mod_proxy_fcgi.\n"u8;
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 126\r\n\r\n"u8
+        + "This port speaks FastCGI, not HTTP. Configure the web server to use FastCGI, "u8
+        + "for example with fastcgi_pass or mod_proxy_fcgi.\n"u8;
 
     /// <summary>Logs first, so that an operator who sees the response finds the line that explains it.</summary>
     private void Report(ProtocolError error)
@@ -231,7 +251,9 @@ internal sealed partial class FastCgiConnection
     }
 }
 
-/// <summary>Creates connection names: thirteen characters, unique in this process and, most likely, in the previous one.</summary>
+/// <summary>
+/// Creates connection names: thirteen characters, unique in this process and, most likely, in the previous one.
+/// </summary>
 internal static class ConnectionId
 {
     private const string Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>
-/// State that only the thread that holds its lock can reach: through the scope of <see cref="Enter"/>. A method that takes
-/// a scope as a parameter needs the lock, and the state of no other object fits.
+/// State that only the thread that holds its lock can reach: through the scope of <see cref="Enter"/>. A method that
+/// takes a scope as a parameter needs the lock, and the state of no other object fits.
 /// </summary>
 internal sealed class Guarded<T>(LockRank rank)
     where T : struct

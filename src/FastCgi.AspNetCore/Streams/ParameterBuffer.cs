@@ -10,7 +10,9 @@ internal struct ParameterBuffer
     public int Length { get; private set; }
 
     /// <param name="content">A piece of the record's content.</param>
-    /// <param name="isWhole">Whether the piece is the whole record and so, with nearly every front-end, the whole stream.</param>
+    /// <param name="isWhole">
+    /// Whether the piece is the whole record and so, with nearly every front-end, the whole stream.
+    /// </param>
     public void Append(ReadOnlySpan<byte> content, bool isWhole)
     {
         var needed = Length + content.Length;

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>What one receive has made ready: requests to execute, and reports to log outside of all locks. A mutable struct: pass it by reference.</summary>
+/// <summary>
+/// What one receive has made ready: requests to execute, and reports to log outside of all locks. A mutable struct:
+/// pass it by reference.
+/// </summary>
 internal struct ReadyRequests
 {
     private RequestStream? _first;

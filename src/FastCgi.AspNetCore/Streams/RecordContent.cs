@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>Assembles the content of a discrete record that came in pieces, which is rare. A mutable struct: keep it in a field, do not copy it.</summary>
+/// <summary>
+/// Assembles the content of a discrete record that came in pieces, which is rare. A mutable struct: keep it in a field,
+/// do not copy it.
+/// </summary>
 internal struct RecordContent
 {
     private byte[]? _buffer;

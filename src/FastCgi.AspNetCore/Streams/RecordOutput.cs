@@ -1,11 +1,13 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>
-/// The output of a connection, shared by its requests. It takes only whole records, gives queued responses turns of one large record, and keeps at
-/// most one send in progress, which carries everything queued meanwhile. Any thread may use it.
+/// The output of a connection, shared by its requests. It takes only whole records, gives queued responses turns of one
+/// large record, and keeps at most one send in progress, which carries everything queued meanwhile. Any thread may use
+/// it.
 /// </summary>
 /// <remarks>
-/// Members that take the scope of the lock work on its <see cref="SendQueue"/>. The fields here are read without the lock.
+/// Members that take the scope of the lock work on its <see cref="SendQueue"/>. The fields here are read without the
+/// lock.
 /// </remarks>
 internal sealed class RecordOutput(
     BufferPool pool, FastCgiConnection connection, ConnectionTransport transport, Guarded<ConnectionState> state)
@@ -25,7 +27,10 @@ internal sealed class RecordOutput(
     /// <summary>Logs the records that are sent; <see langword="null"/> if that log is off.</summary>
     public RecordDescriber? SentRecords { get; init; }
 
-    /// <summary>Whether a reset would destroy other responses that may not have reached the peer: queued, being sent, or held by the system.</summary>
+    /// <summary>
+    /// Whether a reset would destroy other responses that may not have reached the peer: queued, being sent, or held by
+    /// the system.
+    /// </summary>
     /// <param name="response">The response that does not count.</param>
     public bool HasOtherAnswers(ConnectionScope scope, RequestStream response)
     {
@@ -74,7 +79,8 @@ internal sealed class RecordOutput(
     }
 
     public void WriteEndRequest(ConnectionScope scope, ushort requestId, uint appStatus, ProtocolStatus protocolStatus)
-        => RecordWriter.WriteEndRequest(WriteControl(scope, RecordWriter.FixedRecordLength), requestId, appStatus, protocolStatus);
+        => RecordWriter.WriteEndRequest(
+            WriteControl(scope, RecordWriter.FixedRecordLength), requestId, appStatus, protocolStatus);
 
     /// <summary>Makes the transport close the connection as soon as everything is sent.</summary>
     public void CloseWhenSent(ConnectionScope scope)
@@ -153,7 +159,10 @@ internal sealed class RecordOutput(
             RemoveAfter(scope, last).DropQueued(scope);
     }
 
-    /// <summary>Takes the content of the next send, unless one is in progress. The caller then calls <see cref="SendCollected"/> without the lock.</summary>
+    /// <summary>
+    /// Takes the content of the next send, unless one is in progress. The caller then calls <see cref="SendCollected"/>
+    /// without the lock.
+    /// </summary>
     public BufferBlock? Collect(ConnectionScope scope)
     {
         ref var queue = ref scope.State.Output;

@@ -12,15 +12,20 @@ internal enum BodyError : byte
 /// <summary>The rate at which a body must arrive, after the grace period.</summary>
 internal readonly record struct BodyRate(double BytesPerSecond, TimeSpan GracePeriod);
 
-/// <summary>The request body. The connection appends STDIN and never waits: unread bytes are counted, and receiving pauses above the limit.</summary>
+/// <summary>
+/// The request body. The connection appends STDIN and never waits: unread bytes are counted, and receiving pauses above
+/// the limit.
+/// </summary>
 /// <remarks>As with any pipe, only one thread may append, and only one may read. They need not be the same.</remarks>
 /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
 /// <param name="createException">Creates what reads fail with; the number is the limit, if there is one.</param>
-internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<BodyError, long, Exception> createException)
+internal sealed class RequestBody(
+    BodyMemory memory, long? declaredLength, Func<BodyError, long, Exception> createException)
 {
     private readonly Pipe _pipe = new(new PipeOptions(
         memory, readerScheduler: PipeScheduler.ThreadPool, writerScheduler: PipeScheduler.Inline,
-        pauseWriterThreshold: 0, resumeWriterThreshold: 0, minimumSegmentSize: BufferPool.SmallBlockSize, useSynchronizationContext: false));
+        pauseWriterThreshold: 0, resumeWriterThreshold: 0, minimumSegmentSize: BufferPool.SmallBlockSize,
+            useSynchronizationContext: false));
 
     private long? _maxLength;
     private long _receivedLength;
@@ -38,8 +43,9 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<
     public long ReceivedLength => Volatile.Read(ref _receivedLength);
 
     /// <summary>
-    /// The bytes that the reader has not examined, while more may arrive. Bytes that it has examined but not consumed, such as one string of two
-    /// megabytes, do not count, because it waits for more (as in .NET's pipes, and so in Kestrel). Nor do those that a pending read waits for.
+    /// The bytes that the reader has not examined, while more may arrive. Bytes that it has examined but not consumed,
+    /// such as one string of two megabytes, do not count, because it waits for more (as in .NET's pipes, and so in
+    /// Kestrel). Nor do those that a pending read waits for.
     /// </summary>
     public long UnreadLength => IsInputOver || IsReaderOver
         ? 0
@@ -135,10 +141,13 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<
         return true;
     }
 
-    /// <summary>Advances the last read. A thread that checks afterwards whether receiving is paused sees the new lengths.</summary>
+    /// <summary>
+    /// Advances the last read. A thread that checks afterwards whether receiving is paused sees the new lengths.
+    /// </summary>
     public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
     {
-        // The pipe checks for a result only after it has returned segments. With a position in a reused segment, it would return those of other requests.
+        // The pipe checks for a result only after it has returned segments. With a position in a reused segment, it
+        // would return those of other requests.
         if (_result is not { } result)
             throw new InvalidOperationException("No reading operation to complete.");
 
@@ -152,7 +161,9 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<
 
     public void CancelPendingRead() => _pipe.Reader.CancelPendingRead();
 
-    /// <summary>Nothing more is read. The result of the last read stays intact, because the application may still use it.</summary>
+    /// <summary>
+    /// Nothing more is read. The result of the last read stays intact, because the application may still use it.
+    /// </summary>
     public void CompleteReader()
     {
         if (_isReaderOver)
@@ -218,8 +229,9 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength, Func<
 }
 
 /// <summary>
-/// Whether a body arrives fast enough, by Kestrel's rules (its TimeoutControl): the mean rate over the time that the application has waited for it.
-/// An interval between two samples counts for one second at most, because a longer one is the fault on this machine.
+/// Whether a body arrives fast enough, by Kestrel's rules (its TimeoutControl): the mean rate over the time that the
+/// application has waited for it. An interval between two samples counts for one second at most, because a longer one
+/// is the fault on this machine.
 /// </summary>
 internal sealed class BodyDataRate(BodyRate required, long now)
 {
@@ -244,14 +256,19 @@ internal sealed class BodyDataRate(BodyRate required, long now)
 
         Volatile.Write(ref _hasWaited, false);
         _waited += elapsed < s_longestInterval ? elapsed : s_longestInterval;
-        return _waited > required.GracePeriod && receivedLength / _waited.TotalSeconds < required.BytesPerSecond && !Debugger.IsAttached;
+        return _waited > required.GracePeriod && receivedLength / _waited.TotalSeconds < required.BytesPerSecond
+            && !Debugger.IsAttached;
     }
 }
 
-/// <summary>The memory of one body. Blocks that the application may still read when the request ends are not reused.</summary>
+/// <summary>
+/// The memory of one body. Blocks that the application may still read when the request ends are not reused.
+/// </summary>
 internal sealed class BodyMemory(BufferPool pool) : MemoryPool<byte>
 {
-    /// <summary>Whether the application holds a part of it, so that all of it is left to the garbage collector.</summary>
+    /// <summary>
+    /// Whether the application holds a part of it, so that all of it is left to the garbage collector.
+    /// </summary>
     public bool IsLeased { get; set; }
     public override int MaxBufferSize => pool.MaxBufferSize;
 

@@ -119,7 +119,9 @@ internal abstract partial class RequestStream
 
         var context = connection.Context;
         var body = new RequestBody(
-            new BodyMemory(context.Buffers), _declaredLength == UnknownLength ? null : _declaredLength, context.CreateBodyException);
+            new BodyMemory(context.Buffers), _declaredLength == UnknownLength
+                ? null
+                : _declaredLength, context.CreateBodyException);
         var error = In(scope).InputError;
         if (error is not null || _declaredLength == 0)
             body.CompleteInput(error);

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <content>
-/// The records of the response that wait in the send queue of the connection. They outlive the request: what is queued when
-/// the request leaves is still sent.
+/// The records of the response that wait in the send queue of the connection. They outlive the request: what is queued
+/// when the request leaves is still sent.
 /// </content>
 internal abstract partial class RequestStream
 {
@@ -49,7 +49,8 @@ internal abstract partial class RequestStream
             wait = Wait(scope);
         }
 
-        return new ValueTask<FlushResult>(cancellationToken.CanBeCanceled ? WaitAsync(wait, cancellationToken) : wait.Task);
+        return new ValueTask<FlushResult>(
+            cancellationToken.CanBeCanceled ? WaitAsync(wait, cancellationToken) : wait.Task);
     }
 
     /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>

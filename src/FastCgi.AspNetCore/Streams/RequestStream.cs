@@ -85,12 +85,13 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         RequestPhase before;
         do
             before = Phase;
-        while (!TryMove(before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
+        while (!TryMove(
+            before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
     }
 
     /// <summary>
-    /// The request was aborted and has left the connection: fails reads and drops output. If nobody has claimed it, a thread
-    /// must complete it.
+    /// The request was aborted and has left the connection: fails reads and drops output. If nobody has claimed it, a
+    /// thread must complete it.
     /// </summary>
     /// <param name="error">What reads fail with; <see langword="null"/> for an exception by the cause.</param>
     public void Abort(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
@@ -100,7 +101,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         DropOutput(scope);
         if (Phase == RequestPhase.Dropped)
         {
-            // Queues may hold it until blocked handlers return. Until then it would keep the client's data and its slot.
+            // Queues may hold it until blocked handlers return. Until then it would keep the client's data and its
+            // slot.
             CloseInput(scope, reason);
             OnDropped();
             ready.Add(this);
@@ -152,8 +154,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
 }
 
 /// <summary>
-/// The state of a request. It also determines which thread executes it: the one that moves it to Running, or from Dropped
-/// to Aborted.
+/// The state of a request. It also determines which thread executes it: the one that moves it to Running, or from
+/// Dropped to Aborted.
 /// </summary>
 internal enum RequestPhase
 {
@@ -169,7 +171,8 @@ internal enum RequestPhase
     Ended,
 
     /// <summary>
-    /// It was aborted before a thread had claimed it. The first thread that finds it completes it, without the application.
+    /// It was aborted before a thread had claimed it. The first thread that finds it completes it, without the
+    /// application.
     /// </summary>
     Dropped,
 
@@ -183,6 +186,8 @@ internal enum RequestPhase
     Over,
 }
 
-/// <summary>The content of BEGIN_REQUEST, its number on the connection, and when it came by the clock of the server.</summary>
+/// <summary>
+/// The content of BEGIN_REQUEST, its number on the connection, and when it came by the clock of the server.
+/// </summary>
 internal readonly record struct RequestStart(
     ushort Id, FastCgiRole Role, bool KeepConnection, uint Sequence, long BeganAt);

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>The requests of a connection by id. Nearly always there is only one, which needs no dictionary. A mutable struct: do not copy it.</summary>
+/// <summary>
+/// The requests of a connection by id. Nearly always there is only one, which needs no dictionary. A mutable struct: do
+/// not copy it.
+/// </summary>
 internal struct RequestTable
 {
     private RequestStream? _single;
@@ -32,7 +35,8 @@ internal struct RequestTable
             return true;
         }
 
-        return _others is not null && _others.TryGetValue(request.Id, out var found) && found == request && _others.Remove(request.Id);
+        return _others is not null && _others.TryGetValue(request.Id, out var found) && found == request
+            && _others.Remove(request.Id);
     }
 
     public readonly long GetMaxUnreadBodyLength()

@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>
-/// The clock of all timeouts. Between two ticks it advances by at most one interval. So it stops while the process does (SIGSTOP, <c>docker pause</c>,
-/// a paused virtual machine), and a resumed process does not time out what it could not receive or send meanwhile.
+/// The clock of all timeouts. Between two ticks it advances by at most one interval. So it stops while the process does
+/// (SIGSTOP, <c>docker pause</c>, a paused virtual machine), and a resumed process does not time out what it could not
+/// receive or send meanwhile.
 /// </summary>
 internal sealed class ServerClock(TimeProvider time) : TimeProvider
 {
