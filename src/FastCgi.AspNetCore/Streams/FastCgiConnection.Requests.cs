@@ -115,7 +115,7 @@ internal sealed partial class FastCgiConnection
         CloseIfIdle(scope, keepConnection);
     }
 
-    private void MakeReady(ConnectionScope scope, RequestStream request, ref ReadyRequests ready)
+    private static void MakeReady(ConnectionScope scope, RequestStream request, ref ReadyRequests ready)
     {
         scope.State.HalfOpenCount--;
         if (request.TryMakeReady(scope))

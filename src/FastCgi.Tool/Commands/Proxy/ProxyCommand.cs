@@ -1,4 +1,4 @@
-using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Server;
 using FastCgi.Tool.Commands.Doctor;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
