@@ -53,7 +53,7 @@ public sealed partial class SourceTests
     [InlineData("src/FastCgi.AspNetCore/Server")]
     [InlineData("src/FastCgi.AspNetCore/Streams")]
     public void Conditionals_InAFile_AreNotNested(string folder)
-        => Assert.Empty(FindFiles(folder).Where(static file => HasNestedConditional(File.ReadAllText(file))));
+        => Assert.DoesNotContain(FindFiles(folder), static file => HasNestedConditional(File.ReadAllText(file)));
 
     [Theory]
     [InlineData("var a = b ? c : d ? e : f;", true)]

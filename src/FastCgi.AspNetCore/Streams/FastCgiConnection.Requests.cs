@@ -63,7 +63,7 @@ internal sealed partial class FastCgiConnection
     private void ReportRole(FastCgiRole role, ref ReadyRequests ready)
         => ready.Report(() => _server.RoleRefused?.Invoke(role));
 
-    private void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
+    private static void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (scope.State.Requests.Find(piece.Header.RequestId) is not { HasAllParameters: false } request)
             return;
@@ -74,7 +74,7 @@ internal sealed partial class FastCgiConnection
             request.AppendParameters(scope, piece.Content, isWhole: piece.IsStart && piece.IsEnd);
     }
 
-    private void OnStdin(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
+    private static void OnStdin(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (scope.State.Requests.Find(piece.Header.RequestId) is not { } request)
             return;
