@@ -96,13 +96,8 @@ app.MapGet("/headers/{count:int}", (int count, HttpRequest request) =>
     return length.ToString(CultureInfo.InvariantCulture);
 });
 
-app.MapGet("/compute", () =>
-{
-    var clock = Stopwatch.StartNew();
-    while (clock.Elapsed.TotalMilliseconds < 5)
-        Thread.SpinWait(20);
-    return "computed";
-});
+app.MapGet("/compute", () => Compute(5_000));
+app.MapGet("/compute/{microseconds:int}", Compute);
 
 // All wait for the same thing, as those who wait for news do.
 var news = new TaskCompletionSource();
@@ -128,5 +123,13 @@ app.MapGet("/cost", () => string.Create(CultureInfo.InvariantCulture,
 if (builder.Configuration["min-threads"] is { } threads)
     ThreadPool.SetMinThreads(int.Parse(threads, CultureInfo.InvariantCulture), 1);
 app.Run();
+
+static string Compute(int microseconds)
+{
+    var clock = Stopwatch.StartNew();
+    while (clock.Elapsed.TotalMicroseconds < microseconds)
+        Thread.SpinWait(20);
+    return "computed";
+}
 
 internal sealed record Note(string Text);

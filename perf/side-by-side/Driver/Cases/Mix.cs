@@ -4,10 +4,9 @@ namespace SideBySide.Driver.Cases;
 /// <param name="SlowPath">The page; with {id} or {word} in it, its path is new for each request, of a FastCGI server.</param>
 /// <param name="SlowConnections">Connections that ask for it, one request at a time.</param>
 /// <param name="LearnSeconds">How long that goes on before it is measured.</param>
-internal sealed record Mix(string SlowPath, int SlowConnections, int LearnSeconds)
+/// <param name="FastConnections">Connections that ask for hello.</param>
+internal sealed record Mix(string SlowPath, int SlowConnections, int LearnSeconds, int FastConnections = 90)
 {
-    private const int FastConnections = 90;
-
     /// <summary>Measures a server that has just been started, and stops it.</summary>
     public Sample Measure(Setup setup, ServerProcess server, bool isFastCgi)
     {

@@ -8,7 +8,7 @@ internal static class SideBySideSuite
         var settings = setup.Settings;
         IEnumerable<Comparison>[] groups =
         [
-            DirectCases.Make(setup), LoopCases.Make(setup), HeaderCases.Make(setup), NginxCases.Make(setup), ApplicationCases.Make(setup),
+            DirectCases.Make(setup), ComputingCases.Make(setup), LoopCases.Make(setup), HeaderCases.Make(setup), NginxCases.Make(setup), ApplicationCases.Make(setup),
             NewPathCases.Make(setup), SlowHandlerCases.Make(setup), WaitingCases.Make(setup), AllocationCases.Make(setup), StatusCases.Make(setup),
         ];
         foreach (var comparison in groups.SelectMany(static group => group))
