@@ -9,14 +9,15 @@ public static class FastCgiEndpointExtensions
     private const string VariablePrefix = "Variable-";
 
     /// <summary>
-    /// Maps an endpoint that decides whether the web server may serve a path. It handles requests in the role <see cref="FastCgiRole.Authorizer"/>,
-    /// which must be in <see cref="FastCgiServerOptions.Roles"/>.
+    /// Maps an endpoint that decides whether the web server may serve a path. It handles requests in the role
+    /// <see cref="FastCgiRole.Authorizer"/>, which must be in <see cref="FastCgiServerOptions.Roles"/>.
     /// </summary>
     /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
     /// <param name="pattern">The route pattern, such as <c>/reports/{**path}</c>.</param>
     /// <param name="isAllowed">
-    /// Returns whether the request is allowed. It may set variables for the server that handles the request (<see cref="SetFastCgiVariable"/>). If it
-    /// returns <see langword="false"/>, it may set the status code and headers of the refusal; the status code defaults to 403.
+    /// Returns whether the request is allowed. It may set variables for the server that handles the request
+    /// (<see cref="SetFastCgiVariable"/>). If it returns <see langword="false"/>, it may set the status code and
+    /// headers of the refusal; the status code defaults to 403.
     /// </param>
     /// <returns>An <see cref="IEndpointConventionBuilder"/> for the endpoint.</returns>
     public static IEndpointConventionBuilder MapFastCgiAuthorizer(
@@ -24,12 +25,14 @@ public static class FastCgiEndpointExtensions
     {
         ArgumentNullException.ThrowIfNull(endpoints);
         ArgumentNullException.ThrowIfNull(isAllowed);
-        return endpoints.Map(pattern, context => AuthorizeAsync(context, isAllowed)).WithFastCgiRole(FastCgiRole.Authorizer);
+        return endpoints.Map(pattern, context => AuthorizeAsync(context, isAllowed))
+            .WithFastCgiRole(FastCgiRole.Authorizer);
     }
 
     /// <summary>
-    /// Maps an endpoint that allows the web server to serve a path to authenticated users, and passes their name and authentication type (REMOTE_USER
-    /// and AUTH_TYPE). Add <c>RequireAuthorization("policy")</c> to admit only users that a policy accepts.
+    /// Maps an endpoint that allows the web server to serve a path to authenticated users, and passes their name and
+    /// authentication type (REMOTE_USER and AUTH_TYPE). Add <c>RequireAuthorization("policy")</c> to admit only users
+    /// that a policy accepts.
     /// </summary>
     /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
     /// <param name="pattern">The route pattern, such as <c>/reports/{**path}</c>.</param>
@@ -44,7 +47,10 @@ public static class FastCgiEndpointExtensions
     public static TBuilder WithFastCgiRole<TBuilder>(this TBuilder builder, FastCgiRole role)
         where TBuilder : IEndpointConventionBuilder => builder.WithMetadata(new FastCgiRoleAttribute(role));
 
-    /// <summary>Sets a variable that the web server passes, with an allowed request, to the FastCGI application that handles the request.</summary>
+    /// <summary>
+    /// Sets a variable that the web server passes, with an allowed request, to the FastCGI application that handles the
+    /// request.
+    /// </summary>
     /// <param name="response">The response to a request in the role <see cref="FastCgiRole.Authorizer"/>.</param>
     /// <param name="name">The name, such as REMOTE_USER.</param>
     /// <param name="value">The value.</param>
@@ -67,7 +73,8 @@ public static class FastCgiEndpointExtensions
         if (response.StatusCode == StatusCodes.Status200OK)
             response.StatusCode = StatusCodes.Status403Forbidden;
         // The web server passes a refusal to the client, which must not see the variables.
-        foreach (var name in response.Headers.Keys.Where(static name => name.StartsWith(VariablePrefix, StringComparison.OrdinalIgnoreCase)).ToList())
+        foreach (var name in response.Headers.Keys.Where(
+            static name => name.StartsWith(VariablePrefix, StringComparison.OrdinalIgnoreCase)).ToList())
             response.Headers.Remove(name);
     }
 

@@ -6,8 +6,8 @@ namespace Microsoft.Extensions.Logging;
 public static class FastCgiLoggingExtensions
 {
     /// <summary>
-    /// Adds a logger that writes the errors of a request to the error log of the web server that sent it, in addition to the other loggers
-    /// (<see cref="FastCgi.AspNetCore.IFastCgiRequestFeature.StandardError"/>).
+    /// Adds a logger that writes the errors of a request to the error log of the web server that sent it, in addition
+    /// to the other loggers (<see cref="FastCgi.AspNetCore.IFastCgiRequestFeature.StandardError"/>).
     /// </summary>
     /// <param name="builder">The <see cref="ILoggingBuilder"/>.</param>
     /// <returns>The <see cref="ILoggingBuilder"/>.</returns>

@@ -12,7 +12,10 @@ public sealed class FastCgiTransportOptions
     public FastCgiApplicationScheduling ApplicationScheduling { get; set; }
 
     /// <summary>Gets or sets the number of event loops of the epoll engine. Each loop is one thread.</summary>
-    /// <remarks>Defaults to half the number of processors, at least 1 and at most 16; the other half is for the web server. Must be at least 1.</remarks>
+    /// <remarks>
+    /// Defaults to half the number of processors, at least 1 and at most 16; the other half is for the web server. Must
+    /// be at least 1.
+    /// </remarks>
     public int LoopCount
     {
         get;
@@ -20,13 +23,13 @@ public sealed class FastCgiTransportOptions
     } = Math.Clamp(Environment.ProcessorCount / 2, 1, 16);
 
     /// <summary>
-    /// Gets or sets the maximum number of threads for handlers that block or compute. At the limit, requests that are likely to block wait for a free
-    /// thread, and a loop whose handler blocks waits for it.
+    /// Gets or sets the maximum number of threads for handlers that block or compute. At the limit, requests that are
+    /// likely to block wait for a free thread, and a loop whose handler blocks waits for it.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1,000. Must be at least 1. Each loop of the epoll engine has one more thread, so the application runs on at most this many threads plus
-    /// <see cref="LoopCount"/>, not counting the .NET thread pool: if a handler blocks the thread of a loop, that thread counts here, and the loop gets
-    /// another one.
+    /// Defaults to 1,000. Must be at least 1. Each loop of the epoll engine has one more thread, so the application
+    /// runs on at most this many threads plus <see cref="LoopCount"/>, not counting the .NET thread pool: if a handler
+    /// blocks the thread of a loop, that thread counts here, and the loop gets another one.
     /// </remarks>
     public int MaxBlockingThreads
     {

@@ -29,11 +29,7 @@ public sealed partial class SourceTests
     [Theory]
     [InlineData("src/FastCgi.Client")]
     [InlineData("src/FastCgi.Tool")]
-    [InlineData("src/FastCgi.AspNetCore/Buffers")]
-    [InlineData("src/FastCgi.AspNetCore/Protocol")]
-    [InlineData("src/FastCgi.AspNetCore/Requests")]
-    [InlineData("src/FastCgi.AspNetCore/Server")]
-    [InlineData("src/FastCgi.AspNetCore/Streams")]
+    [InlineData("src/FastCgi.AspNetCore")]
     public void Lines_OfAFile_HaveAtMost120Columns(string folder)
     {
         var longLines = FindFiles(folder)
@@ -47,11 +43,7 @@ public sealed partial class SourceTests
     [Theory]
     [InlineData("src/FastCgi.Client")]
     [InlineData("src/FastCgi.Tool")]
-    [InlineData("src/FastCgi.AspNetCore/Buffers")]
-    [InlineData("src/FastCgi.AspNetCore/Protocol")]
-    [InlineData("src/FastCgi.AspNetCore/Requests")]
-    [InlineData("src/FastCgi.AspNetCore/Server")]
-    [InlineData("src/FastCgi.AspNetCore/Streams")]
+    [InlineData("src/FastCgi.AspNetCore")]
     public void Conditionals_InAFile_AreNotNested(string folder)
         => Assert.DoesNotContain(FindFiles(folder), static file => HasNestedConditional(File.ReadAllText(file)));
 

@@ -50,13 +50,30 @@ public sealed class FastCgiClient : IDisposable
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
-            await socket.ConnectAsync(endPoint).WaitAsync(Waiting.Patience);
+            await ConnectAsync(socket, endPoint).WaitAsync(Waiting.Patience);
             return new FastCgiClient(socket);
         }
         catch
         {
             socket.Dispose();
             throw;
+        }
+    }
+
+    /// <summary>A Unix socket whose backlog is full says so at once, as to a web server, which tries again.</summary>
+    private static async Task ConnectAsync(Socket socket, EndPoint endPoint)
+    {
+        while (true)
+        {
+            try
+            {
+                await socket.ConnectAsync(endPoint);
+                return;
+            }
+            catch (SocketException exception) when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
+            {
+                await Task.Yield();
+            }
         }
     }
 

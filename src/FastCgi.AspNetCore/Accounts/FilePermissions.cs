@@ -6,11 +6,15 @@ internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
     /// <summary>Connecting to a Unix socket requires write permission.</summary>
     public bool AllowsWriting(uint user, IReadOnlyList<uint> groups) => Allows(user, groups, UnixFileMode.OtherWrite);
 
-    public bool AllowsEntering(uint user, IReadOnlyList<uint> groups) => Allows(user, groups, UnixFileMode.OtherExecute);
+    public bool AllowsEntering(uint user, IReadOnlyList<uint> groups)
+        => Allows(user, groups, UnixFileMode.OtherExecute);
 
     public string ModeText => Convert.ToString((int)Mode, 8).PadLeft(4, '0');
 
-    /// <summary>As the kernel decides: root may do everything; otherwise, the first matching class (owner, group, others) counts.</summary>
+    /// <summary>
+    /// As the kernel decides: root may do everything; otherwise, the first matching class (owner, group, others)
+    /// counts.
+    /// </summary>
     private bool Allows(uint user, IReadOnlyList<uint> groups, UnixFileMode others)
     {
         if (user == 0)

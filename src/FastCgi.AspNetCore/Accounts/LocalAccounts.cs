@@ -10,7 +10,8 @@ internal sealed record LocalAccount(string Name, uint User, string Group, IReadO
 internal static class LocalAccounts
 {
     /// <summary>The users of web servers in the packages of common distributions; Debian always has www-data.</summary>
-    public static IReadOnlyList<string> OfWebServers { get; } = ["nginx", "apache", "http", "caddy", "lighttpd", "haproxy", "wwwrun", "www-data"];
+    public static IReadOnlyList<string> OfWebServers { get; } =
+        ["nginx", "apache", "http", "caddy", "lighttpd", "haproxy", "wwwrun", "www-data"];
 
     public static LocalAccount? Find(string name) => Find(name, "/etc/passwd", "/etc/group");
 
@@ -20,9 +21,11 @@ internal static class LocalAccounts
         if (account is null || Number(account[2]) is not { } user || Number(account[3]) is not { } group)
             return null;
 
-        var groups = ReadFields(groupFile).Where(static fields => fields.Length > 3 && Number(fields[2]) is not null).ToList();
+        var groups = ReadFields(groupFile).Where(static fields => fields.Length > 3 && Number(fields[2]) is not null)
+            .ToList();
         var main = groups.Find(fields => Number(fields[2]) == group)?[0] ?? account[3];
-        var others = groups.Where(fields => fields[3].Split(',').Contains(name)).Select(static fields => Number(fields[2])).OfType<uint>();
+        var others = groups.Where(fields => fields[3].Split(',').Contains(name))
+            .Select(static fields => Number(fields[2])).OfType<uint>();
         return new LocalAccount(name, user, main, [group, .. others]);
     }
 

@@ -1,11 +1,13 @@
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>
-/// Checks every ten seconds what web servers pass and the state of the process, and reports once what the operator can improve; when a problem has
-/// cleared, the status no longer shows it. <see cref="OperatorAdvisor"/> reports what a single request shows.
+/// Checks every ten seconds what web servers pass and the state of the process, and reports once what the operator can
+/// improve; when a problem has cleared, the status no longer shows it. <see cref="OperatorAdvisor"/> reports what a
+/// single request shows.
 /// </summary>
 internal sealed class Doctor(
-    ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time,
+    ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal,
+    TimeProvider time,
     DoctorOverrides overrides = default)
     : IDisposable
 {
@@ -28,7 +30,8 @@ internal sealed class Doctor(
     private readonly Func<ThreadPoolWork> _threadPool =
         overrides.ThreadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
     private readonly Func<long> _countHandOvers = overrides.HandOvers ?? (() => scheduler.Watchdog.HandOverCount);
-    private readonly Func<long?> _countDescriptors = overrides.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
+    private readonly Func<long?> _countDescriptors =
+        overrides.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
     private readonly ILogger _log = SafeLogger.Wrap(journal);
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
     private readonly Dictionary<int, LogThrottle> _findings = [];
@@ -46,7 +49,8 @@ internal sealed class Doctor(
     public bool IsSpawned { get; init; }
 
     /// <summary>Checks on a thread of its own, which a log provider may block.</summary>
-    public void Start() => _checks = ThreadRoot.Repeat("FastCgi doctor", time, this, static doctor => doctor.Check(), Interval, _log);
+    public void Start()
+        => _checks = ThreadRoot.Repeat("FastCgi doctor", time, this, static doctor => doctor.Check(), Interval, _log);
 
     public void Dispose() => _checks?.Dispose();
 
@@ -68,7 +72,8 @@ internal sealed class Doctor(
 
     private void CheckFrontEnds(double connectionRate)
     {
-        var all = advisor.FrontEnds.GetAll().Select(frontEnd => (Now: frontEnd, Before: _frontEnds.GetValueOrDefault(frontEnd.Software))).ToList();
+        var all = advisor.FrontEnds.GetAll()
+            .Select(frontEnd => (Now: frontEnd, Before: _frontEnds.GetValueOrDefault(frontEnd.Software))).ToList();
         var seen = all.Where(static pair => pair.Now.Samples > (pair.Before?.Samples ?? 0)).ToList();
         foreach (var (frontEnd, _) in all)
             _frontEnds[frontEnd.Software] = frontEnd;
@@ -76,15 +81,20 @@ internal sealed class Doctor(
             return;
 
         Judge(FastCgiLog.SchemeNotPassedId, seen, static frontEnd => frontEnd.LackingScheme,
-            (frontEnd, count, samples) => _log.SchemeNotPassed(frontEnd.Software, count, samples, FrontEndLines.Scheme(frontEnd.Software)));
+            (frontEnd, count, samples) => _log.SchemeNotPassed(
+                frontEnd.Software, count, samples, FrontEndLines.Scheme(frontEnd.Software)));
         Judge(FastCgiLog.HostNotPassedId, seen, static frontEnd => frontEnd.LackingHost,
-            (frontEnd, count, samples) => _log.HostNotPassed(frontEnd.Software, count, samples, FrontEndLines.Host(frontEnd.Software)));
+            (frontEnd, count, samples) => _log.HostNotPassed(
+                frontEnd.Software, count, samples, FrontEndLines.Host(frontEnd.Software)));
 
-        // Only web servers that support keep-alive: a single request of a tool means nothing. One request per second is sampled, so a web server's
-        // share of the sampled requests without keep-alive is its share of the new connections.
+        // Only web servers that support keep-alive: a single request of a tool means nothing. One request per second is
+        // sampled, so a web server's share of the sampled requests without keep-alive is its share of the new
+        // connections.
         var unkept = Math.Max(1, seen.Sum(static pair => CountUnkept(pair.Now, pair.Before)));
         var (spender, rate) = seen
-            .Where(static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null && pair.Now.Kept == (pair.Before?.Kept ?? 0))
+            .Where(
+                static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null
+                    && pair.Now.Kept == (pair.Before?.Kept ?? 0))
             .Select(pair => (pair.Now, Rate: connectionRate * CountUnkept(pair.Now, pair.Before) / unkept))
             .OrderByDescending(static pair => pair.Rate)
             .FirstOrDefault();
@@ -94,15 +104,21 @@ internal sealed class Doctor(
 
     private void CheckAnswers()
     {
-        var dropping = advisor.FrontEnds.GetAll().FirstOrDefault(static frontEnd => frontEnd is { Challenges: >= MinChallenges, PassesAuthorization: false }
+        var dropping = advisor.FrontEnds.GetAll()
+            .FirstOrDefault(static frontEnd => frontEnd is { Challenges: >= MinChallenges, PassesAuthorization: false }
             && FrontEndLines.Authorization(frontEnd.Software) is not null)?.Software;
-        Judge(FastCgiLog.AuthorizationAbsentId, dropping is not null, () => _log.AuthorizationAbsent(dropping!, FrontEndLines.Authorization(dropping!)!));
+        Judge(
+            FastCgiLog.AuthorizationAbsentId, dropping is not null, () => _log.AuthorizationAbsent(
+                dropping!, FrontEndLines.Authorization(dropping!)!));
 
         var pathBase = advisor.UnmappedPaths.FindPathBase();
-        Judge(FastCgiLog.PathBaseMissingId, pathBase is not null, () => _log.PathBaseMissing(LogText.Clean(pathBase!, OperatorAdvisor.MaxPath)));
+        Judge(
+            FastCgiLog.PathBaseMissingId, pathBase is not null, () => _log.PathBaseMissing(
+                LogText.Clean(pathBase!, OperatorAdvisor.MaxPath)));
     }
 
-    private static long CountUnkept(FrontEnd now, FrontEnd? before) => now.Samples - now.Kept - ((before?.Samples ?? 0) - (before?.Kept ?? 0));
+    private static long CountUnkept(FrontEnd now, FrontEnd? before)
+        => now.Samples - now.Kept - ((before?.Samples ?? 0) - (before?.Kept ?? 0));
 
     private void CheckGivenUpRequests()
     {
@@ -124,7 +140,8 @@ internal sealed class Doctor(
         _completedWork = completed;
         _starvedChecks = isStarved ? _starvedChecks + 1 : 0;
         Judge(FastCgiLog.ThreadPoolStarvedId, _starvedChecks >= MaxStarvedChecks,
-            () => _log.ThreadPoolStarved(waiting, (int)(_starvedChecks * Interval.TotalSeconds), Math.Max(100, 2 * ThreadPool.ThreadCount)));
+            () => _log.ThreadPoolStarved(
+                waiting, (int)(_starvedChecks * Interval.TotalSeconds), Math.Max(100, 2 * ThreadPool.ThreadCount)));
 
         var handOvers = _countHandOvers();
         var rate = (handOvers - _handOvers) / seconds;
@@ -144,11 +161,16 @@ internal sealed class Doctor(
         Judge(FastCgiLog.DescriptorsNearLimitId, _areDescriptorsScarce, () => _log.DescriptorsNearLimit(count, limit));
     }
 
-    private void Judge(int id, List<(FrontEnd Now, FrontEnd? Before)> seen, Func<FrontEnd, long> count, Action<FrontEnd, long, long> report)
+    private void Judge(
+        int id,
+        List<(FrontEnd Now, FrontEnd? Before)> seen,
+        Func<FrontEnd, long> count,
+        Action<FrontEnd, long, long> report)
     {
         var wrong = seen.FirstOrDefault(pair => count(pair.Now) > (pair.Before is { } before ? count(before) : 0));
         Judge(id, wrong.Now is not null, () => report(
-            wrong.Now!, count(wrong.Now!) - (wrong.Before is { } before ? count(before) : 0), wrong.Now!.Samples - (wrong.Before?.Samples ?? 0)));
+            wrong.Now!, count(wrong.Now!) - (wrong.Before is { } before ? count(before) : 0),
+                wrong.Now!.Samples - (wrong.Before?.Samples ?? 0)));
     }
 
     /// <summary>Reports a problem once, confirms it while it lasts, and forgets it when it has cleared.</summary>
@@ -167,4 +189,5 @@ internal sealed class Doctor(
 internal readonly record struct ThreadPoolWork(long Waiting, long Completed);
 
 /// <summary>Test overrides for process counters; <see langword="null"/> reads the real value.</summary>
-internal readonly record struct DoctorOverrides(Func<ThreadPoolWork>? ThreadPool = null, Func<long>? HandOvers = null, Func<long?>? Descriptors = null);
+internal readonly record struct DoctorOverrides(
+    Func<ThreadPoolWork>? ThreadPool = null, Func<long>? HandOvers = null, Func<long?>? Descriptors = null);

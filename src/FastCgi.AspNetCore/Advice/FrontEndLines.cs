@@ -1,17 +1,22 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>Configuration lines that web servers lack. The pages in <c>docs/front-ends</c> show where they belong.</summary>
+/// <summary>
+/// Configuration lines that web servers lack. The pages in <c>docs/front-ends</c> show where they belong.
+/// </summary>
 internal static class FrontEndLines
 {
-    private const string BehindLoadBalancer = "or, if a load balancer terminates TLS, the lines under \"Behind a load balancer\" on the web server's "
+    private const string BehindLoadBalancer =
+        "or, if a load balancer terminates TLS, the lines under \"Behind a load balancer\" on the web server's "
         + "page in docs/front-ends";
 
     public static string Scheme(string software) => WebServerKinds.Of(software) switch
     {
         WebServerKind.Nginx => $"fastcgi_param HTTPS $https if_not_empty; {BehindLoadBalancer}",
-        WebServerKind.HaProxy => "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https } to the fcgi-app section, "
-            + "as shown under \"Behind a load balancer\" in docs/front-ends/haproxy.md",
-        WebServerKind.Apache or WebServerKind.Lighttpd => "the lines under \"Behind a load balancer\" on the web server's page in docs/front-ends",
+        WebServerKind.HaProxy => "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str "
+            + "https } to the fcgi-app section, as shown under \"Behind a load balancer\" in "
+            + "docs/front-ends/haproxy.md",
+        WebServerKind.Apache or WebServerKind.Lighttpd
+            => "the lines under \"Behind a load balancer\" on the web server's page in docs/front-ends",
         _ => "the parameter HTTPS with the value on, " + BehindLoadBalancer,
     };
 
@@ -24,7 +29,8 @@ internal static class FrontEndLines
     /// <returns><see langword="null"/> if the web server passes the header by default.</returns>
     public static string? Authorization(string software) => WebServerKinds.Of(software) switch
     {
-        WebServerKind.Apache => "CGIPassAuth On to the <Location> of the application (mod_fcgid: FcgidPassHeader Authorization)",
+        WebServerKind.Apache
+            => "CGIPassAuth On to the <Location> of the application (mod_fcgid: FcgidPassHeader Authorization)",
         WebServerKind.HaProxy => "pass-header Authorization to the fcgi-app section",
         _ => null,
     };
@@ -32,7 +38,8 @@ internal static class FrontEndLines
     /// <returns><see langword="null"/> if the web server always keeps connections open, or cannot.</returns>
     public static string? KeptConnections(string software) => WebServerKinds.Of(software) switch
     {
-        WebServerKind.Nginx => "fastcgi_keep_conn on; to the location, and keepalive 16; to an upstream that fastcgi_pass names",
+        WebServerKind.Nginx
+            => "fastcgi_keep_conn on; to the location, and keepalive 16; to an upstream that fastcgi_pass names",
         WebServerKind.Apache => "enablereuse=on at the end of the ProxyPass line",
         _ => null,
     };

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>The web servers that were seen, and what one sampled request per second shows of them. Their number is bounded.</summary>
+/// <summary>
+/// The web servers that were seen, and what one sampled request per second shows of them. Their number is bounded.
+/// </summary>
 internal sealed class FrontEnds(TimeProvider time)
 {
     private const int MaxCount = 16;
@@ -31,7 +33,8 @@ internal sealed class FrontEnds(TimeProvider time)
         while (reader.TryRead(out var name, out var value))
         {
             if (name.SequenceEqual("SERVER_SOFTWARE"u8) && !value.IsEmpty)
-                software = LogText.Clean(Encoding.Latin1.GetString(value[..Math.Min(value.Length, LogText.MaxWebServerLength)]));
+                software = LogText.Clean(
+                    Encoding.Latin1.GetString(value[..Math.Min(value.Length, LogText.MaxWebServerLength)]));
             else
                 sample.Add(name, value);
         }
@@ -60,7 +63,8 @@ internal sealed class FrontEnds(TimeProvider time)
         {
             if (_frontEnds.TryGetValue(software, out var frontEnd))
                 frontEnd.NoteAuthorization(isPassed);
-            AwaitsAuthorization = _frontEnds.Values.Any(static frontEnd => frontEnd is { Challenges: > 0, PassesAuthorization: false });
+            AwaitsAuthorization = _frontEnds.Values.Any(
+                static frontEnd => frontEnd is { Challenges: > 0, PassesAuthorization: false });
         }
     }
 

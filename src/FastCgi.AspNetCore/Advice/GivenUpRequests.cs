@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>The last requests that the web server aborted without an answer. Clients disconnect at any age; a timeout ends requests of one age.</summary>
+/// <summary>
+/// The last requests that the web server aborted without an answer. Clients disconnect at any age; a timeout ends
+/// requests of one age.
+/// </summary>
 internal sealed class GivenUpRequests
 {
     /// <summary>Three of the same age are not a coincidence.</summary>
@@ -20,14 +23,18 @@ internal sealed class GivenUpRequests
     }
 
     /// <param name="seen">The number of requests at the previous call; updated.</param>
-    /// <returns>The age and the web server; <see langword="null"/> if there were no more requests since then, or the ages differ.</returns>
+    /// <returns>
+    /// The age and the web server; <see langword="null"/> if there were no more requests since then, or the ages
+    /// differ.
+    /// </returns>
     public (TimeSpan Age, string? WebServer)? FindTimeout(ref long seen)
     {
         lock (_lock)
         {
             var isNew = _count > seen;
             seen = _count;
-            if (!isNew || _count < MinCount || _last.Max(static request => request.Age) - _last.Min(static request => request.Age) > s_maxSpread)
+            if (!isNew || _count < MinCount
+                || _last.Max(static request => request.Age) - _last.Min(static request => request.Age) > s_maxSpread)
                 return null;
 
             return _last.MinBy(static request => request.Age);

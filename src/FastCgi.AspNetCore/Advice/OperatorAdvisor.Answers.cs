@@ -47,23 +47,26 @@ internal sealed partial class OperatorAdvisor
         if (UnmappedPaths.IsOver)
             return;
 
-        var isMapped = request.Response.StatusCode != StatusCodes.Status404NotFound || !string.IsNullOrEmpty(request.Head.PathBase);
+        var isMapped = request.Response.StatusCode != StatusCodes.Status404NotFound
+            || !string.IsNullOrEmpty(request.Head.PathBase);
         if (isMapped && request.Response.HasStarted && !request.IsForStatus)
             UnmappedPaths.End();
     }
 
     private void AdviseOnRedirect(FastCgiRequest request)
     {
-        if (request.Head.IsHttps || request.Response.Location?.StartsWith("https:", StringComparison.OrdinalIgnoreCase) is not true)
+        if (request.Head.IsHttps
+            || request.Response.Location?.StartsWith("https:", StringComparison.OrdinalIgnoreCase) is not true)
             return;
 
-        // The last entry of a list comes from the load balancer next to the web server. An explicit http is more reliable than a port, which may be
-        // fixed in the configuration.
+        // The last entry of a list comes from the load balancer next to the web server. An explicit http is more
+        // reliable than a port, which may be fixed in the configuration.
         var proto = request.Headers["X-Forwarded-Proto"].ToString();
         string evidence;
         if (proto[(proto.LastIndexOf(',') + 1)..].Trim().Equals(Uri.UriSchemeHttps, StringComparison.OrdinalIgnoreCase))
             evidence = "the header X-Forwarded-Proto";
-        else if (proto.Length == 0 && request.Parameters.GetVariable("REQUEST_SCHEME") is null or "" && request.Parameters.GetVariable("SERVER_PORT") == "443")
+        else if (proto.Length == 0 && request.Parameters.GetVariable("REQUEST_SCHEME") is null or ""
+            && request.Parameters.GetVariable("SERVER_PORT") == "443")
             evidence = "SERVER_PORT (443)";
         else
             return;
@@ -113,7 +116,9 @@ internal sealed partial class OperatorAdvisor
             return;
 
         var contentLength = request.Head.ContentLength;
-        var isTooLarge = contentLength is null ? request.ErrorStatusCode == StatusCodes.Status413PayloadTooLarge : contentLength > limit;
+        var isTooLarge = contentLength is null
+            ? request.ErrorStatusCode == StatusCodes.Status413PayloadTooLarge
+            : contentLength > limit;
         if (isTooLarge && _largeBodies.TryAcquire(out var count))
             log.RequestBodyTooLarge(count, limit);
     }

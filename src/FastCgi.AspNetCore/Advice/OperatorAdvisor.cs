@@ -3,7 +3,10 @@ using System.Numerics;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>Reports, at most once a minute each, configuration errors that a single request shows. The <see cref="Doctor"/> needs many.</summary>
+/// <summary>
+/// Reports, at most once a minute each, configuration errors that a single request shows. The <see cref="Doctor"/>
+/// needs many.
+/// </summary>
 internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
 {
     // All requests are slow when a database hangs.
@@ -21,7 +24,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
     private readonly ConcurrentDictionary<string, LogThrottle> _protocols = new();
     private readonly LogThrottle _users = LogThrottle.Once(time);
-    private readonly Dictionary<FastCgiRole, LogThrottle> _roles = Enum.GetValues<FastCgiRole>().ToDictionary(static role => role, _ => LogThrottle.Once(time));
+    private readonly Dictionary<FastCgiRole, LogThrottle> _roles = Enum.GetValues<FastCgiRole>()
+        .ToDictionary(static role => role, _ => LogThrottle.Once(time));
 
     public FrontEnds FrontEnds { get; } = new(time);
     public GivenUpRequests GivenUpRequests { get; } = new();
@@ -35,7 +39,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         if (request.Head.IsPortUnusual && request.GetHostAsSent() is { } host)
             CheckPort(host, request.Parameters);
         if (request.Head.LacksTarget && _targets.TryAcquire(out var count))
-            log.ParametersMissing("REQUEST_URI", count, "the application sees requests for /", RequestRejections.ParameterAdvice);
+            log.ParametersMissing(
+                "REQUEST_URI", count, "the application sees requests for /", RequestRejections.ParameterAdvice);
         // Before the answer, so that an operator who sees the answer also finds its explanation.
         if (request.Rejection != RequestRejection.None)
             AdviseOnRejection(request);
@@ -95,7 +100,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             log.WrongProtocol(protocol, peer, count);
     }
 
-    private static string? GetWebServer(RequestParameters parameters) => Clean(parameters.GetVariable("SERVER_SOFTWARE"));
+    private static string? GetWebServer(RequestParameters parameters)
+        => Clean(parameters.GetVariable("SERVER_SOFTWARE"));
 
     private static string? Clean(string? software)
         => software is null ? null : LogText.Clean(software, LogText.MaxWebServerLength);

@@ -4,7 +4,10 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>Reports which users can connect to a Unix socket: a web server that cannot logs only "Permission denied". Ignores ACLs.</summary>
+/// <summary>
+/// Reports which users can connect to a Unix socket: a web server that cannot logs only "Permission denied". Ignores
+/// ACLs.
+/// </summary>
 [SupportedOSPlatform("linux")]
 internal static class SocketReach
 {
@@ -71,14 +74,17 @@ internal static class SocketReach
         if (file.Mode.HasFlag(UnixFileMode.GroupWrite))
             classes.Add("group " + SystemAccounts.GetGroupName(file.Group));
         var who = file.Mode.HasFlag(UnixFileMode.OtherWrite) ? "everyone" : string.Join(", ", classes);
-        return $"{who} ({Describe(file)}){(closed.Count > 0 ? ", provided that they may enter " + string.Join(" and ", closed) : "")}";
+        var condition = closed.Count > 0 ? ", provided that they may enter " + string.Join(" and ", closed) : "";
+        return $"{who} ({Describe(file)}){condition}";
     }
 
     private static string Describe(FilePermissions file)
-        => $"mode {file.ModeText}, owner {SystemAccounts.GetUserName(file.User)}, group {SystemAccounts.GetGroupName(file.Group)}";
+        => $"mode {file.ModeText}, owner {SystemAccounts.GetUserName(file.User)}, group "
+            + $"{SystemAccounts.GetGroupName(file.Group)}";
 
     private static (string What, string Advice)? FindObstacle(
-        LocalAccount account, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders,
+        LocalAccount account, string path, FilePermissions file,
+        List<(string Path, FilePermissions Permissions)> folders,
         string? hidden, PeerPolicy peers)
     {
         if (hidden is not null)
@@ -91,15 +97,16 @@ internal static class SocketReach
         foreach (var (folder, permissions) in folders)
         {
             if (!permissions.AllowsEntering(user, groups))
-                return ($"{name} cannot enter the folder {folder}", $"Run chmod o+x {Quote(folder)}, or set RuntimeDirectoryMode=0755 in the systemd "
-                    + "unit if the folder is its RuntimeDirectory=.");
+                return ($"{name} cannot enter the folder {folder}", $"Run chmod o+x {Quote(folder)}, or set "
+                    + "RuntimeDirectoryMode=0755 in the systemd unit if the folder is its RuntimeDirectory=.");
         }
 
         if (!file.AllowsWriting(user, groups))
         {
             var membership = Environment.IsPrivilegedProcess
                 ? ""
-                : $" The user {Environment.UserName} must be a member of the group: add SupplementaryGroups={group} to the systemd unit, or run "
+                : $" The user {Environment.UserName} must be a member of the group: add SupplementaryGroups={group} "
+                    + "to the systemd unit, or run "
                     + $"usermod -aG {group} {Environment.UserName}.";
             return ($"{name} cannot write to it", $"To allow {name}, add mode and group to the address: "
                 + $"{Quote($"fastcgi://unix:{path}?mode=0660&group={group}")}.{membership}");

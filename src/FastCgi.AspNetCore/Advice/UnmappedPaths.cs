@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>The requests since the start, while they share their first path segment and are answered 404: the path base may be missing.</summary>
+/// <summary>
+/// The requests since the start, while they share their first path segment and are answered 404: the path base may be
+/// missing.
+/// </summary>
 internal sealed class UnmappedPaths
 {
     private const int MinCount = 5;

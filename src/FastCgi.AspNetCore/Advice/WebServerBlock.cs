@@ -1,13 +1,19 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>The configuration for a web server on this machine to send its requests to the application, ready to paste.</summary>
+/// <summary>
+/// The configuration for a web server on this machine to send its requests to the application, ready to paste.
+/// </summary>
 internal sealed record WebServerBlock(string Server, string File, string Command, string Text)
 {
     // The search path of an ordinary user lacks some of these.
-    private static readonly string[] s_serverFolders = ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
+    private static readonly string[] s_serverFolders =
+        ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-    /// <param name="hasIPv6">Whether the machine has IPv6: localhost is ::1 first, where Debian's default site answers.</param>
-    public static IReadOnlyList<WebServerBlock> Create(EndPoint endPoint, string pathBase, string applicationName, bool hasIPv6, Func<string, bool> exists)
+    /// <param name="hasIPv6">
+    /// Whether the machine has IPv6: localhost is ::1 first, where Debian's default site answers.
+    /// </param>
+    public static IReadOnlyList<WebServerBlock> Create(
+        EndPoint endPoint, string pathBase, string applicationName, bool hasIPv6, Func<string, bool> exists)
     {
         var name = GetFileName(applicationName);
         var blocks = new List<WebServerBlock>();
@@ -40,11 +46,15 @@ internal sealed record WebServerBlock(string Server, string File, string Command
 
     private static WebServerBlock CreateApache(string address, string pathBase, string name, bool isDebian)
     {
-        var url = address.StartsWith("unix:", StringComparison.Ordinal) ? $"{address}|fcgi://{name}" : "fcgi://" + address;
+        var url = address.StartsWith("unix:", StringComparison.Ordinal)
+            ? $"{address}|fcgi://{name}"
+            : "fcgi://" + address;
         return new(
             "Apache",
             isDebian ? $"/etc/apache2/sites-available/{name}.conf" : $"conf.d/{name}.conf of its configuration",
-            isDebian ? $"sudo a2enmod proxy_fcgi && sudo a2ensite {name} && sudo apachectl graceful" : "sudo apachectl graceful",
+            isDebian
+                ? $"sudo a2enmod proxy_fcgi && sudo a2ensite {name} && sudo apachectl graceful"
+                : "sudo apachectl graceful",
             $"""
             <VirtualHost *:80>
                 ServerName localhost
@@ -59,22 +69,26 @@ internal sealed record WebServerBlock(string Server, string File, string Command
     /// <summary>Neither web server can connect to an abstract socket.</summary>
     private static string? GetAddress(EndPoint endPoint) => endPoint switch
     {
-        IPEndPoint ip when ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any) => new IPEndPoint(IPAddress.Loopback, ip.Port).ToString(),
+        IPEndPoint ip when ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any)
+            => new IPEndPoint(IPAddress.Loopback, ip.Port).ToString(),
         IPEndPoint ip => ip.ToString(),
         UnixDomainSocketEndPoint unix when unix.ToString() is ['/', ..] path => "unix:" + path,
         _ => null,
     };
 
     /// <summary>Whether a text needs no quotes in either configuration.</summary>
-    private static bool IsPlain(string text) => text.All(static c => char.IsAsciiLetterOrDigit(c) || "/.:_-[]~+@,=".Contains(c, StringComparison.Ordinal));
+    private static bool IsPlain(string text)
+        => text.All(static c => char.IsAsciiLetterOrDigit(c) || "/.:_-[]~+@,=".Contains(c, StringComparison.Ordinal));
 
     private static string GetFileName(string applicationName)
     {
-        var characters = applicationName.ToLowerInvariant().Select(static c => char.IsAsciiLetterOrDigit(c) || c is '.' or '-' ? c : '-');
+        var characters = applicationName.ToLowerInvariant()
+            .Select(static c => char.IsAsciiLetterOrDigit(c) || c is '.' or '-' ? c : '-');
         var name = string.Concat(characters).Trim('.', '-');
         return name.Length > 0 ? name : "app";
     }
 
     private static bool IsInstalled(string program, Func<string, bool> exists)
-        => s_serverFolders.Concat(Environment.GetEnvironmentVariable("PATH")?.Split(Path.PathSeparator) ?? []).Any(folder => exists($"{folder}/{program}"));
+        => s_serverFolders.Concat(Environment.GetEnvironmentVariable("PATH")?.Split(Path.PathSeparator) ?? [])
+            .Any(folder => exists($"{folder}/{program}"));
 }

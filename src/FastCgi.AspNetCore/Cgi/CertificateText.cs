@@ -7,7 +7,8 @@ namespace FastCgi.AspNetCore.Cgi;
 internal static class CertificateText
 {
     /// <summary>The parameters of mod_ssl and lighttpd, of nginx (two), and of HAProxy.</summary>
-    public static readonly string[] Variables = ["SSL_CLIENT_CERT", "SSL_CLIENT_ESCAPED_CERT", "SSL_CLIENT_RAW_CERT", "SSL_CLIENT_CERT_DER_B64"];
+    public static readonly string[] Variables =
+        ["SSL_CLIENT_CERT", "SSL_CLIENT_ESCAPED_CERT", "SSL_CLIENT_RAW_CERT", "SSL_CLIENT_CERT_DER_B64"];
 
     /// <summary>SSL_CLIENT_VERIFY; HAProxy passes OpenSSL's result code, where 0 means valid.</summary>
     public static bool IsVerified(string? verdict) => verdict is "SUCCESS" or "0";
@@ -15,7 +16,8 @@ internal static class CertificateText
     /// <summary>Parses PEM with any line separator (nginx: TAB; a header: space), or base64-encoded DER.</summary>
     public static X509Certificate2? Parse(string text)
     {
-        // $ssl_client_escaped_cert of nginx; neither other format contains a percent sign. A plus sign is not an escape.
+        // $ssl_client_escaped_cert of nginx; neither other format contains a percent sign. A plus sign is not an
+        // escape.
         if (text.Contains('%', StringComparison.Ordinal))
             text = Uri.UnescapeDataString(text);
 

@@ -3,7 +3,9 @@ using System.Text.Unicode;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>How a server maps parameters to requests: a snapshot of its options, and the strings that requests share.</summary>
+/// <summary>
+/// How a server maps parameters to requests: a snapshot of its options, and the strings that requests share.
+/// </summary>
 internal sealed class CgiMapping
 {
     public int MaxParameterCount { get; init; } = int.MaxValue;
@@ -25,17 +27,26 @@ internal sealed class CgiMapping
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
     public StringCache Strings { get; } = new();
 
-    /// <summary>Whether a header value that is not plain ASCII is valid, as far as the server can decide without the application's encoding.</summary>
+    /// <summary>
+    /// Whether a header value that is not plain ASCII is valid, as far as the server can decide without the
+    /// application's encoding.
+    /// </summary>
     public bool CanDecodeHeader(ReadOnlySpan<byte> value)
-        => !value.ContainsAny((byte)'\r', (byte)'\n', (byte)0) && (RequestHeaderEncodingSelector is not null || Utf8.IsValid(value));
+        => !value.ContainsAny((byte)'\r', (byte)'\n', (byte)0)
+            && (RequestHeaderEncodingSelector is not null || Utf8.IsValid(value));
 
-    /// <param name="value">A value that <see cref="CanDecodeHeader"/> accepted, and for which the application selected no encoding.</param>
+    /// <param name="value">
+    /// A value that <see cref="CanDecodeHeader"/> accepted, and for which the application selected no encoding.
+    /// </param>
     public string DecodeHeader(string headerName, ReadOnlySpan<byte> value)
         => Ascii.IsValid(value) && !HeaderNames.IsUncached(headerName)
             ? Strings.GetString(value)
             : Encoding.UTF8.GetString(value);
 
-    /// <summary>Decodes non-ASCII headers with the encodings that the application selects, which is application code: call it without a lock.</summary>
+    /// <summary>
+    /// Decodes non-ASCII headers with the encodings that the application selects, which is application code: call it
+    /// without a lock.
+    /// </summary>
     /// <param name="texts">The values by the offset of their pair; <see langword="null"/> if there are none.</param>
     public RequestRejection DecodeByApplication(ReadOnlySpan<byte> parameters, out Dictionary<int, string>? texts)
     {
@@ -46,7 +57,9 @@ internal sealed class CgiMapping
             if (Ascii.IsValid(value) || !(name.StartsWith("HTTP_"u8) || name.SequenceEqual("CONTENT_TYPE"u8)))
                 continue;
 
-            var encoding = HeaderNames.TryGetHeaderName(name, out var headerName) ? RequestHeaderEncodingSelector?.Invoke(headerName) : null;
+            var encoding = HeaderNames.TryGetHeaderName(name, out var headerName)
+                ? RequestHeaderEncodingSelector?.Invoke(headerName)
+                : null;
             if (!TryDecode(encoding, value, out var text))
                 return RequestRejection.InvalidHeaderValue;
 

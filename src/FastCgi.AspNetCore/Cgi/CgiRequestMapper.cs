@@ -3,7 +3,10 @@ using System.Text.Unicode;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>Maps parameters (RFC 3875) to a request. Scheme, path and addresses never come from headers, so clients cannot forge them.</summary>
+/// <summary>
+/// Maps parameters (RFC 3875) to a request. Scheme, path and addresses never come from headers, so clients cannot forge
+/// them.
+/// </summary>
 internal static class CgiRequestMapper
 {
     public static RequestRejection Map(ReadOnlySpan<byte> parameters, CgiMapping mapping, out RequestHead head)
@@ -34,8 +37,11 @@ internal static class CgiRequestMapper
     /// <summary>The request target as the web server received it.</summary>
     /// <param name="path">The decoded path if the target is not sent.</param>
     /// <param name="query">The query if the target is not sent.</param>
-    /// <returns><see langword="null"/> if it is not sent; <see cref="MakeUpRawTarget"/> creates it from path and query.</returns>
-    public static string? TryGetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping, out string path, out string query)
+    /// <returns>
+    /// <see langword="null"/> if it is not sent; <see cref="MakeUpRawTarget"/> creates it from path and query.
+    /// </returns>
+    public static string? TryGetRawTarget(
+        ReadOnlySpan<byte> parameters, CgiMapping mapping, out string path, out string query)
     {
         path = query = string.Empty;
         if (RequestVariables.Read(parameters, mapping, out var variables) != RequestRejection.None)
@@ -77,7 +83,9 @@ internal static class CgiRequestMapper
         _ => HttpCharacters.IsToken(method) ? mapping.Strings.GetString(method) : string.Empty,
     };
 
-    /// <summary>Web servers send HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); the constants of ASP.NET Core have no minor version.</summary>
+    /// <summary>
+    /// Web servers send HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); the constants of ASP.NET Core have no minor version.
+    /// </summary>
     private static string MapProtocol(ReadOnlySpan<byte> protocol, CgiMapping mapping)
     {
         if (protocol.SequenceEqual("HTTP/1.1"u8) || protocol.IsEmpty)
@@ -92,17 +100,23 @@ internal static class CgiRequestMapper
     }
 
     private static bool IsUnusualPort(ReadOnlySpan<byte> text)
-        => Utf8Parser.TryParse(text, out ushort port, out var length) && length == text.Length && port is not (0 or 80 or 443);
+        => Utf8Parser.TryParse(text, out ushort port, out var length) && length == text.Length
+            && port is not (0 or 80 or 443);
 
     private static bool IsHttps(ReadOnlySpan<byte> https, ReadOnlySpan<byte> scheme)
     {
-        if (!https.IsEmpty && (https.SequenceEqual("1"u8) || Ascii.EqualsIgnoreCase(https, "on"u8) || Ascii.EqualsIgnoreCase(https, "https"u8)))
+        if (!https.IsEmpty
+            && (https.SequenceEqual("1"u8)
+                || Ascii.EqualsIgnoreCase(https, "on"u8)
+                || Ascii.EqualsIgnoreCase(https, "https"u8)))
             return true;
 
         return Ascii.EqualsIgnoreCase(scheme, "https"u8);
     }
 
-    /// <summary>Digits only. Empty means absent, as does the <c>-1</c> that Caddy sends for a body of unknown length.</summary>
+    /// <summary>
+    /// Digits only. Empty means absent, as does the <c>-1</c> that Caddy sends for a body of unknown length.
+    /// </summary>
     private static bool TryMapContentLength(ReadOnlySpan<byte> text, out long? contentLength)
     {
         contentLength = null;
@@ -128,7 +142,8 @@ internal static class CgiRequestMapper
         if (source == FastCgiPathSource.ScriptNameAndPathInfo || variables.RequestUri.IsEmpty)
         {
             head.QueryString = MapQuery(variables.QueryString);
-            head.LacksTarget = variables.RequestUri.IsEmpty && variables.ScriptName.IsEmpty && variables.PathInfo.IsEmpty;
+            head.LacksTarget = variables.RequestUri.IsEmpty && variables.ScriptName.IsEmpty
+                && variables.PathInfo.IsEmpty;
             return MapDecodedPath(variables.ScriptName, variables.PathInfo, ref variables, mapping, ref head);
         }
 
@@ -173,7 +188,8 @@ internal static class CgiRequestMapper
 
     /// <summary>Maps a path that the web server has decoded, so <c>%2F</c> and dot segments are lost.</summary>
     private static RequestRejection MapDecodedPath(
-        ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
+        ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, scoped ref RequestVariables variables, CgiMapping mapping,
+            ref RequestHead head)
     {
         if (first.Contains((byte)0) || second.Contains((byte)0))
             return RequestRejection.NullCharacterInPath;

@@ -4,22 +4,32 @@ using Microsoft.Extensions.Primitives;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Writes response headers (RFC 3875, section 6.2), without fields that belong to the web server's own connection and without <c>Status</c>, which
-/// would override the status code. Values were checked for line breaks and NUL when they were set; this is the last place to check them again.
+/// Writes response headers (RFC 3875, section 6.2), without fields that belong to the web server's own connection and
+/// without <c>Status</c>, which would override the status code. Values were checked for line breaks and NUL when they
+/// were set; this is the last place to check them again.
 /// </summary>
 internal static class CgiResponseWriter
 {
-    public static int GetMaxLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, byte[]? encodedFields = null)
-        => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(headers, encodingSelector: null));
+    public static int GetMaxLength(
+        ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, byte[]? encodedFields = null)
+        => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(
+            headers, encodingSelector: null));
 
-    /// <summary>Encodes fields with the application's encodings before the headers are written: if one throws, it is an application error.</summary>
-    public static byte[] EncodeFields(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?> encodingSelector)
+    /// <summary>
+    /// Encodes fields with the application's encodings before the headers are written: if one throws, it is an
+    /// application error.
+    /// </summary>
+    public static byte[] EncodeFields(
+        ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?> encodingSelector)
     {
         var fields = new byte[GetMaxFieldsLength(headers, encodingSelector)];
         return fields[..WriteFields(fields, headers, encodingSelector)];
     }
 
-    /// <remarks>The status comes last, because HAProxy changes it if a <c>Location</c> follows; for an authorizer, lighttpd requires it first.</remarks>
+    /// <remarks>
+    /// The status comes last, because HAProxy changes it if a <c>Location</c> follows; for an authorizer, lighttpd
+    /// requires it first.
+    /// </remarks>
     public static int Write(
         Span<byte> destination,
         int statusCode,
@@ -59,7 +69,10 @@ internal static class CgiResponseWriter
         return written + status.Length;
     }
 
-    /// <summary>Whether a field is <c>Status</c>, or a hop-by-hop field (RFC 9110, section 7.6.1), which web servers would forward or obey.</summary>
+    /// <summary>
+    /// Whether a field is <c>Status</c>, or a hop-by-hop field (RFC 9110, section 7.6.1), which web servers would
+    /// forward or obey.
+    /// </summary>
     public static bool IsReserved(string name) => name.Length switch
     {
         6 => Is(name, "Status"),
@@ -70,9 +83,11 @@ internal static class CgiResponseWriter
         _ => false,
     };
 
-    private static bool Is(string name, string reserved) => string.Equals(name, reserved, StringComparison.OrdinalIgnoreCase);
+    private static bool Is(string name, string reserved)
+        => string.Equals(name, reserved, StringComparison.OrdinalIgnoreCase);
 
-    private static int GetMaxFieldsLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?>? encodingSelector)
+    private static int GetMaxFieldsLength(
+        ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?>? encodingSelector)
     {
         var length = 0;
         foreach (var (name, values) in headers)
@@ -89,7 +104,8 @@ internal static class CgiResponseWriter
     }
 
     private static int WriteFields(
-        Span<byte> destination, ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?>? encodingSelector)
+        Span<byte> destination, ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string,
+            Encoding?>? encodingSelector)
     {
         var written = 0;
         foreach (var (name, values) in headers)
@@ -107,7 +123,8 @@ internal static class CgiResponseWriter
         return written;
     }
 
-    private static int WriteField(Span<byte> destination, string name, string value, Func<string, Encoding?>? encodingSelector)
+    private static int WriteField(
+        Span<byte> destination, string name, string value, Func<string, Encoding?>? encodingSelector)
     {
         if (HttpCharacters.IndexOfControl(value) >= 0 || HttpCharacters.IndexOfNonToken(name) >= 0)
             throw new InvalidOperationException($"The response header '{name}' contains a control character.");

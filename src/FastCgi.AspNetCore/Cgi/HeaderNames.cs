@@ -60,7 +60,10 @@ internal static class HeaderNames
     public static bool IsRenamedAuthorization(ReadOnlySpan<byte> variable)
         => variable.Length == RenamedAuthorization.Length && Ascii.EqualsIgnoreCase(variable, RenamedAuthorization);
 
-    /// <summary>HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH may contradict CONTENT_*; HTTP_PROXY is an attack (httpoxy, CVE-2016-5385).</summary>
+    /// <summary>
+    /// HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH may contradict CONTENT_*; HTTP_PROXY is an attack (httpoxy,
+    /// CVE-2016-5385).
+    /// </summary>
     public static bool IsIgnored(string header) => header.Length switch
     {
         5 => header.Equals("Proxy", StringComparison.OrdinalIgnoreCase),
@@ -69,7 +72,9 @@ internal static class HeaderNames
         _ => false,
     };
 
-    /// <summary>Whether the values of a header are secret or hardly repeat: <see cref="StringCache"/> must not keep them.</summary>
+    /// <summary>
+    /// Whether the values of a header are secret or hardly repeat: <see cref="StringCache"/> must not keep them.
+    /// </summary>
     public static bool IsUncached(string header)
     {
         foreach (var name in s_uncached)
@@ -96,7 +101,9 @@ internal static class HeaderNames
     }
 
     private static bool IsSame(byte inVariable, char inHeader)
-        => inVariable == '_' ? inHeader == '-' : inVariable == inHeader || ((inVariable ^ inHeader) == 0x20 && char.IsAsciiLetter(inHeader));
+        => inVariable == '_'
+            ? inHeader == '-'
+            : inVariable == inHeader || ((inVariable ^ inHeader) == 0x20 && char.IsAsciiLetter(inHeader));
 
     private static string? Find(ReadOnlySpan<byte> variable)
     {
@@ -116,26 +123,39 @@ internal static class HeaderNames
             return (uint)variable.Length;
 
         // All have the same prefix: hash the length, two letters after the prefix and the last two.
-        return ((uint)variable.Length * 31) + ((uint)variable[5] * 7) + ((uint)variable[7] * 131) + ((uint)variable[^1] * 17) + ((uint)variable[^2] * 61);
+        return ((uint)variable.Length * 31) + ((uint)variable[5] * 7) + ((uint)variable[7] * 131)
+            + ((uint)variable[^1] * 17) + ((uint)variable[^2] * 61);
     }
 
     private static (byte[] Variable, string Header)[] BuildTable()
     {
         string[] names =
         [
-            Known.Accept, Known.AcceptCharset, Known.AcceptEncoding, Known.AcceptLanguage, Known.AccessControlRequestHeaders,
-            Known.AccessControlRequestMethod, Known.AltSvc, Known.Authorization, Known.Baggage, Known.CacheControl, Known.Connection,
-            Known.ContentDisposition, Known.ContentEncoding, Known.ContentLanguage, Known.ContentMD5, Known.ContentRange, Known.Cookie,
-            Known.CorrelationContext, Known.Date, Known.DNT, Known.ETag, Known.Expect, Known.Expires, Known.From, Known.GrpcAcceptEncoding,
-            Known.GrpcEncoding, Known.GrpcTimeout, Known.Host, Known.IfMatch, Known.IfModifiedSince, Known.IfNoneMatch, Known.IfRange,
-            Known.IfUnmodifiedSince, Known.KeepAlive, Known.LastModified, Known.Link, Known.MaxForwards, Known.Origin, Known.Pragma,
-            Known.ProxyAuthorization, Known.ProxyConnection, Known.Range, Known.Referer, Known.RequestId, Known.SecWebSocketExtensions,
-            Known.SecWebSocketKey, Known.SecWebSocketProtocol, Known.SecWebSocketVersion, Known.TE, Known.TraceParent, Known.TraceState,
-            Known.Trailer, Known.TransferEncoding, Known.Translate, Known.Upgrade, Known.UpgradeInsecureRequests, Known.UserAgent, Known.Via,
+            Known.Accept, Known.AcceptCharset, Known.AcceptEncoding, Known.AcceptLanguage,
+            Known.AccessControlRequestHeaders,
+            Known.AccessControlRequestMethod, Known.AltSvc, Known.Authorization, Known.Baggage, Known.CacheControl,
+            Known.Connection,
+            Known.ContentDisposition, Known.ContentEncoding, Known.ContentLanguage, Known.ContentMD5,
+            Known.ContentRange, Known.Cookie,
+            Known.CorrelationContext, Known.Date, Known.DNT, Known.ETag, Known.Expect, Known.Expires, Known.From,
+            Known.GrpcAcceptEncoding,
+            Known.GrpcEncoding, Known.GrpcTimeout, Known.Host, Known.IfMatch, Known.IfModifiedSince, Known.IfNoneMatch,
+            Known.IfRange,
+            Known.IfUnmodifiedSince, Known.KeepAlive, Known.LastModified, Known.Link, Known.MaxForwards, Known.Origin,
+            Known.Pragma,
+            Known.ProxyAuthorization, Known.ProxyConnection, Known.Range, Known.Referer, Known.RequestId,
+            Known.SecWebSocketExtensions,
+            Known.SecWebSocketKey, Known.SecWebSocketProtocol, Known.SecWebSocketVersion, Known.TE, Known.TraceParent,
+            Known.TraceState,
+            Known.Trailer, Known.TransferEncoding, Known.Translate, Known.Upgrade, Known.UpgradeInsecureRequests,
+            Known.UserAgent, Known.Via,
             Known.Warning, Known.XRequestedWith, Known.XUACompatible,
-            "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "X-Real-IP", "X-Request-ID", "X-CSRF-Token",
-            "X-HTTP-Method-Override", "Forwarded", "Priority", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User",
-            "Sec-CH-UA", "Sec-CH-UA-Mobile", "Sec-CH-UA-Platform", "Sec-GPC", "Save-Data", "Last-Event-ID", "Accept-Datetime",
+            "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "X-Real-IP",
+            "X-Request-ID", "X-CSRF-Token",
+            "X-HTTP-Method-Override", "Forwarded", "Priority", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
+            "Sec-Fetch-User",
+            "Sec-CH-UA", "Sec-CH-UA-Mobile", "Sec-CH-UA-Platform", "Sec-GPC", "Save-Data", "Last-Event-ID",
+            "Accept-Datetime",
         ];
 
         var table = new (byte[] Variable, string Header)[TableSize];

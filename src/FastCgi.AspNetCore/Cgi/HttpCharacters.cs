@@ -16,7 +16,8 @@ internal static class HttpCharacters
     private static readonly SearchValues<char> s_traceIdentifierChars =
         SearchValues.Create(Alphanumerics + "-_.:@+/=");
 
-    private static readonly SearchValues<byte> s_tokenBytes = SearchValues.Create(Encoding.ASCII.GetBytes(TokenCharacters));
+    private static readonly SearchValues<byte> s_tokenBytes = SearchValues.Create(
+        Encoding.ASCII.GetBytes(TokenCharacters));
     private static readonly SearchValues<char> s_tokenChars = SearchValues.Create(TokenCharacters);
     private static readonly SearchValues<char> s_asciiFieldValueChars = CreateAscii(isControl: false);
     private static readonly SearchValues<char> s_controlChars = CreateAscii(isControl: true);
@@ -29,10 +30,15 @@ internal static class HttpCharacters
 
     public static int IndexOfNonToken(ReadOnlySpan<char> value) => value.IndexOfAnyExcept(s_tokenChars);
 
-    /// <summary>The first character other than HTAB, space and visible ASCII, or -1 (Kestrel's rule for response values).</summary>
-    public static int IndexOfNonAsciiFieldValue(ReadOnlySpan<char> value) => value.IndexOfAnyExcept(s_asciiFieldValueChars);
+    /// <summary>
+    /// The first character other than HTAB, space and visible ASCII, or -1 (Kestrel's rule for response values).
+    /// </summary>
+    public static int IndexOfNonAsciiFieldValue(ReadOnlySpan<char> value)
+        => value.IndexOfAnyExcept(s_asciiFieldValueChars);
 
-    /// <summary>The first control character other than HTAB, or -1: the rule if an encoding was selected for the header.</summary>
+    /// <summary>
+    /// The first control character other than HTAB, or -1: the rule if an encoding was selected for the header.
+    /// </summary>
     public static int IndexOfControl(ReadOnlySpan<char> value) => value.IndexOfAny(s_controlChars);
 
     /// <summary>Whether a received value may contain CR, LF or NUL, or non-ASCII bytes.</summary>
@@ -59,7 +65,10 @@ internal static class HttpCharacters
         return found != 0;
     }
 
-    /// <returns>0 if all bytes are plain; otherwise, the highest bit of that byte is set, or, through the borrow, that of a higher byte.</returns>
+    /// <returns>
+    /// 0 if all bytes are plain; otherwise, the highest bit of that byte is set, or, through the borrow, that of a
+    /// higher byte.
+    /// </returns>
     private static ulong FindSuspect(ulong bytes)
     {
         const ulong EachByte = 0x0101_0101_0101_0101;

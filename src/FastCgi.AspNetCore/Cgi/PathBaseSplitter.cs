@@ -1,10 +1,16 @@
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>Splits a decoded path into path base and path by whole segments, ignoring case like <c>UsePathBase</c>.</summary>
+/// <summary>
+/// Splits a decoded path into path base and path by whole segments, ignoring case like <c>UsePathBase</c>.
+/// </summary>
 internal static class PathBaseSplitter
 {
-    /// <summary>PATH_BASE takes precedence over the configured base, and that over SCRIPT_NAME, which requires trust and PATH_INFO.</summary>
-    public static void Split(ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
+    /// <summary>
+    /// PATH_BASE takes precedence over the configured base, and that over SCRIPT_NAME, which requires trust and
+    /// PATH_INFO.
+    /// </summary>
+    public static void Split(
+        ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
     {
         var length = 0;
         if (!variables.PathBase.IsEmpty)

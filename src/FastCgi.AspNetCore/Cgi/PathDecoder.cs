@@ -3,8 +3,9 @@ using System.Buffers.Text;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Decodes the path of a request target for <c>HttpRequest.Path</c> by Kestrel's rules. Escapes are decoded once, except <c>%2F</c>, malformed escapes
-/// and invalid UTF-8. Then dot segments are removed (RFC 3986, section 5.2.4). Empty segments are kept.
+/// Decodes the path of a request target for <c>HttpRequest.Path</c> by Kestrel's rules. Escapes are decoded once,
+/// except <c>%2F</c>, malformed escapes and invalid UTF-8. Then dot segments are removed (RFC 3986, section 5.2.4).
+/// Empty segments are kept.
 /// </summary>
 internal static class PathDecoder
 {
@@ -97,7 +98,8 @@ internal static class PathDecoder
                 break;
         }
 
-        if (count == 0 || Rune.DecodeFromUtf8(utf8[..count], out _, out var consumed) != OperationStatus.Done || utf8[0] == 0)
+        if (count == 0 || Rune.DecodeFromUtf8(utf8[..count], out _, out var consumed) != OperationStatus.Done
+            || utf8[0] == 0)
             return 0;
 
         utf8[..consumed].CopyTo(destination);
@@ -107,8 +109,10 @@ internal static class PathDecoder
     private static bool TryReadEscape(ReadOnlySpan<byte> source, out byte value)
     {
         value = 0;
-        return source.Length >= 3 && source[0] == '%' && Utf8Parser.TryParse(source.Slice(1, 2), out value, out var read, 'X') && read == 2 && value != '/';
+        return source.Length >= 3 && source[0] == '%'
+            && Utf8Parser.TryParse(source.Slice(1, 2), out value, out var read, 'X') && read == 2 && value != '/';
     }
 
-    private static bool IsEscapeOf(ReadOnlySpan<byte> source, byte value) => TryReadEscape(source, out var read) && read == value;
+    private static bool IsEscapeOf(ReadOnlySpan<byte> source, byte value)
+        => TryReadEscape(source, out var read) && read == value;
 }

@@ -8,7 +8,8 @@ internal readonly ref struct RequestTarget(ReadOnlySpan<byte> raw, ReadOnlySpan<
     public ReadOnlySpan<byte> Query { get; } = query;
 
     /// <summary>Parses REQUEST_URI. Apache and h2o pass the absolute form if the client sent it.</summary>
-    public static RequestRejection Parse(ReadOnlySpan<byte> requestUri, ReadOnlySpan<byte> method, out RequestTarget target)
+    public static RequestRejection Parse(
+        ReadOnlySpan<byte> requestUri, ReadOnlySpan<byte> method, out RequestTarget target)
     {
         target = default;
         if (!Ascii.IsValid(requestUri) || requestUri.Contains((byte)0))

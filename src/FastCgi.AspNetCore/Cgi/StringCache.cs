@@ -3,8 +3,9 @@ using System.Buffers.Binary;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Caches strings by their ASCII bytes: requests repeat paths, hosts and header values. The size is fixed, and new strings replace old ones, so a peer
-/// cannot make it grow. Threads share it without a lock; at worst, a string is created twice.
+/// Caches strings by their ASCII bytes: requests repeat paths, hosts and header values. The size is fixed, and new
+/// strings replace old ones, so a peer cannot make it grow. Threads share it without a lock; at worst, a string is
+/// created twice.
 /// </summary>
 /// <remarks>
 /// Not for secrets, nor for what hardly repeats: cookies, credentials, query strings and client addresses

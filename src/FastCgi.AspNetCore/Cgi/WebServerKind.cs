@@ -13,7 +13,8 @@ internal enum WebServerKind : byte
 internal static class WebServerKinds
 {
     private static readonly (string Name, WebServerKind Kind)[] s_names =
-        [("nginx", WebServerKind.Nginx), ("Apache", WebServerKind.Apache), ("HAProxy", WebServerKind.HaProxy), ("lighttpd", WebServerKind.Lighttpd)];
+        [("nginx", WebServerKind.Nginx), ("Apache", WebServerKind.Apache), ("HAProxy", WebServerKind.HaProxy),
+            ("lighttpd", WebServerKind.Lighttpd)];
 
     public static WebServerKind Of(string? software)
     {

@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// Passes log messages on and remembers warnings and errors: the count, time and text of the last message of each kind. The status shows them; those
-/// that an operator can fix are its recommendations. There are as many kinds as messages in <see cref="FastCgiLog"/>, so it does not grow.
+/// Passes log messages on and remembers warnings and errors: the count, time and text of the last message of each kind.
+/// The status shows them; those that an operator can fix are its recommendations. There are as many kinds as messages
+/// in <see cref="FastCgiLog"/>, so it does not grow.
 /// </summary>
 internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 {
@@ -24,9 +25,15 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         where TState : notnull
         => logger.BeginScope(state);
 
-    public bool IsEnabled(LogLevel logLevel) => logLevel is >= LogLevel.Information and < LogLevel.None || logger.IsEnabled(logLevel);
+    public bool IsEnabled(LogLevel logLevel)
+        => logLevel is >= LogLevel.Information and < LogLevel.None || logger.IsEnabled(logLevel);
 
-    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    public void Log<TState>(
+        LogLevel logLevel,
+        EventId eventId,
+        TState state,
+        Exception? exception,
+        Func<TState, Exception?, string> formatter)
     {
         if (logLevel is >= LogLevel.Warning and < LogLevel.None || s_advice.Contains(eventId.Id))
             Remember(logLevel, eventId, formatter(state, exception), exception);
@@ -61,10 +68,12 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         lock (_lock)
         {
             var count = _entries.TryGetValue(eventId.Id, out var before) ? before.Count : 0;
-            _entries[eventId.Id] = new JournalEntry(eventId.Id, eventId.Name ?? string.Empty, level, text, count + 1, now);
+            _entries[eventId.Id] = new JournalEntry(
+                eventId.Id, eventId.Name ?? string.Empty, level, text, count + 1, now);
         }
     }
 }
 
 /// <param name="Count">The number of messages; one message may represent several events.</param>
-internal sealed record JournalEntry(int EventId, string Name, LogLevel Level, string Message, long Count, DateTimeOffset LastSeen);
+internal sealed record JournalEntry(
+    int EventId, string Name, LogLevel Level, string Message, long Count, DateTimeOffset LastSeen);

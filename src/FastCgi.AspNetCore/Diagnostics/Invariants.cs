@@ -3,8 +3,9 @@ using System.Diagnostics.CodeAnalysis;
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// Runtime checks of internal guarantees, such as the order of locks. Always on in Debug builds; in Release builds, the switch
-/// <c>FastCgi.AspNetCore.CheckInvariants</c> enables them, as all tests do. A violation throws an <see cref="InvariantException"/>.
+/// Runtime checks of internal guarantees, such as the order of locks. Always on in Debug builds; in Release builds, the
+/// switch <c>FastCgi.AspNetCore.CheckInvariants</c> enables them, as all tests do. A violation throws an
+/// <see cref="InvariantException"/>.
 /// </summary>
 internal static class Invariants
 {
@@ -12,7 +13,8 @@ internal static class Invariants
 #if DEBUG
     public static readonly bool AreChecked = true;
 #else
-    public static readonly bool AreChecked = AppContext.TryGetSwitch("FastCgi.AspNetCore.CheckInvariants", out var isOn) && isOn;
+    public static readonly bool AreChecked = AppContext.TryGetSwitch("FastCgi.AspNetCore.CheckInvariants", out var isOn)
+        && isOn;
 #endif
 
     private static Exception? s_firstViolation;

@@ -2,7 +2,10 @@ using System.Numerics;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Counts durations from a microsecond to an hour, accurate within 13 %. Counters per processor avoid sharing cache lines.</summary>
+/// <summary>
+/// Counts durations from a microsecond to an hour, accurate within 13 %. Counters per processor avoid sharing cache
+/// lines.
+/// </summary>
 internal sealed class LatencyHistogram
 {
     public const int BucketCount = 32 * Steps;
@@ -11,7 +14,8 @@ internal sealed class LatencyHistogram
     private const int StepBits = 3;
     private const int MaxStripes = 16;
 
-    private readonly long[][] _stripes = [.. Enumerable.Range(0, Math.Min(Environment.ProcessorCount, MaxStripes)).Select(static _ => new long[BucketCount])];
+    private readonly long[][] _stripes = [.. Enumerable.Range(
+        0, Math.Min(Environment.ProcessorCount, MaxStripes)).Select(static _ => new long[BucketCount])];
 
     public void Add(long microseconds)
     {

@@ -5,7 +5,9 @@ internal static class LogText
 {
     public const int MaxWebServerLength = 100;
 
-    /// <summary>Replaces control characters, which could forge lines, and characters that change the text direction.</summary>
+    /// <summary>
+    /// Replaces control characters, which could forge lines, and characters that change the text direction.
+    /// </summary>
     public static string Clean(string text, int maxLength = int.MaxValue)
     {
         var length = Math.Min(text.Length, maxLength);
@@ -26,5 +28,8 @@ internal static class LogText
 
     // Excludes line and paragraph separators; marks, embeddings, overrides and isolates of direction.
     private static bool IsHarmless(char c) => !char.IsControl(c)
-        && c is not ('\u061C' or (>= '\u200E' and <= '\u200F') or (>= '\u2028' and <= '\u202E') or (>= '\u2066' and <= '\u2069'));
+        && c is not ('\u061C'
+            or (>= '\u200E' and <= '\u200F')
+            or (>= '\u2028' and <= '\u202E')
+            or (>= '\u2066' and <= '\u2069'));
 }

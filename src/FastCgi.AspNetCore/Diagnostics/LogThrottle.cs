@@ -1,7 +1,12 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Limits how often a message is logged, so that a peer cannot flood the log, and counts suppressed events. Thread-safe.</summary>
-/// <param name="interval">The interval, a minute by default; <see cref="Timeout.InfiniteTimeSpan"/> until <see cref="Reset"/>.</param>
+/// <summary>
+/// Limits how often a message is logged, so that a peer cannot flood the log, and counts suppressed events.
+/// Thread-safe.
+/// </summary>
+/// <param name="interval">
+/// The interval, a minute by default; <see cref="Timeout.InfiniteTimeSpan"/> until <see cref="Reset"/>.
+/// </param>
 internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? interval = null)
 {
     private readonly Lock _lock = new();

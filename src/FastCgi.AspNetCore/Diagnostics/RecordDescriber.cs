@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Describes the records of one direction of a connection, one per line, with secrets and queries masked. Not thread-safe.</summary>
+/// <summary>
+/// Describes the records of one direction of a connection, one per line, with secrets and queries masked. Not
+/// thread-safe.
+/// </summary>
 internal sealed class RecordDescriber(string connectionId, string direction, Action<string> write)
 {
     // Parameters and requests beyond these limits are not decoded.
@@ -10,7 +13,8 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     private const int MaxValue = 200;
     private const int MaxPairsText = 32 * 1024;
 
-    private static readonly string[] s_secrets = ["COOKIE", "AUTHORIZATION", "PASSWORD", "PASSWD", "SECRET", "TOKEN", "_KEY", "APIKEY", "CLIENT_CERT",
+    private static readonly string[] s_secrets =
+        ["COOKIE", "AUTHORIZATION", "PASSWORD", "PASSWD", "SECRET", "TOKEN", "_KEY", "APIKEY", "CLIENT_CERT",
         "SESSION_ID"];
 
     private readonly Dictionary<ushort, ArrayBufferWriter<byte>> _params = [];
@@ -37,7 +41,8 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
 
     private void Take(in RecordPiece piece)
     {
-        var isText = piece.Header.Type is RecordType.Params or RecordType.Stderr or RecordType.GetValues or RecordType.GetValuesResult
+        var isText = piece.Header.Type is RecordType.Params or RecordType.Stderr or RecordType.GetValues
+            or RecordType.GetValuesResult
             or RecordType.BeginRequest or RecordType.EndRequest or RecordType.UnknownType;
         if (piece.IsStart)
             _content.ResetWrittenCount();
@@ -48,7 +53,8 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
 
         var header = piece.Header;
         var padding = header.PaddingLength > 0 ? $", {header.PaddingLength} bytes of padding" : string.Empty;
-        Write($"{GetName(header.Type)}, request {header.RequestId}, {header.ContentLength} bytes{padding}{Describe(header, _content.WrittenSpan)}");
+        Write($"{GetName(header.Type)}, request {header.RequestId}, {header.ContentLength} "
+            + $"bytes{padding}{Describe(header, _content.WrittenSpan)}");
     }
 
     private string Describe(RecordHeader header, ReadOnlySpan<byte> content)
@@ -57,9 +63,11 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
         {
             case RecordType.BeginRequest when content.Length >= 3:
                 BeginParams(header.RequestId);
-                return $": {(FastCgiRole)((content[0] << 8) | content[1])}, {((content[2] & 1) != 0 ? "keeps the connection" : "closes the connection")}";
+                return $": {(FastCgiRole)((content[0] << 8) | content[1])}, "
+                    + $"{((content[2] & 1) != 0 ? "keeps the connection" : "closes the connection")}";
             case RecordType.EndRequest when content.Length >= 5:
-                return $": protocol status {content[4]}, application status {(content[0] << 24) | (content[1] << 16) | (content[2] << 8) | content[3]}";
+                return $": protocol status {content[4]}, application status "
+                    + $"{(content[0] << 24) | (content[1] << 16) | (content[2] << 8) | content[3]}";
             case RecordType.AbortRequest:
                 _params.Remove(header.RequestId);
                 return string.Empty;
@@ -70,7 +78,10 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
             case RecordType.Stderr when !content.IsEmpty:
                 return ": " + LogText.Clean(Encoding.UTF8.GetString(content[..Math.Min(content.Length, MaxText)]));
             default:
-                return header.ContentLength == 0 && header.Type is RecordType.Stdin or RecordType.Stdout or RecordType.Data ? ": the end" : string.Empty;
+                return header.ContentLength == 0
+                    && header.Type is RecordType.Stdin or RecordType.Stdout or RecordType.Data
+                    ? ": the end"
+                    : string.Empty;
         }
     }
 
@@ -85,7 +96,12 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     private string DescribeParams(ushort id, ReadOnlySpan<byte> content)
     {
         if (content.IsEmpty)
-            return ": the end: " + (_params.Remove(id, out var whole) ? whole.WrittenCount > 0 ? DescribePairs(whole.WrittenSpan) : "none" : "not described");
+        {
+            if (!_params.Remove(id, out var whole))
+                return ": the end: not described";
+
+            return ": the end: " + (whole.WrittenCount > 0 ? DescribePairs(whole.WrittenSpan) : "none");
+        }
 
         if (_params.TryGetValue(id, out var stream) && stream.WrittenCount < MaxPairs)
             stream.Write(content);
@@ -99,7 +115,8 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
         while (text.Length < MaxPairsText && reader.TryRead(out var name, out var value))
         {
             var nameText = Encoding.UTF8.GetString(name);
-            text.Append(text.Length > 0 ? ", " : string.Empty).Append(LogText.Clean(nameText, MaxValue)).Append('=').Append(Mask(nameText, value));
+            text.Append(text.Length > 0 ? ", " : string.Empty).Append(LogText.Clean(nameText, MaxValue)).Append('=')
+                .Append(Mask(nameText, value));
         }
 
         if (text.Length >= MaxPairsText)
@@ -131,7 +148,11 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     /// <summary>The name in the specification.</summary>
     private static string GetName(RecordType type) => !Enum.IsDefined(type)
         ? string.Create(CultureInfo.InvariantCulture, $"type {(int)type}")
-        : string.Concat(type.ToString().Select(static (c, i) => i > 0 && char.IsAsciiLetterUpper(c) ? $"_{c}" : char.ToUpperInvariant(c).ToString()));
+        : string.Concat(
+            type.ToString()
+                .Select(
+                    static (c, i)
+                        => i > 0 && char.IsAsciiLetterUpper(c) ? $"_{c}" : char.ToUpperInvariant(c).ToString()));
 
     private void Write(string text) => write($"Connection id \"{connectionId}\": {direction} {text}");
 }

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Request latencies and rates. Recorded only while the status is watched, and for ten minutes after; otherwise, a request checks one flag.</summary>
+/// <summary>
+/// Request latencies and rates. Recorded only while the status is watched, and for ten minutes after; otherwise, a
+/// request checks one flag.
+/// </summary>
 /// <param name="clock">The clock of the requests, which stands still while the process is held up.</param>
 /// <param name="time">The time that rates refer to.</param>
 internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
@@ -41,14 +44,17 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
         }
     }
 
-    /// <param name="beganAt">The start of the request; precise to the microsecond if it started while recording.</param>
+    /// <param name="beganAt">
+    /// The start of the request; precise to the microsecond if it started while recording.
+    /// </param>
     public void Add(long beganAt)
     {
         if (beganAt >= Volatile.Read(ref _watchedSince))
             _histogram.Add((long)((clock.GetTimestamp() - beganAt) * _microsecondsPerTick));
     }
 
-    public bool IsSampleDue(long now) => IsWatched && clock.GetElapsedTime(Volatile.Read(ref _lastSample), now) >= s_sampleInterval;
+    public bool IsSampleDue(long now)
+        => IsWatched && clock.GetElapsedTime(Volatile.Read(ref _lastSample), now) >= s_sampleInterval;
 
     /// <summary>Takes a sample, or stops recording if the status was not read for ten minutes.</summary>
     public void OnSampleDue(Totals totals)

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>The server's logger. A log provider is application code: it must not be called with a lock held, and its exceptions are ignored.</summary>
+/// <summary>
+/// The server's logger. A log provider is application code: it must not be called with a lock held, and its exceptions
+/// are ignored.
+/// </summary>
 internal sealed class SafeLogger(ILogger logger) : ILogger
 {
     private int _failureCount;
@@ -37,7 +40,12 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
         }
     }
 
-    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    public void Log<TState>(
+        LogLevel logLevel,
+        EventId eventId,
+        TState state,
+        Exception? exception,
+        Func<TState, Exception?, string> formatter)
     {
         LockOrder.RequireNone("A log provider");
         try
@@ -58,7 +66,8 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
 
         try
         {
-            Console.Error.WriteLine($"FastCgi.AspNetCore: a log provider failed, so log messages are missing; further failures are not reported. {exception}");
+            Console.Error.WriteLine($"FastCgi.AspNetCore: a log provider failed, so log messages are missing; "
+                + $"further failures are not reported. {exception}");
         }
         catch (Exception)
         {

@@ -29,7 +29,8 @@ internal sealed class ServerCounters
     public long RefusedPeers => Volatile.Read(ref _refusedPeers);
 
     public IEnumerable<KeyValuePair<AbortCause, long>> AbortedRequests
-        => Enum.GetValues<AbortCause>().Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
+        => Enum.GetValues<AbortCause>()
+            .Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
 
     /// <summary>Requests that the server rejected, or whose body it refused.</summary>
     public IEnumerable<KeyValuePair<(int StatusCode, string Reason), long>> RejectedRequests => _rejectedRequests;
@@ -42,7 +43,9 @@ internal sealed class ServerCounters
 
     public void OnRequestAborted(AbortCause cause) => Interlocked.Increment(ref _abortedRequests[(int)cause]);
 
-    public void OnRequestRejected(int statusCode, string reason) => _rejectedRequests.AddOrUpdate((statusCode, reason), 1, static (_, count) => count + 1);
+    public void OnRequestRejected(int statusCode, string reason)
+        => _rejectedRequests.AddOrUpdate((statusCode, reason), 1, static (_, count) => count + 1);
 
-    public void OnProtocolError(ProtocolError error) => _protocolErrors.AddOrUpdate(error, 1, static (_, count) => count + 1);
+    public void OnProtocolError(ProtocolError error)
+        => _protocolErrors.AddOrUpdate(error, 1, static (_, count) => count + 1);
 }

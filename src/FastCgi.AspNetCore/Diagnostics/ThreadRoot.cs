@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>The entry point of all threads and callbacks of the server. Exceptions are logged and never end the process.</summary>
+/// <summary>
+/// The entry point of all threads and callbacks of the server. Exceptions are logged and never end the process.
+/// </summary>
 internal static class ThreadRoot
 {
     /// <summary>Starts a background thread without the caller's execution context.</summary>
@@ -11,7 +13,8 @@ internal static class ThreadRoot
     /// <param name="fail">Called after an exception, to end what cannot continue.</param>
     public static void Queue<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
         => ThreadPool.UnsafeQueueUserWorkItem(
-            static work => Run(work.state, work.action, work.log, work.fail), (state, action, log, fail), preferLocal: false);
+            static work
+                => Run(work.state, work.action, work.log, work.fail), (state, action, log, fail), preferLocal: false);
 
     /// <summary>Logs on the thread pool, for a thread that a log provider must not block.</summary>
     public static void Report(ILogger log, Action<ILogger> report) => Queue(log, report, log);
@@ -25,11 +28,12 @@ internal static class ThreadRoot
     }
 
     /// <summary>
-    /// Repeats an action, at the earliest after the first interval. It has a thread of its own, because handlers may block all threads of the pool. On
-    /// the clock of a test, it runs when the test advances the clock.
+    /// Repeats an action, at the earliest after the first interval. It has a thread of its own, because handlers may
+    /// block all threads of the pool. On the clock of a test, it runs when the test advances the clock.
     /// </summary>
     /// <returns>Ends the repetition, without waiting for an action in progress.</returns>
-    public static IDisposable Repeat<TState>(string name, TimeProvider time, TState state, Action<TState> action, TimeSpan interval, ILogger log)
+    public static IDisposable Repeat<TState>(
+        string name, TimeProvider time, TState state, Action<TState> action, TimeSpan interval, ILogger log)
     {
         if (time != TimeProvider.System)
             return time.CreateTimer(_ => Run(state, action, log), state: null, interval, interval);
@@ -39,7 +43,8 @@ internal static class ThreadRoot
         return new Repetition(stop);
     }
 
-    private static void Repeat<TState>(TState state, Action<TState> action, TimeSpan interval, ILogger log, CancellationToken stop)
+    private static void Repeat<TState>(
+        TState state, Action<TState> action, TimeSpan interval, ILogger log, CancellationToken stop)
     {
         var due = Environment.TickCount64 + interval.TotalMilliseconds;
         while (!stop.WaitHandle.WaitOne((int)Math.Clamp(due - Environment.TickCount64, 0, int.MaxValue)))

@@ -26,7 +26,8 @@ internal sealed class CallClock(TimeProvider time)
     }
 
     /// <summary>
-    /// Whether the thread has compiled methods or was interrupted since the last call of this method: then its time says nothing about the next call.
+    /// Whether the thread has compiled methods or was interrupted since the last call of this method: then its time
+    /// says nothing about the next call.
     /// </summary>
     public bool WasDisturbed(ThreadUsage usage)
     {

@@ -3,7 +3,8 @@ using System.Numerics;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Hashes that are equal for paths that most likely have the same handler: numbers are ignored, and segments that are identifiers, such as GUIDs.
+/// Hashes that are equal for paths that most likely have the same handler: numbers are ignored, and segments that are
+/// identifiers, such as GUIDs.
 /// </summary>
 internal readonly struct PathKey
 {
@@ -34,9 +35,11 @@ internal readonly struct PathKey
     public int Own { get; }
 
     /// <summary>
-    /// The key of all paths that differ only in the last segment: <c>/articles/{title}</c> has ever-new paths. Computed on demand.
+    /// The key of all paths that differ only in the last segment: <c>/articles/{title}</c> has ever-new paths. Computed
+    /// on demand.
     /// </summary>
-    public int Siblings => _path is null ? 0 : (int)Mix(Identity, (uint)Compute(_path.AsSpan(0, _path.LastIndexOf('/') + 1)));
+    public int Siblings
+        => _path is null ? 0 : (int)Mix(Identity, (uint)Compute(_path.AsSpan(0, _path.LastIndexOf('/') + 1)));
 
     private static int Compute(ReadOnlySpan<char> path)
     {

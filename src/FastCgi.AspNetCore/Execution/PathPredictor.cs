@@ -7,11 +7,13 @@ namespace FastCgi.AspNetCore.Execution;
 internal readonly record struct Prediction(bool IsKnown, bool Blocks, int Microseconds);
 
 /// <summary>
-/// Predicts what the handler of a path does with its thread, from what it did before. Like the branch predictor of a processor, it has tables of small
-/// counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
+/// Predicts what the handler of a path does with its thread, from what it did before. Like the branch predictor of a
+/// processor, it has tables of small counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a
+/// wrong prediction.
 /// </summary>
 /// <remarks>
-/// A new path is expected to behave like those that differ only in the last segment. Without that, each new path would stall a loop.
+/// A new path is expected to behave like those that differ only in the last segment. Without that, each new path would
+/// stall a loop.
 /// </remarks>
 internal sealed class PathPredictor
 {
@@ -31,7 +33,9 @@ internal sealed class PathPredictor
 
     /// <summary>Learns from a handler that returned to its caller.</summary>
     /// <param name="microseconds">How long it has kept the thread.</param>
-    /// <param name="hasBlocked">Whether it has kept the thread for milliseconds; <see langword="null"/> if that is not measured.</param>
+    /// <param name="hasBlocked">
+    /// Whether it has kept the thread for milliseconds; <see langword="null"/> if that is not measured.
+    /// </param>
     public void OnReturned(PathKey path, long microseconds, bool? hasBlocked)
     {
         ref var place = ref _own[Index(path.Own)];
@@ -87,7 +91,8 @@ internal sealed class PathPredictor
         private const int Surely = 3;
         private const int Likely = 2;
 
-        // The weight of the last time is a quarter. One that is much longer, because the thread was interrupted, counts in part.
+        // The weight of the last time is a quarter. One that is much longer, because the thread was interrupted, counts
+        // in part.
         private const int Weight = 4;
         private const int MaxGrowth = 2;
 
@@ -111,7 +116,9 @@ internal sealed class PathPredictor
 
         public void Learn(long microseconds, bool? hasBlocked)
         {
-            var time = IsKnown ? Time + ((Math.Min(microseconds, MaxGrowth * (Time + Unusual)) - Time) / Weight) : microseconds;
+            var time = IsKnown
+                ? Time + ((Math.Min(microseconds, MaxGrowth * (Time + Unusual)) - Time) / Weight)
+                : microseconds;
             Value = (Value & ~MaxTime) | (int)Math.Min(time, MaxTime) | Known;
             if (hasBlocked == true && Count < Surely)
                 Value += 1 << Blocks;

@@ -1,9 +1,13 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>Runs the application for every engine: what one receive made ready, on its thread or a better one. Then their output is sent.</summary>
+/// <summary>
+/// Runs the application for every engine: what one receive made ready, on its thread or a better one. Then their output
+/// is sent.
+/// </summary>
 internal sealed class RequestScheduler
 {
-    // A request that takes less runs on the thread that received it, because another thread would take about as long to wake up.
+    // A request that takes less runs on the thread that received it, because another thread would take about as long to
+    // wake up.
     private const int ShortMicroseconds = 20;
 
     // The same if the loop has little to do, so that another request rarely waits for this one.
@@ -57,7 +61,10 @@ internal sealed class RequestScheduler
         Workers.Stop();
     }
 
-    /// <summary>Runs requests on other threads: for an engine whose thread must keep receiving, and what has waited for a slot or a timeout.</summary>
+    /// <summary>
+    /// Runs requests on other threads: for an engine whose thread must keep receiving, and what has waited for a slot
+    /// or a timeout.
+    /// </summary>
     /// <param name="isLoop">Whether the engine has loops, on which the requests would have run.</param>
     public void RunElsewhere(ref ReadyRequests ready, RecordOutput output, bool isLoop)
     {
@@ -232,7 +239,8 @@ internal sealed class RequestScheduler
     {
         bool? hasBlocked = null;
         if (before is { } usage)
-            hasBlocked = microseconds >= MinBlockedMicroseconds && _platform.GetUsageOfThisThread().HasKeptThread(usage);
+            hasBlocked = microseconds >= MinBlockedMicroseconds
+                && _platform.GetUsageOfThisThread().HasKeptThread(usage);
         Predictor.OnReturned(path, microseconds, hasBlocked);
     }
 

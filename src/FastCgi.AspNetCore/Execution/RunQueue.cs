@@ -69,13 +69,16 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
     public void UpdateLoad(long microseconds) => _load.Update(microseconds);
 }
 
-/// <summary>Measures which part of the time the requests of a loop take. A mutable struct: keep it in a field, do not copy it.</summary>
+/// <summary>
+/// Measures which part of the time the requests of a loop take. A mutable struct: keep it in a field, do not copy it.
+/// </summary>
 internal struct LoadMeter
 {
     // Long enough for several requests that matter.
     private const long Window = 2_000;
 
-    // A quarter. Below, a request would rarely wait for another, and not for much longer than another thread takes to wake up.
+    // A quarter. Below, a request would rarely wait for another, and not for much longer than another thread takes to
+    // wake up.
     private const long BusyShare = 4;
 
     private long _began;

@@ -1,24 +1,26 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Samples the workers every millisecond while they call the application, and parks otherwise. If a thread is in the same call at two samples and sleeps
-/// or computes, the watchdog takes its loop or its seat and gives that to another thread. A thread that only waits for a processor keeps both. In
-/// either case, output that a call or an awaiting handler holds back is soon sent. It waits for no lock of a request or connection, and sends nothing
-/// itself.
+/// Samples the workers every millisecond while they call the application, and parks otherwise. If a thread is in the
+/// same call at two samples and sleeps or computes, the watchdog takes its loop or its seat and gives that to another
+/// thread. A thread that only waits for a processor keeps both. In either case, output that a call or an awaiting
+/// handler holds back is soon sent. It waits for no lock of a request or connection, and sends nothing itself.
 /// </summary>
-internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor, ThreadPlatform platform, ILogger log) : ThreadBody
+internal sealed class StallWatchdog(
+    WorkerPool workers, PathPredictor predictor, ThreadPlatform platform, ILogger log) : ThreadBody
 {
     /// <summary>The time between two samples under load.</summary>
     public static readonly TimeSpan ShortInterval = TimeSpan.FromMilliseconds(1);
 
-    // After this many further samples in the same call, its output is sent in any case. If the system cannot report what the thread does, it counts
-    // as sleeping then.
+    // After this many further samples in the same call, its output is sent in any case. If the system cannot report
+    // what the thread does, it counts as sleeping then.
     private const int MaxRepeats = 3;
 
     // A handler that computes for longer shares the processors with others, as it would on any server.
     private const int MaxRepeatsWithSeat = 10;
 
-    // A thread that only waits for a processor may use this much between two samples, because it can be interrupted at any time.
+    // A thread that only waits for a processor may use this much between two samples, because it can be interrupted at
+    // any time.
     private const long ComputingNanoseconds = 200_000;
 
     // Fewer calls between two samples are light load, for which a longer interval is enough.
@@ -193,7 +195,12 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         }
 
         workers.Run(
-            new WorkItem(Action: () => overdue.ForEach(response => ThreadRoot.Run(response, static response => response.Uncork(), log))), Hold.Nothing);
+            new WorkItem(Action: () =>
+            {
+                foreach (var response in overdue)
+                    ThreadRoot.Run(response, static response => response.Uncork(), log);
+            }),
+            Hold.Nothing);
         return true;
     }
 
@@ -243,8 +250,8 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         _quietSamples = 0;
         SetDeadlines(false);
         Volatile.Write(ref _isParked, 1);
-        // A call begins with a plain write, then checks whether we are parked. With this barrier on all processors, either that thread sees that
-        // we are, or we see the call. Without it, each call would need a barrier.
+        // A call begins with a plain write, then checks whether we are parked. With this barrier on all processors,
+        // either that thread sees that we are, or we see the call. Without it, each call would need a barrier.
         platform.SetBarrierForAllThreads();
         return !Sample().IsActive && !Volatile.Read(ref _isStopping);
     }

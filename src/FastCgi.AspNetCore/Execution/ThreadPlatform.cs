@@ -3,7 +3,8 @@ using System.Diagnostics;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// The system's threads, as the scheduler needs them. This class works on any system, but cannot report what a thread does, so only time counts.
+/// The system's threads, as the scheduler needs them. This class works on any system, but cannot report what a thread
+/// does, so only time counts.
 /// </summary>
 internal class ThreadPlatform(ILogger log)
 {
@@ -13,16 +14,22 @@ internal class ThreadPlatform(ILogger log)
     /// <summary>The processors that the process may use.</summary>
     public virtual int ProcessorCount => Environment.ProcessorCount;
 
-    /// <summary>How many threads handlers may block. The others that the system permits are for .NET, which ends the process without them.</summary>
+    /// <summary>
+    /// How many threads handlers may block. The others that the system permits are for .NET, which ends the process
+    /// without them.
+    /// </summary>
     public virtual int MaxHandlerThreads => int.MaxValue;
 
     /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>
     public virtual void Start(string name, ThreadBody body) => ThreadRoot.Start(name, () => Run(body), log);
 
-    /// <summary>Lets other threads see what this thread does; <see langword="null"/> if the system cannot report it.</summary>
+    /// <summary>
+    /// Lets other threads see what this thread does; <see langword="null"/> if the system cannot report it.
+    /// </summary>
     public virtual ThreadProbe? ProbeThisThread() => null;
 
-    public virtual ThreadUsage GetUsageOfThisThread() => new((long)Stopwatch.GetElapsedTime(0).TotalMicroseconds, Sleeps: 0);
+    public virtual ThreadUsage GetUsageOfThisThread()
+        => new((long)Stopwatch.GetElapsedTime(0).TotalMicroseconds, Sleeps: 0);
 
     /// <summary>A memory barrier on all processors, so that other threads need none.</summary>
     public virtual void SetBarrierForAllThreads() => Interlocked.MemoryBarrierProcessWide();
@@ -83,7 +90,9 @@ internal abstract class ThreadBody
 
     public bool IsWoken => _wake.IsSet;
 
-    /// <returns>How long to wait for a wake-up before the next step: zero for no wait, <see langword="null"/> to end the thread.</returns>
+    /// <returns>
+    /// How long to wait for a wake-up before the next step: zero for no wait, <see langword="null"/> to end the thread.
+    /// </returns>
     public abstract TimeSpan? Step();
 
     /// <summary>Ends the wait before the next step. Any thread may call it, at any time.</summary>
@@ -112,11 +121,15 @@ internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIs
     /// <summary>The processor time in nanoseconds; -1 if unknown.</summary>
     public long ProcessorTime => getProcessorTime();
 
-    /// <summary>Whether the thread sleeps, rather than runs or waits for a processor; <see langword="null"/> if unknown.</summary>
+    /// <summary>
+    /// Whether the thread sleeps, rather than runs or waits for a processor; <see langword="null"/> if unknown.
+    /// </summary>
     public bool? IsSleeping => getIsSleeping();
 }
 
-/// <summary>What a thread has used so far: processor time, and how often it gave up the processor, by itself and not.</summary>
+/// <summary>
+/// What a thread has used so far: processor time, and how often it gave up the processor, by itself and not.
+/// </summary>
 internal readonly record struct ThreadUsage(long Microseconds, long Sleeps, long Interruptions = 0)
 {
     private const long KeptMicroseconds = 500;

@@ -29,7 +29,8 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     /// <summary>How long an idle thread stays for the next burst.</summary>
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
-    // The number of the current call and what is held, in one word, because the watchdog may take the one only during the other. 0 if there is none.
+    // The number of the current call and what is held, in one word, because the watchdog may take the one only during
+    // the other. 0 if there is none.
     private long _call;
     private long _callCount;
     private ResponseOutput? _response;

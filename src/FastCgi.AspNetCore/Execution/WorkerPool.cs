@@ -1,16 +1,24 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// The worker threads, and the work that waits for them in one queue for each <see cref="Hold"/>. No processor is idle while there is work: a thread that
-/// has finished takes the next, and one that takes some wakes another while there is more.
+/// The worker threads, and the work that waits for them in one queue for each <see cref="Hold"/>. No processor is idle
+/// while there is work: a thread that has finished takes the next, and one that takes some wakes another while there is
+/// more.
 /// </summary>
 /// <remarks>
-/// A thread needs a seat to execute a request that computes; there is one per processor. Requests that block need no seat, but one of the threads that
-/// the option limits. Each loop runs on one more thread. A loop may lack a thread while every seat is taken: the next thread that finishes serves it
-/// before it computes again, so that short requests do not wait for long ones.
+/// A thread needs a seat to execute a request that computes; there is one per processor. Requests that block need no
+/// seat, but one of the threads that the option limits. Each loop runs on one more thread. A loop may lack a thread
+/// while every seat is taken: the next thread that finishes serves it before it computes again, so that short requests
+/// do not wait for long ones.
 /// </remarks>
 internal sealed partial class WorkerPool(
-    RequestScheduler scheduler, int maxBlocked, int loopCount, int seats, ThreadPlatform platform, TimeProvider time, ILogger log)
+    RequestScheduler scheduler,
+    int maxBlocked,
+    int loopCount,
+    int seats,
+    ThreadPlatform platform,
+    TimeProvider time,
+    ILogger log)
 {
     // More at once would only wait for each other: the system creates the threads of a process one by one.
     private const int MaxStartsAtOnce = 16;
@@ -92,8 +100,8 @@ internal sealed partial class WorkerPool(
     public bool IsFirstRunning => Volatile.Read(ref _firstBegan) > 0;
 
     /// <summary>
-    /// Begins the first request, which builds what all share, such as the route table. Otherwise hundreds of requests would await that after a restart
-    /// and resume on the thread pool, in handlers that may block.
+    /// Begins the first request, which builds what all share, such as the route table. Otherwise hundreds of requests
+    /// would await that after a restart and resume on the thread pool, in handlers that may block.
     /// </summary>
     /// <returns>Whether the caller runs the first request.</returns>
     public bool TryBeginFirst()
@@ -134,8 +142,8 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>
-    /// The thread of a loop has handled all its events. If requests wait for a seat, it executes one, and the loop gets another thread or, if all seats
-    /// are taken, waits for the next that is free.
+    /// The thread of a loop has handled all its events. If requests wait for a seat, it executes one, and the loop gets
+    /// another thread or, if all seats are taken, waits for the next that is free.
     /// </summary>
     /// <returns>Whether the thread has lost the loop.</returns>
     public bool TryLeaveLoop(Worker worker)
@@ -165,7 +173,9 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>Gives a thread that has finished its work the next.</summary>
-    /// <returns>How long the thread waits to be woken; zero if there is work; <see langword="null"/> if it must end.</returns>
+    /// <returns>
+    /// How long the thread waits to be woken; zero if there is work; <see langword="null"/> if it must end.
+    /// </returns>
     public TimeSpan? FindWork(Worker worker)
     {
         Worker? woken;
@@ -210,7 +220,9 @@ internal sealed partial class WorkerPool(
         Wake(woken);
     }
 
-    /// <summary>The application keeps a thread: takes the loop from it, or the seat, and gives that to another thread.</summary>
+    /// <summary>
+    /// The application keeps a thread: takes the loop from it, or the seat, and gives that to another thread.
+    /// </summary>
     /// <returns>Whether that was possible, or is not necessary any more.</returns>
     public bool TryTake(Worker worker, ref long call, Hold hold)
     {
@@ -255,7 +267,8 @@ internal sealed partial class WorkerPool(
     {
         lock (_lock)
         {
-            // If a handler has returned by itself, its loop needs no thread. Nothing may wait for that: the next sample may be far away.
+            // If a handler has returned by itself, its loop needs no thread. Nothing may wait for that: the next sample
+            // may be far away.
             if (!_wasThreadRefused || HasThread)
                 _isThreadWanted = false;
             _wasThreadRefused = false;

@@ -11,7 +11,7 @@ using Microsoft.Extensions.Hosting;
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>Selects the endpoints, listens, and shuts down gracefully.</summary>
-internal sealed class FastCgiServer : IServer
+internal sealed partial class FastCgiServer : IServer
 {
     private readonly IOptions<FastCgiServerOptions> _options;
     private readonly HttpServer _httpServer;
@@ -128,7 +128,8 @@ internal sealed class FastCgiServer : IServer
             stopping = _stopping ??= StopCoreAsync(_stopNow.Token);
 
         // A later call may cancel sooner: Dispose does not wait.
-        using var registration = cancellationToken.UnsafeRegister(static state => ((CancellationTokenSource)state!).Cancel(), _stopNow);
+        using var registration = cancellationToken.UnsafeRegister(
+            static state => ((CancellationTokenSource)state!).Cancel(), _stopNow);
         await stopping.ConfigureAwait(false);
     }
 
@@ -138,7 +139,8 @@ internal sealed class FastCgiServer : IServer
         _httpServer.Dispose();
     }
 
-    private async Task StartCoreAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
+    private async Task StartCoreAsync<TContext>(
+        IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
         // First, because the status can be read as soon as there are connections.
@@ -159,14 +161,17 @@ internal sealed class FastCgiServer : IServer
         var log = SafeLogger.Wrap(_log);
         Advisor = options.EnableAdvice ? new OperatorAdvisor(log, _time) : null;
         var statusEndpoints = HasStatusEndpoint ? _statusEndpoints.Find() : [];
-        (Scheduler, Connections) = CreateCore(options, application, log, [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
+        (Scheduler, Connections) = CreateCore(
+            options, application, log, [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
-            _engine = CreateEpollEngine(Connections, Scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
+            _engine = CreateEpollEngine(
+                Connections, Scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
         var mayLeaveOut = servesHttp && IsDevelopment;
         foreach (var endpoint in plan.FastCgi)
         {
-            if (await ListenAsync(endpoint, inherited, mayLeaveOut, cancellationToken).ConfigureAwait(false) is { } listener)
+            if (await ListenAsync(endpoint, inherited, mayLeaveOut, cancellationToken).ConfigureAwait(
+                false) is { } listener)
                 _listeners.Add(listener);
         }
 
@@ -176,7 +181,8 @@ internal sealed class FastCgiServer : IServer
                 .ConfigureAwait(false);
         }
 
-        // Do not await from here on, so that a stop sees everything. The token may report an earlier stop a little later.
+        // Do not await from here on, so that a stop sees everything. The token may report an earlier stop a little
+        // later.
         _startGivenUp.Token.ThrowIfCancellationRequested();
         cancellationToken.ThrowIfCancellationRequested();
         Connections.Start(StopWhenIdle);
@@ -193,7 +199,8 @@ internal sealed class FastCgiServer : IServer
                 _httpsRedirection.Report(_configuration, _addresses, _log);
             _doctor = new Doctor(Connections, Scheduler, Advisor, Journal, _time)
             {
-                IsSpawned = plan.FastCgi.Any(static endpoint => endpoint.EndPoint is FileHandleEndPoint { FileHandle: 0 }),
+                IsSpawned = plan.FastCgi.Any(
+                    static endpoint => endpoint.EndPoint is FileHandleEndPoint { FileHandle: 0 }),
             };
             _doctor.Start();
         }
@@ -205,12 +212,14 @@ internal sealed class FastCgiServer : IServer
     }
 
     private (RequestScheduler Scheduler, ConnectionManager Connections) CreateCore<TContext>(
-        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, IReadOnlyList<string> statusPaths)
+        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log,
+            IReadOnlyList<string> statusPaths)
         where TContext : notnull
     {
         var scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
         Context = RequestServer.Create(
-            options, application, log, _time, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors,
+            options, application, log, _time, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers),
+            ResourceLimits.GetDescriptors,
             Advisor, statusPaths);
         var meter = _meters.Create(ServerMetrics.MeterName);
         var connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
@@ -270,124 +279,5 @@ internal sealed class FastCgiServer : IServer
     {
         _log.IdleExit(_options.Value.IdleExit.GetValueOrDefault());
         _lifetime?.StopApplication();
-    }
-
-    private EpollEngine? CreateEpollEngine(ConnectionManager connections, RequestScheduler scheduler, bool isRequired)
-    {
-        try
-        {
-            return new EpollEngine(connections, scheduler);
-        }
-        catch (IOException exception) when (!isRequired)
-        {
-            _log.EpollUnavailable(exception.Message);
-            return null;
-        }
-    }
-
-    private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
-    {
-        FastCgiTransportEngine.Socket => false,
-        FastCgiTransportEngine.Epoll when !OperatingSystem.IsLinux() => throw new PlatformNotSupportedException("The epoll engine requires Linux. Set "
-            + "FastCgi:Transport:Engine to Auto or Socket."),
-        _ => OperatingSystem.IsLinux(),
-    };
-
-    /// <summary>In Development, an endpoint for another machine must not prevent the application from serving HTTP.</summary>
-    private async ValueTask<TransportListener?> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut,
-        CancellationToken cancellationToken)
-    {
-        try
-        {
-            return await ListenAsync(options, inherited, cancellationToken).ConfigureAwait(false);
-        }
-        catch (IOException exception) when (options.MayBeAbsent
-            && exception.InnerException is SocketException { SocketErrorCode: SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported })
-        {
-            _log.AddressAbsent(EndpointAddress.Format(options.EndPoint));
-            return null;
-        }
-        catch (IOException exception) when (mayLeaveOut && options.Origin != EndpointPlan.UrlsOrigin)
-        {
-            _log.EndpointLeftOut(options.Origin, exception.Message);
-            return null;
-        }
-    }
-
-    private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, CancellationToken cancellationToken)
-    {
-        if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
-        {
-            var socket = SocketBinder.Listen(options, inherited, _log);
-            if (_options.Value.EnableAdvice && OperatingSystem.IsLinux())
-                SocketReach.Report(options, socket, _log);
-            if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
-                _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
-            if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit && limit < options.Backlog)
-                _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
-            return _engine is null ? SocketListener.Create(socket, Connections!, Scheduler!) : _engine.Listen(socket);
-        }
-
-        // As in Kestrel, the last registered factory that can bind it.
-        foreach (var factory in _listenerFactories.Reverse())
-        {
-            if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
-            {
-                var peers = PeerPolicies.Create(options, options.EndPoint);
-                return PipeListener.Create(await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers, Connections!,
-                    Scheduler!);
-            }
-        }
-
-        throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}. Register one, or remove the endpoint.");
-    }
-
-    /// <summary>A canceled start does not wait for a factory that ignores it; a late listener is disposed.</summary>
-    private async Task<IConnectionListener> BindAsync(IConnectionListenerFactory factory, EndPoint endPoint, CancellationToken cancellationToken)
-    {
-        var binding = factory.BindAsync(endPoint, cancellationToken).AsTask();
-        try
-        {
-            return await binding.WaitAsync(cancellationToken).ConfigureAwait(false);
-        }
-        catch (OperationCanceledException) when (!binding.IsCanceled)
-        {
-            _ = ThreadRoot.Start(() => DisposeWhenBoundAsync(binding), _log);
-            throw;
-        }
-    }
-
-    private static async Task DisposeWhenBoundAsync(Task<IConnectionListener> binding)
-    {
-        await ((Task)binding).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        if (binding.IsCompletedSuccessfully)
-            await binding.Result.DisposeAsync().ConfigureAwait(false);
-    }
-
-    private void PublishAddresses()
-    {
-        _addresses.Publish([.. _listeners.Select(static listener => EndpointAddress.Format(listener.EndPoint)), .. _httpServer.Addresses]);
-        foreach (var address in _addresses)
-            _log.Listening(address);
-
-        if (!_options.Value.EnableAdvice || _listeners.Count == 0 || !IsDevelopment)
-            return;
-
-        var endPoint = _listeners[0].EndPoint;
-        var blocks = WebServerBlock.Create(
-            endPoint, _options.Value.PathBase, _environment!.ApplicationName, Socket.OSSupportsIPv6, Path.Exists);
-        foreach (var block in blocks)
-            _log.WebServerFound(block.Server, EndpointAddress.Format(endPoint), block.File, block.Command, block.Text);
-    }
-
-    private void LogStatusEndpoints(IReadOnlyList<(string Path, StatusAudience Audience)> endpoints)
-    {
-        foreach (var (path, audience) in endpoints)
-        {
-            if (audience == StatusAudience.Development && !IsDevelopment)
-                _log.StatusNotShown(path);
-            else
-                _log.StatusShown(path, audience == StatusAudience.Authorized ? "users that satisfy its authorization policy" : "anyone who can reach it");
-        }
     }
 }

@@ -2,15 +2,21 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>The HTTP server registered before this one, which is Kestrel. It serves the http addresses, and is created only if there are any.</summary>
-/// <param name="registration">Its registration; <see langword="null"/> if no server was registered (<c>CreateEmptyBuilder</c>).</param>
+/// <summary>
+/// The HTTP server registered before this one, which is Kestrel. It serves the http addresses, and is created only if
+/// there are any.
+/// </summary>
+/// <param name="registration">
+/// Its registration; <see langword="null"/> if no server was registered (<c>CreateEmptyBuilder</c>).
+/// </param>
 internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvider services)
 {
     private IServer? _server;
 
     public IEnumerable<string> Addresses => _server?.Features.Get<IServerAddressesFeature>()?.Addresses ?? [];
 
-    public static bool HasOwnEndpoints(IConfiguration? configuration) => configuration?.GetSection("Kestrel:Endpoints").GetChildren().Any() ?? false;
+    public static bool HasOwnEndpoints(IConfiguration? configuration)
+        => configuration?.GetSection("Kestrel:Endpoints").GetChildren().Any() ?? false;
 
     /// <param name="preferAddresses">Whether they override the endpoints in Kestrel's configuration.</param>
     public async Task StartAsync<TContext>(
@@ -21,8 +27,8 @@ internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvid
         where TContext : notnull
     {
         _server = Create() ?? throw new InvalidOperationException(
-            $"No HTTP server is registered for {string.Join(", ", addresses)}. Call builder.WebHost.UseKestrelCore() before UseFastCgi, or use "
-                + "fastcgi:// addresses.");
+            $"No HTTP server is registered for {string.Join(", ", addresses)}. Call builder.WebHost.UseKestrelCore() "
+                + "before UseFastCgi, or use fastcgi:// addresses.");
 
         if (_server.Features.Get<IServerAddressesFeature>() is { } feature)
         {
@@ -34,7 +40,8 @@ internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvid
         await _server.StartAsync(application, cancellationToken).ConfigureAwait(false);
     }
 
-    public Task StopAsync(CancellationToken cancellationToken) => _server?.StopAsync(cancellationToken) ?? Task.CompletedTask;
+    public Task StopAsync(CancellationToken cancellationToken)
+        => _server?.StopAsync(cancellationToken) ?? Task.CompletedTask;
 
     public void Dispose()
     {
@@ -47,6 +54,7 @@ internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvid
         if (registration?.ImplementationType is { } type)
             return (IServer)ActivatorUtilities.CreateInstance(services, type);
 
-        return (registration?.ImplementationInstance ?? registration?.ImplementationFactory?.Invoke(services)) as IServer;
+        return (registration?.ImplementationInstance ?? registration?.ImplementationFactory?.Invoke(
+            services)) as IServer;
     }
 }

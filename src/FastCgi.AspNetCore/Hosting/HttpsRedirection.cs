@@ -3,8 +3,9 @@ using Microsoft.AspNetCore.HttpsPolicy;
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>
-/// Detects <c>UseHttpsRedirection</c> without a known HTTPS port, which never redirects. The middleware reads its options when the pipeline is built,
-/// before the server starts, and determines the port from the options, the configuration or an https address.
+/// Detects <c>UseHttpsRedirection</c> without a known HTTPS port, which never redirects. The middleware reads its
+/// options when the pipeline is built, before the server starts, and determines the port from the options, the
+/// configuration or an https address.
 /// </summary>
 internal sealed class HttpsRedirection : IPostConfigureOptions<HttpsRedirectionOptions>
 {
@@ -14,7 +15,8 @@ internal sealed class HttpsRedirection : IPostConfigureOptions<HttpsRedirectionO
 
     public void Report(IConfiguration? configuration, IEnumerable<string> addresses, ILogger log)
     {
-        var isPortKnown = !string.IsNullOrEmpty(configuration?["HTTPS_PORT"]) || !string.IsNullOrEmpty(configuration?["ANCM_HTTPS_PORT"])
+        var isPortKnown = !string.IsNullOrEmpty(configuration?["HTTPS_PORT"])
+            || !string.IsNullOrEmpty(configuration?["ANCM_HTTPS_PORT"])
             || addresses.Any(static address => address.StartsWith("https:", StringComparison.OrdinalIgnoreCase));
         if (_options is { HttpsPort: null } && !isPortKnown)
             log.HttpsPortUnknown();

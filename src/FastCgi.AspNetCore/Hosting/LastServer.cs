@@ -7,14 +7,21 @@ using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Warns if Kestrel was registered after this server and replaced it. In Development, that is normal without a FastCGI address.</summary>
+/// <summary>
+/// Warns if Kestrel was registered after this server and replaced it. In Development, that is normal without a FastCGI
+/// address.
+/// </summary>
 internal sealed class LastServer(IServer server, IHostEnvironment environment, ILoggerFactory loggers) : IStartupFilter
 {
     public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next)
     {
         var isKestrel = server.GetType().Assembly == typeof(KestrelServerOptions).Assembly;
-        if (isKestrel && (!environment.IsDevelopment() || server.Features.Get<IServerAddressesFeature>()?.Addresses.Any(EndpointAddress.IsFastCgi) == true))
+        if (isKestrel
+            && (!environment.IsDevelopment() || HasFastCgiAddress(server)))
             loggers.CreateLogger("FastCgi.AspNetCore").KestrelTookOver();
         return next;
     }
+
+    private static bool HasFastCgiAddress(IServer server)
+        => server.Features.Get<IServerAddressesFeature>()?.Addresses.Any(EndpointAddress.IsFastCgi) == true;
 }

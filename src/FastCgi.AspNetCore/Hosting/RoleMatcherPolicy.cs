@@ -3,7 +3,9 @@ using Microsoft.AspNetCore.Routing.Matching;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Selects endpoints by role: a page must not answer for an authorizer, and an authorizer must not answer a client.</summary>
+/// <summary>
+/// Selects endpoints by role: a page must not answer for an authorizer, and an authorizer must not answer a client.
+/// </summary>
 internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) : MatcherPolicy, IEndpointSelectorPolicy
 {
     private readonly ConditionalWeakTable<RouteEndpoint, Endpoint> _observed = [];
@@ -27,7 +29,8 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
             var endpoint = candidates[i].Endpoint;
             if (GetRole(endpoint) != role)
                 candidates.SetValidity(i, false);
-            else if (role == FastCgiRole.Authorizer && endpoint is RouteEndpoint { RequestDelegate: not null } authorizer)
+            else if (role == FastCgiRole.Authorizer
+                && endpoint is RouteEndpoint { RequestDelegate: not null } authorizer)
                 candidates.ReplaceEndpoint(i, _observed.GetValue(authorizer, Observe), candidates[i].Values!);
         }
 
@@ -37,7 +40,8 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
     /// <summary>Wraps an endpoint, so that the request knows whether a response is the authorizer's own.</summary>
     private static RouteEndpoint Observe(RouteEndpoint endpoint)
     {
-        return new RouteEndpoint(AskAsync, endpoint.RoutePattern, endpoint.Order, endpoint.Metadata, endpoint.DisplayName);
+        return new RouteEndpoint(
+            AskAsync, endpoint.RoutePattern, endpoint.Order, endpoint.Metadata, endpoint.DisplayName);
 
         async Task AskAsync(HttpContext context)
         {
@@ -48,7 +52,8 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
                 await endpoint.RequestDelegate!(context);
                 // Start the response now, so that no later middleware can change it.
                 var response = context.Response;
-                if (!response.HasStarted && response.StatusCode < StatusCodes.Status400BadRequest && request?.MayAnswerAuthorizer(response.StatusCode) == true)
+                if (!response.HasStarted && response.StatusCode < StatusCodes.Status400BadRequest
+                    && request?.MayAnswerAuthorizer(response.StatusCode) == true)
                     await response.StartAsync();
             }
             finally
@@ -58,5 +63,6 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
         }
     }
 
-    private static FastCgiRole GetRole(Endpoint endpoint) => endpoint.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role ?? FastCgiRole.Responder;
+    private static FastCgiRole GetRole(Endpoint endpoint)
+        => endpoint.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role ?? FastCgiRole.Responder;
 }

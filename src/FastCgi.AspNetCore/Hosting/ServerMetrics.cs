@@ -2,7 +2,10 @@ using System.Diagnostics.Metrics;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>The meter of the server. All instruments but one are observable: they read existing state, so a request costs nothing.</summary>
+/// <summary>
+/// The meter of the server. All instruments but one are observable: they read existing state, so a request costs
+/// nothing.
+/// </summary>
 internal static class ServerMetrics
 {
     public const string MeterName = "FastCgi.AspNetCore";
@@ -10,7 +13,8 @@ internal static class ServerMetrics
     private const string Prefix = "fastcgi.server.";
 
     // Web servers keep connections for a minute to hours.
-    private static readonly InstrumentAdvice<double> s_durations = new() { HistogramBucketBoundaries = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] };
+    private static readonly InstrumentAdvice<double> s_durations =
+        new() { HistogramBucketBoundaries = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] };
 
     private static readonly Dictionary<string, (string Unit, string Description)> s_instruments = new()
     {
@@ -34,7 +38,8 @@ internal static class ServerMetrics
     };
 
     public static Histogram<double> CreateDurations(Meter meter)
-        => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections from web servers.", tags: null, s_durations);
+        => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections from web "
+            + "servers.", tags: null, s_durations);
 
     public static void Observe(
         Meter meter, ServerContext server, ConnectionManager connections, RequestScheduler scheduler)
@@ -70,26 +75,33 @@ internal static class ServerMetrics
     }
 
     private static void Gauge(Meter meter, string name, Func<long> read)
-        => meter.CreateObservableUpDownCounter(Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
+        => meter.CreateObservableUpDownCounter(
+            Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
 
     private static void Counter(Meter meter, string name, Func<long> read)
-        => meter.CreateObservableCounter(Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
+        => meter.CreateObservableCounter(
+            Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
 
     private static void Counter(Meter meter, string name, Func<IEnumerable<Measurement<long>>> read)
-        => meter.CreateObservableCounter(Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
+        => meter.CreateObservableCounter(
+            Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
 
     private static void Limit(Meter meter, string name, long? limit)
     {
         if (limit is { } value)
-            meter.CreateObservableUpDownCounter($"{Prefix}{name}.limit", () => value, s_instruments[name].Unit, $"The limit of {Prefix}{name}.");
+            meter.CreateObservableUpDownCounter(
+                $"{Prefix}{name}.limit", () => value, s_instruments[name].Unit, $"The limit of {Prefix}{name}.");
     }
 
-    private static IEnumerable<Measurement<long>> TagRejections(ServerCounters counters) => counters.RejectedRequests.Select(
-        static count => new Measurement<long>(
-        count.Value, new("http.response.status_code", count.Key.StatusCode), new KeyValuePair<string, object?>("error.type", count.Key.Reason)));
+    private static IEnumerable<Measurement<long>> TagRejections(ServerCounters counters)
+        => counters.RejectedRequests.Select(static count => new Measurement<long>(
+            count.Value,
+            new KeyValuePair<string, object?>("http.response.status_code", count.Key.StatusCode),
+            new KeyValuePair<string, object?>("error.type", count.Key.Reason)));
 
     private static IEnumerable<Measurement<long>> Tag<T>(string name, IEnumerable<KeyValuePair<T, long>> counts)
         where T : struct
         => counts.Select(count => new Measurement<long>(
-            count.Value, new KeyValuePair<string, object?>(name, count.Key is Enum ? count.Key.ToString() : count.Key)));
+            count.Value, new KeyValuePair<string, object?>(
+                name, count.Key is Enum ? count.Key.ToString() : count.Key)));
 }

@@ -26,13 +26,16 @@ internal static class ServerRegistration
                 static provider => provider.GetRequiredService<KestrelSettings>()));
             services.AddSingleton<IStartupFilter, LastServer>();
             services.AddSingleton<HttpsRedirection>();
-            services.AddSingleton<IPostConfigureOptions<HttpsRedirectionOptions>>(static provider => provider.GetRequiredService<HttpsRedirection>());
+            services.AddSingleton<IPostConfigureOptions<HttpsRedirectionOptions>>(
+                static provider => provider.GetRequiredService<HttpsRedirection>());
             // Must run before anything else that sets FastCGI options, even if registered earlier.
             services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(
                 static provider => provider.GetRequiredService<KestrelSettings>()));
         }
 
-        services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(configuration)));
+        services.TryAddEnumerable(
+            ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(
+                new FastCgiServerOptionsSetup(configuration)));
         services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
         services.TryAddSingleton<StatusEndpoints>();
         services.AddSingleton(provider => new HttpServer(registered, provider));

@@ -3,7 +3,8 @@ using FastCgi.AspNetCore.Hosting.Endpoints;
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>Notifies systemd (sd_notify(3)) that the server is ready, stopping, or alive for its watchdog.</summary>
-internal sealed class SystemdNotifier(string path, TimeSpan? watchdogTimeout, ILogger log, TimeProvider time) : IDisposable
+internal sealed class SystemdNotifier(
+    string path, TimeSpan? watchdogTimeout, ILogger log, TimeProvider time) : IDisposable
 {
     private readonly UnixDomainSocketEndPoint _endPoint = EndpointAddress.ToUnixEndPoint(path);
     private readonly LogThrottle _failures = new(time);
@@ -12,17 +13,21 @@ internal sealed class SystemdNotifier(string path, TimeSpan? watchdogTimeout, IL
     public static SystemdNotifier? Create(Func<string, string?> getVariable, ILogger log, TimeProvider time)
     {
         var path = getVariable("NOTIFY_SOCKET");
-        return path is { Length: > 1 } && path[0] is '/' or '@' ? new SystemdNotifier(path, GetWatchdogTimeout(getVariable), log, time) : null;
+        return path is { Length: > 1 } && path[0] is '/' or '@'
+            ? new SystemdNotifier(path, GetWatchdogTimeout(getVariable), log, time)
+            : null;
     }
 
     /// <summary>Reports that the server is ready, and starts watchdog notifications, two per timeout.</summary>
     public void Ready(int endpoints)
     {
-        Send(string.Create(CultureInfo.InvariantCulture, $"READY=1\nSTATUS=Serving FastCGI on {endpoints} endpoint{(endpoints == 1 ? "" : "s")}."));
+        Send(string.Create(CultureInfo.InvariantCulture, $"READY=1\nSTATUS=Serving FastCGI on {endpoints} "
+            + $"endpoint{(endpoints == 1 ? "" : "s")}."));
         if (watchdogTimeout is { } timeout)
         {
             Ping();
-            _watchdog = ThreadRoot.Repeat("FastCgi systemd", time, this, static notifier => notifier.Ping(), timeout / 2, log);
+            _watchdog = ThreadRoot.Repeat(
+                "FastCgi systemd", time, this, static notifier => notifier.Ping(), timeout / 2, log);
         }
     }
 
@@ -34,7 +39,10 @@ internal sealed class SystemdNotifier(string path, TimeSpan? watchdogTimeout, IL
     {
         var process = getVariable("WATCHDOG_PID");
         var isOurs = string.IsNullOrEmpty(process) || SocketActivation.IsFor(process, Environment.ProcessId);
-        return isOurs && long.TryParse(getVariable("WATCHDOG_USEC"), NumberStyles.None, CultureInfo.InvariantCulture, out var microseconds) && microseconds > 0
+        var interval = getVariable("WATCHDOG_USEC");
+        return isOurs
+            && long.TryParse(interval, NumberStyles.None, CultureInfo.InvariantCulture, out var microseconds)
+            && microseconds > 0
             ? TimeSpan.FromMicroseconds(microseconds)
             : null;
     }
@@ -47,7 +55,9 @@ internal sealed class SystemdNotifier(string path, TimeSpan? watchdogTimeout, IL
         try
         {
             // Do not wait for systemd.
-            using var socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified) { Blocking = false };
+            using var socket = new Socket(
+                AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified)
+            { Blocking = false };
             socket.SendTo(Encoding.UTF8.GetBytes(message), _endPoint);
         }
         catch (Exception exception)

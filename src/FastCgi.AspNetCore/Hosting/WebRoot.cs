@@ -2,13 +2,17 @@ using Microsoft.AspNetCore.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Detects a published application that was started from another folder: the content root defaults to the current folder.</summary>
+/// <summary>
+/// Detects a published application that was started from another folder: the content root defaults to the current
+/// folder.
+/// </summary>
 internal static class WebRoot
 {
     /// <param name="environment">The environment; hosting leaves WebRootPath empty if there is no wwwroot.</param>
     public static void Report(IWebHostEnvironment? environment, string baseDirectory, ILogger log)
     {
-        if (environment is not null && string.IsNullOrEmpty(environment.WebRootPath) && Directory.Exists(Path.Combine(baseDirectory, "wwwroot")))
+        if (environment is not null && string.IsNullOrEmpty(environment.WebRootPath)
+            && Directory.Exists(Path.Combine(baseDirectory, "wwwroot")))
             log.WebRootMissing(environment.ContentRootPath, Path.TrimEndingDirectorySeparator(baseDirectory));
     }
 }

@@ -8,7 +8,9 @@ internal static class BacklogLimit
         try
         {
             var text = OperatingSystem.IsLinux() ? File.ReadAllText(path) : "";
-            return int.TryParse(text, NumberStyles.AllowTrailingWhite, CultureInfo.InvariantCulture, out var limit) ? limit : int.MaxValue;
+            return int.TryParse(text, NumberStyles.AllowTrailingWhite, CultureInfo.InvariantCulture, out var limit)
+                ? limit
+                : int.MaxValue;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

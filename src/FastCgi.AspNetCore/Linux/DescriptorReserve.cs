@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>A spare descriptor for when none is left: freed to accept and close a connection, so the web server need not wait.</summary>
+/// <summary>
+/// A spare descriptor for when none is left: freed to accept and close a connection, so the web server need not wait.
+/// </summary>
 internal sealed class DescriptorReserve : IDisposable
 {
     private readonly Lock _lock = new();

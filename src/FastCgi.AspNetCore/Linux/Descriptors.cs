@@ -18,7 +18,10 @@ internal static unsafe partial class Descriptors
     private static readonly int s_socketLevel = OperatingSystem.IsLinux() ? 1 : 0xffff;
     private static readonly int s_acceptConnection = OperatingSystem.IsLinux() ? 30 : 2;
 
-    /// <returns>The number of open descriptors; <see langword="null"/> if unknown, most likely because no descriptor is left to read the folder.</returns>
+    /// <returns>
+    /// The number of open descriptors; <see langword="null"/> if unknown, most likely because no descriptor is left to
+    /// read the folder.
+    /// </returns>
     public static long? Count()
     {
         try
@@ -49,7 +52,8 @@ internal static unsafe partial class Descriptors
         var moved = fcntl(stream, Duplicate, 3);
         var none = open(NullDevice, ReadWrite);
         if (moved < 0 || none < 0)
-            throw new IOException($"Failed to move descriptor {stream}: {Marshal.GetPInvokeErrorMessage(Marshal.GetLastPInvokeError())}.");
+            throw new IOException($"Failed to move descriptor {stream}: "
+                + $"{Marshal.GetPInvokeErrorMessage(Marshal.GetLastPInvokeError())}.");
 
         SetCloseOnExec(moved);
         _ = dup2(none, stream);
@@ -65,7 +69,9 @@ internal static unsafe partial class Descriptors
         return flags >= 0 && (flags & AccessMode) == ReadOnly;
     }
 
-    /// <returns>A name that both ends of a pipe share; <see langword="null"/> if the descriptor is not a pipe, or unknown.</returns>
+    /// <returns>
+    /// A name that both ends of a pipe share; <see langword="null"/> if the descriptor is not a pipe, or unknown.
+    /// </returns>
     public static string? GetPipeName(int descriptor)
     {
         var target = new FileInfo($"{Folder}/{descriptor}").LinkTarget;

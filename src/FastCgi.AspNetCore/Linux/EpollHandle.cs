@@ -20,7 +20,8 @@ internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
 
     /// <summary>Adds a descriptor; if a previous removal failed, updates it.</summary>
     public bool Add(int descriptor, uint events, ulong data)
-        => Control(ControlAdd, descriptor, events, data) || (Libc.LastError == Libc.ErrorExists && Modify(descriptor, events, data));
+        => Control(ControlAdd, descriptor, events, data)
+            || (Libc.LastError == Libc.ErrorExists && Modify(descriptor, events, data));
 
     /// <summary>Changes the events, and reports those already pending again.</summary>
     public bool Modify(int descriptor, uint events, ulong data) => Control(ControlModify, descriptor, events, data);
@@ -29,7 +30,10 @@ internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
     public bool Delete(int descriptor) => Control(ControlDelete, descriptor, events: 0, data: 0);
 
     /// <summary>Only for the thread that also disposes the handle, so it needs no reference.</summary>
-    /// <returns>The number of events; 0 after the timeout or a signal; -1 on an error, which <see cref="Libc.LastError"/> contains.</returns>
+    /// <returns>
+    /// The number of events; 0 after the timeout or a signal; -1 on an error, which <see cref="Libc.LastError"/>
+    /// contains.
+    /// </returns>
     public int Wait(EpollEvent* events, int maxEvents, int timeoutMilliseconds)
     {
         var count = epoll_wait((int)handle, events, maxEvents, timeoutMilliseconds);

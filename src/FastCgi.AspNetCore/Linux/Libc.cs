@@ -91,7 +91,9 @@ internal static unsafe partial class Libc
         _ = setsockopt(socket, SocketLevel, LingerOption, linger, 2 * sizeof(int));
     }
 
-    /// <summary>Lets a socket take as much more as the system allows an ordinary user (net.core.wmem_max). Errors are ignored.</summary>
+    /// <summary>
+    /// Lets a socket take as much more as the system allows an ordinary user (net.core.wmem_max). Errors are ignored.
+    /// </summary>
     public static void EnlargeSendBuffer(int socket)
     {
         var length = int.MaxValue;
@@ -104,7 +106,8 @@ internal static unsafe partial class Libc
 
     /// <summary>Whether an error of accept concerns only the connection to be accepted (accept(2)).</summary>
     public static bool IsOfOneConnection(int error)
-        => error is ErrorConnectionAborted or ErrorNoNetwork or ErrorProtocol or ErrorNoProtocolOption or ErrorNetworkDown or ErrorNetworkUnreachable
+        => error is ErrorConnectionAborted or ErrorNoNetwork or ErrorProtocol or ErrorNoProtocolOption
+            or ErrorNetworkDown or ErrorNetworkUnreachable
             or ErrorTimedOut or ErrorHostDown or ErrorHostUnreachable;
 
     [LibraryImport(Library, EntryPoint = "recv", SetLastError = true)]

@@ -20,8 +20,10 @@ internal static class PeerAddress
     {
         try
         {
-            return OperatingSystem.IsLinux() && socket.AddressFamily == AddressFamily.Unix && PeerCredentials.Get(socket) is { } peer
-                ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of user {peer.User} over a Unix socket")
+            return OperatingSystem.IsLinux() && socket.AddressFamily == AddressFamily.Unix
+                && PeerCredentials.Get(socket) is { } peer
+                ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of "
+                    + $"user {peer.User} over a Unix socket")
                 : null;
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
@@ -41,7 +43,8 @@ internal static class PeerAddress
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // There may be no descriptor left. Processes of other users may be hidden, as with ProtectProc=invisible of systemd.
+            // There may be no descriptor left. Processes of other users may be hidden, as with ProtectProc=invisible of
+            // systemd.
             return File.Exists(path) ? "whose name could not be read" : "which has ended or is hidden";
         }
     }

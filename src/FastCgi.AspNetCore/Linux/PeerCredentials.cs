@@ -25,7 +25,12 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
             // struct ucred: process, user, group.
             Span<uint> credentials = stackalloc uint[3];
             socket.GetRawSocketOption(SocketLevel, CredentialsOption, MemoryMarshal.AsBytes(credentials));
-            return new PeerCredentials(credentials[1], [credentials[2], .. groups.AsSpan(0, GetGroups(socket, groups))]) { Process = credentials[0] };
+            return new PeerCredentials(
+                credentials[1], [credentials[2], .. groups.AsSpan(0, GetGroups(socket, groups))])
+            {
+                Process =
+                    credentials[0]
+            };
         }
         catch (SocketException)
         {
@@ -37,12 +42,15 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
         }
     }
 
-    /// <returns>The number of supplementary groups; 0 if unknown, so that only the user and group of the process count.</returns>
+    /// <returns>
+    /// The number of supplementary groups; 0 if unknown, so that only the user and group of the process count.
+    /// </returns>
     private static int GetGroups(Socket socket, uint[] groups)
     {
         try
         {
-            return socket.GetRawSocketOption(SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups))) / sizeof(uint);
+            return socket.GetRawSocketOption(
+                SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups))) / sizeof(uint);
         }
         catch (SocketException)
         {

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Finds folders that systemd has replaced for this service only (PrivateTmp=), whose files no web server sees.</summary>
+/// <summary>
+/// Finds folders that systemd has replaced for this service only (PrivateTmp=), whose files no web server sees.
+/// </summary>
 internal static class PrivateFolder
 {
     public const string OwnMounts = "/proc/self/mountinfo";

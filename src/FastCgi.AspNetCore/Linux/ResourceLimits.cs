@@ -10,13 +10,18 @@ internal static partial class ResourceLimits
     private const int Descriptors = 7;
 
     /// <summary>The maximum number of descriptors of the process; the usual default if unknown.</summary>
-    public static long GetDescriptors() => OperatingSystem.IsLinux() && Get(Descriptors) is { } limit ? limit : UsualDescriptors;
+    public static long GetDescriptors()
+        => OperatingSystem.IsLinux() && Get(Descriptors) is { } limit ? limit : UsualDescriptors;
 
-    /// <returns>The maximum number of threads of the user; <see langword="null"/> if unlimited (as for root) or unknown.</returns>
-    public static long? GetThreadsOfUser() => getuid() == 0 || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
+    /// <returns>
+    /// The maximum number of threads of the user; <see langword="null"/> if unlimited (as for root) or unknown.
+    /// </returns>
+    public static long? GetThreadsOfUser()
+        => getuid() == 0 || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
 
     /// <returns>At most <see cref="int.MaxValue"/>, which means no limit; <see langword="null"/> if unknown.</returns>
-    private static long? Get(int resource) => getrlimit(resource, out var limit) == 0 ? (long)Math.Min(limit.Soft, int.MaxValue) : null;
+    private static long? Get(int resource)
+        => getrlimit(resource, out var limit) == 0 ? (long)Math.Min(limit.Soft, int.MaxValue) : null;
 
     [LibraryImport(Libc.Library)]
     private static partial uint getuid();

@@ -3,7 +3,10 @@ using FastCgi.AspNetCore.Accounts;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The file of a Unix socket. Uses system calls, because .NET removes whatever is at the path when the socket is disposed.</summary>
+/// <summary>
+/// The file of a Unix socket. Uses system calls, because .NET removes whatever is at the path when the socket is
+/// disposed.
+/// </summary>
 [SupportedOSPlatform("linux")]
 internal static unsafe partial class SocketFile
 {
@@ -21,7 +24,9 @@ internal static unsafe partial class SocketFile
     private const int AddressFamilyLength = 2;
     private const int MaxPathLength = 108;
 
-    /// <returns>Whether the file at a path is a socket, without following links; <see langword="null"/> if there is none.</returns>
+    /// <returns>
+    /// Whether the file at a path is a socket, without following links; <see langword="null"/> if there is none.
+    /// </returns>
     public static bool? IsSocket(string path)
     {
         Statx status;
@@ -64,7 +69,10 @@ internal static unsafe partial class SocketFile
             throw LastError();
     }
 
-    /// <summary>Without following links: another user of the folder may have replaced the file by one, to change what a server of root may change.</summary>
+    /// <summary>
+    /// Without following links: another user of the folder may have replaced the file by one, to change what a server
+    /// of root may change.
+    /// </summary>
     public static void ChangeMode(string path, UnixFileMode mode)
     {
         if (fchmodat(CurrentFolder, path, (uint)mode, NoFollow) == 0)

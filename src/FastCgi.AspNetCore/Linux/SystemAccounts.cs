@@ -40,7 +40,8 @@ internal static unsafe partial class SystemAccounts
         => uint.TryParse(name, NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
 
     private static string Name(Entry* entry, uint number)
-        => (entry is null ? null : Marshal.PtrToStringUTF8((nint)entry->Name)) ?? number.ToString(CultureInfo.InvariantCulture);
+        => (entry is null ? null : Marshal.PtrToStringUTF8((nint)entry->Name)) ?? number.ToString(
+            CultureInfo.InvariantCulture);
 
     [LibraryImport(Libc.Library, StringMarshalling = StringMarshalling.Utf8)]
     private static partial Entry* getpwnam(string name);

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>
-/// How many more threads the system permits: the limit of the control group (<c>TasksMax=</c>, <c>--pids-limit</c>) or of the user (<c>LimitNPROC=</c>,
-/// <c>ulimit -u</c>).
+/// How many more threads the system permits: the limit of the control group (<c>TasksMax=</c>, <c>--pids-limit</c>) or
+/// of the user (<c>LimitNPROC=</c>, <c>ulimit -u</c>).
 /// </summary>
 internal static class ThreadLimit
 {
@@ -10,7 +10,10 @@ internal static class ThreadLimit
     private const int Share = 4;
     private const long Largest = 256;
 
-    /// <summary>The threads that handlers may block, read once. .NET ends the process if its thread pool cannot start one of the others.</summary>
+    /// <summary>
+    /// The threads that handlers may block, read once. .NET ends the process if its thread pool cannot start one of the
+    /// others.
+    /// </summary>
     public static int GetForHandlers() => GetForHandlers("/proc", "/sys/fs/cgroup", ResourceLimits.GetThreadsOfUser());
 
     public static int GetForHandlers(string proc, string groups, long? userLimit)
@@ -25,13 +28,16 @@ internal static class ThreadLimit
         return count;
     }
 
-    private static int Subtract(long limit, long used) => (int)Math.Clamp(limit - Math.Min(limit / Share, Largest) - used, 1, int.MaxValue);
+    private static int Subtract(long limit, long used)
+        => (int)Math.Clamp(limit - Math.Min(limit / Share, Largest) - used, 1, int.MaxValue);
 
     private static long CountThreadsOfUser(string proc)
     {
         var user = ReadStatus(proc, "self").User;
-        return Directory.EnumerateDirectories(proc).Select(Path.GetFileName).Where(static name => char.IsAsciiDigit(name![0]))
-            .Select(name => ReadStatus(proc, name!)).Where(process => process.User == user).Sum(static process => process.Threads);
+        return Directory.EnumerateDirectories(proc).Select(Path.GetFileName)
+            .Where(static name => char.IsAsciiDigit(name![0]))
+            .Select(name => ReadStatus(proc, name!)).Where(process => process.User == user)
+            .Sum(static process => process.Threads);
     }
 
     private static (long? User, long Threads) ReadStatus(string proc, string process)
@@ -39,10 +45,13 @@ internal static class ThreadLimit
         var lines = ReadText(Path.Combine(proc, process, "status"))?.Split('\n') ?? [];
         return (Find("Uid:"), Find("Threads:") ?? 0);
 
-        long? Find(string name) => ToNumber(Array.Find(lines, line => line.StartsWith(name, StringComparison.Ordinal))?.Split('\t')[1]);
+        long? Find(string name) => ToNumber(
+            Array.Find(lines, line => line.StartsWith(name, StringComparison.Ordinal))?.Split('\t')[1]);
     }
 
-    /// <summary>The control groups of the process, from inner to outer. In a container, its own group is the outermost.</summary>
+    /// <summary>
+    /// The control groups of the process, from inner to outer. In a container, its own group is the outermost.
+    /// </summary>
     private static IEnumerable<string> FindGroups(string proc, string groups)
     {
         foreach (var line in ReadText(Path.Combine(proc, "self", "cgroup"))?.Split('\n') ?? [])
@@ -77,5 +86,7 @@ internal static class ThreadLimit
 
     /// <returns><see langword="null"/> for "max" and for an unknown value.</returns>
     private static long? ToNumber(string? text)
-        => long.TryParse(text.AsSpan().Trim(), NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
+        => long.TryParse(text.AsSpan().Trim(), NumberStyles.None, CultureInfo.InvariantCulture, out var number)
+            ? number
+            : null;
 }

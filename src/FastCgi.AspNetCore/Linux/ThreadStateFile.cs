@@ -2,7 +2,10 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Checks in /proc whether a thread of this process sleeps. The file is opened early, so it works even if no descriptor is left.</summary>
+/// <summary>
+/// Checks in /proc whether a thread of this process sleeps. The file is opened early, so it works even if no descriptor
+/// is left.
+/// </summary>
 internal sealed class ThreadStateFile(string path) : IDisposable
 {
     private readonly SafeFileHandle _file = Libc.Open(path);
@@ -25,7 +28,8 @@ internal sealed class ThreadStateFile(string path) : IDisposable
             {
                 text = text[..RandomAccess.Read(_file, text, fileOffset: 0)];
             }
-            catch (Exception exception) when (exception is IOException or NotSupportedException or UnauthorizedAccessException or ObjectDisposedException)
+            catch (Exception exception) when (exception is IOException or NotSupportedException
+                or UnauthorizedAccessException or ObjectDisposedException)
             {
                 return null;
             }

@@ -147,8 +147,7 @@ internal sealed partial class FastCgiResponse
         {
             throw new InvalidOperationException(
                 $"Code other than an authorizer endpoint returned status {SentStatusCode} for an Authorizer request, "
-                    + "which could allow access. "
-                    + "Use MapFastCgiAuthorizer.");
+                    + "which could allow access. Use MapFastCgiAuthorizer.");
         }
 
         if (head.Headers is { } prepared)

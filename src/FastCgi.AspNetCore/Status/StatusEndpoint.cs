@@ -13,15 +13,16 @@ internal static class StatusEndpoint
 
     public static Task AnswerAsync(HttpContext context)
     {
-        // Unless the application restricts access, the web server may expose the status to the world. A local client proves nothing: a proxy on this
-        // machine may have forwarded the request.
+        // Unless the application restricts access, the web server may expose the status to the world. A local client
+        // proves nothing: a proxy on this machine may have forwarded the request.
         if (StatusEndpoints.GetAudience(context.GetEndpoint()?.Metadata) == StatusAudience.Development
             && context.RequestServices.GetService<IHostEnvironment>()?.IsDevelopment() != true)
             return RefuseAsync(context.Response);
 
         return context.RequestServices.GetService<IServer>() is FastCgiServer server
             ? AnswerAsync(context, MakeReader(server, context.RequestServices))
-            : FailAsync(context.Response, "No status is available, because the application does not use FastCgi.AspNetCore.\n");
+            : FailAsync(context.Response, "No status is available, because the application does not use "
+                + "FastCgi.AspNetCore.\n");
     }
 
     /// <summary>Answers without checking access.</summary>
@@ -44,7 +45,9 @@ internal static class StatusEndpoint
         switch (format)
         {
             case "json":
-                return WriteAsync(response, MediaTypeNames.Application.Json, JsonSerializer.Serialize(status, StatusJson.Default.StatusSnapshot));
+                return WriteAsync(
+                    response, MediaTypeNames.Application.Json, JsonSerializer.Serialize(
+                        status, StatusJson.Default.StatusSnapshot));
             case "html":
                 var page = StatusPage.Write(status, out var policy);
                 response.Headers.ContentSecurityPolicy = policy;
@@ -62,8 +65,9 @@ internal static class StatusEndpoint
     private static Task RefuseAsync(HttpResponse response)
     {
         response.StatusCode = StatusCodes.Status403Forbidden;
-        return WriteAsync(response, PlainText, "Outside Development, the application must specify who may see the status: "
-            + "app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() if the web server restricts access.\n");
+        return WriteAsync(response, PlainText, "Outside Development, the application must specify who may see the "
+            + "status: app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() if the web server "
+            + "restricts access.\n");
     }
 
     private static Task FailAsync(HttpResponse response, string text)
@@ -78,7 +82,9 @@ internal static class StatusEndpoint
         return response.WriteAsync(text, response.HttpContext.RequestAborted);
     }
 
-    /// <summary>The query (<c>?format=json</c> or, as in php-fpm, <c>?json</c>), otherwise the Accept header, otherwise HTML.</summary>
+    /// <summary>
+    /// The query (<c>?format=json</c> or, as in php-fpm, <c>?json</c>), otherwise the Accept header, otherwise HTML.
+    /// </summary>
     private static string ChooseFormat(HttpRequest request)
     {
         if (request.Query.TryGetValue("format", out var format))
@@ -89,7 +95,8 @@ internal static class StatusEndpoint
                 return name;
         }
 
-        var accepted = request.GetTypedHeaders().Accept.Where(static type => type.Quality is not 0).OrderByDescending(static type => type.Quality ?? 1);
+        var accepted = request.GetTypedHeaders().Accept.Where(static type => type.Quality is not 0)
+            .OrderByDescending(static type => type.Quality ?? 1);
         return accepted.Select(GetFormat).FirstOrDefault(static name => name is not null) ?? "html";
     }
 

@@ -13,7 +13,10 @@ internal static class StatusLimits
         yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connectionCount);
         var taken = limits.MaxConcurrentRequests is null ? requests.Active : server.Admission.TakenCount.Ordinary;
         yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, taken);
-        yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
+        yield return Gauge(
+            "RequestQueueLimit", limits.MaxConcurrentRequests is null
+                ? null
+                : limits.RequestQueueLimit, requests.Queued);
         yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);
         yield return Gauge("MaxBlockingThreads", options.Transport.MaxBlockingThreads, resources.BlockedThreads);
         if (resources.Descriptors is { } descriptors)
@@ -40,7 +43,8 @@ internal static class StatusLimits
     private static LimitStatus Number(string name, long? limit) => new(name, Format(limit), null, null);
 
     private static LimitStatus Time(string name, TimeSpan? limit)
-        => new(name, limit is { } time ? time.TotalSeconds.ToString("0.###", CultureInfo.InvariantCulture) + " s" : None, null, null);
+        => new(name, limit is { } time ? time.TotalSeconds.ToString(
+            "0.###", CultureInfo.InvariantCulture) + " s" : None, null, null);
 
     private static string Format(long? limit) => limit?.ToString("N0", CultureInfo.InvariantCulture) ?? None;
 }

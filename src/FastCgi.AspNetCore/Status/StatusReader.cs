@@ -14,8 +14,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
     private const int MaxConnections = 200;
     private const int MaxRequests = 200;
 
-    private static readonly string s_version =
-        typeof(StatusReader).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0] ?? "?";
+    private static readonly string s_version = typeof(StatusReader).Assembly
+        .GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0] ?? "?";
 
     public StatusSnapshot? Read()
     {
@@ -32,12 +32,14 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             Application = applicationName,
             Version = s_version,
             Runtime = RuntimeInformation.FrameworkDescription,
-            System = $"{RuntimeInformation.OSDescription}, {RuntimeInformation.ProcessArchitecture}, {Environment.ProcessorCount} processors",
+            System =
+                $"{RuntimeInformation.OSDescription}, {RuntimeInformation.ProcessArchitecture}, "
+                    + $"{Environment.ProcessorCount} processors",
             ProcessId = Environment.ProcessId,
             StartedAt = server.StartedAt,
             Uptime = server.Uptime.TotalSeconds,
             TakenAt = server.Now,
-            State = server.IsRunning ? "running" : server.IsStopping ? "stopping" : "starting",
+            State = GetState(),
             Engine = server.HasEpoll ? "epoll" : "Socket",
             Loops = server.HasEpoll ? server.Options.Transport.LoopCount : 0,
             Scheduling = server.Options.Transport.ApplicationScheduling.ToString(),
@@ -56,11 +58,20 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         };
     }
 
+    private string GetState()
+    {
+        if (server.IsRunning)
+            return "running";
+
+        return server.IsStopping ? "stopping" : "starting";
+    }
+
     private static ConnectionTotals ReadConnections(ConnectionManager connections, Totals totals)
     {
         var counters = connections.Server.Counters;
         return new ConnectionTotals(
-            connections.Count, totals.Connections, counters.RejectedConnections, counters.RefusedPeers, totals.BytesReceived, totals.BytesSent,
+            connections.Count, totals.Connections, counters.RejectedConnections, counters.RefusedPeers,
+            totals.BytesReceived, totals.BytesSent,
             counters.ProtocolErrors.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
     }
 
@@ -71,7 +82,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         return new RequestTotals(
             Math.Max(0, requestCount - queued), queued, totals.Requests,
             counters.RejectedRequests.ToDictionary(
-                static count => string.Create(CultureInfo.InvariantCulture, $"{count.Key.StatusCode} {count.Key.Reason}"),
+                static count
+                    => string.Create(CultureInfo.InvariantCulture, $"{count.Key.StatusCode} {count.Key.Reason}"),
                 static count => count.Value),
             counters.AbortedRequests.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
     }
@@ -88,7 +100,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         GetSeconds(recent, 0.99),
         GetSeconds(recent, 1));
 
-    private static double? GetSeconds(RecentRequests recent, double part) => LatencyHistogram.GetPercentile(recent.Latencies, part)?.TotalSeconds;
+    private static double? GetSeconds(RecentRequests recent, double part)
+        => LatencyHistogram.GetPercentile(recent.Latencies, part)?.TotalSeconds;
 
     /// <summary>Fails if no file descriptor is left; the status is often read just then.</summary>
     private static (long Memory, TimeSpan ProcessorTime) ReadProcess()
@@ -98,7 +111,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             using var process = Process.GetCurrentProcess();
             return (process.WorkingSet64, process.TotalProcessorTime);
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException or Win32Exception or InvalidOperationException)
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException or Win32Exception
+            or InvalidOperationException)
         {
             return default;
         }
@@ -125,11 +139,13 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         => new(entry.EventId, entry.Name, entry.Level.ToString(), entry.Message, entry.Count, entry.LastSeen);
 
     private static FrontEndStatus ToStatus(FrontEnd frontEnd) => new(
-        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme, frontEnd.WithTarget, frontEnd.LackingHost,
+        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme, frontEnd.WithTarget,
+        frontEnd.LackingHost,
             frontEnd.WithClient, frontEnd.WithUser);
 
     private static ConnectionStatus ToStatus(ConnectionDescription connection) => new(
-        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.RequestCount, connection.ActiveCount,
+        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.RequestCount,
+        connection.ActiveCount,
             connection.BytesReceived, connection.BytesSent);
 
     private static string GetState(ConnectionDescription connection)
@@ -143,6 +159,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
     }
 
     private static RequestStatus ToStatus(RequestDescription request) => new(
-        request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path, request.Client,
+        request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path,
+        request.Client,
             request.Activity.GetText(), request.BytesRead, request.BytesWritten);
 }

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Handles connections that a listener cannot take, and logs each kind once a minute, on the thread pool: the thread may be a loop's.</summary>
+/// <summary>
+/// Handles connections that a listener cannot take, and logs each kind once a minute, on the thread pool: the thread
+/// may be a loop's.
+/// </summary>
 internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamContext server) : IDisposable
 {
     // How many connections are closed at once if there are no descriptors. The others follow after the delay.
@@ -31,7 +34,8 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamCon
             return;
 
         // Read now, because the connection is about to be closed.
-        var (peer, setting) = (PeerPolicy.Describe(connection), policy.GetSetting(isUnix: connection.AddressFamily == AddressFamily.Unix));
+        var peer = PeerPolicy.Describe(connection);
+        var setting = policy.GetSetting(isUnix: connection.AddressFamily == AddressFamily.Unix);
         Report(log => log.PeerRefused(endPoint, count, peer, setting));
     }
 
@@ -48,7 +52,9 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamCon
             Report(log => log.ConnectionNotWatched(endPoint, count, Libc.GetMessage(error), AdviseOnWatch(error)));
     }
 
-    /// <summary>Whether an accepted connection has one of the last descriptors. The caller must close it, as if there were none.</summary>
+    /// <summary>
+    /// Whether an accepted connection has one of the last descriptors. The caller must close it, as if there were none.
+    /// </summary>
     public bool IsBeyondLimit(nint descriptor)
     {
         if (!OperatingSystem.IsLinux() || descriptor < server.GetMaxConnections())
@@ -58,10 +64,16 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamCon
         return true;
     }
 
-    /// <summary>A connection that <see cref="IsBeyondLimit"/> was closed. That frees a descriptor for the next one, so there is no delay.</summary>
+    /// <summary>
+    /// A connection that <see cref="IsBeyondLimit"/> was closed. That frees a descriptor for the next one, so there is
+    /// no delay.
+    /// </summary>
     public void OnBeyondLimit() => ReportFailed(Libc.ErrorTooManyOpenFiles);
 
-    /// <summary>The listener waits for <see cref="RetryDelay"/>. Without descriptors, it closes waiting connections: the web server sees an error.</summary>
+    /// <summary>
+    /// The listener waits for <see cref="RetryDelay"/>. Without descriptors, it closes waiting connections: the web
+    /// server sees an error.
+    /// </summary>
     public void OnFailed(int error)
     {
         if (_reserve is not null && error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)
@@ -99,14 +111,15 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamCon
         Libc.ErrorTooManyOpenFiles => AdviseOnDescriptors(server.GetMaxDescriptors()),
         Libc.ErrorTooManyOpenFilesInSystem => "The system's descriptor limit is reached: raise fs.file-max (sysctl).",
         Libc.ErrorNoBuffers or Libc.ErrorOutOfMemory
-            => "The system has no memory left for sockets: raise the memory of the machine or the container (MemoryMax=), or net.ipv4.tcp_mem.",
+            => "The system has no memory left for sockets: raise the memory of the machine or the container "
+                + "(MemoryMax=), or net.ipv4.tcp_mem.",
         _ => "See accept(2) for the error. A sandbox (SystemCallFilter=, seccomp) may forbid the call.",
     };
 
     private static string AdviseOnDescriptors(long limit) => string.Create(
         CultureInfo.InvariantCulture,
-        $"The process may have {limit} descriptors, {DescriptorHeadroom.CountForConnections(limit)} of them for connections: "
-            + $"raise LimitNOFILE= in the systemd unit, or ulimit -n.");
+        $"The process may have {limit} descriptors, {DescriptorHeadroom.CountForConnections(limit)} of them for "
+            + $"connections: raise LimitNOFILE= in the systemd unit, or ulimit -n.");
 
     private static string AdviseOnWatch(int error) => error == Libc.ErrorNoSpace
         ? "The user has reached the system's limit for connections in epoll: raise fs.epoll.max_user_watches (sysctl)."

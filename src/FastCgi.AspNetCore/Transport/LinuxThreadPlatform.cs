@@ -11,7 +11,8 @@ internal sealed class LinuxThreadPlatform(ILogger log) : ThreadPlatform(log)
 
     public override int MaxHandlerThreads { get; } = ThreadLimit.GetForHandlers();
 
-    public static ThreadPlatform Create(ILogger log) => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new ThreadPlatform(log);
+    public static ThreadPlatform Create(ILogger log)
+        => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new ThreadPlatform(log);
 
     public override ThreadProbe ProbeThisThread() => t_probe ??= CreateProbe();
 
@@ -34,7 +35,10 @@ internal sealed class LinuxThreadPlatform(ILogger log) : ThreadPlatform(log)
         // Not for a pool thread, whose end is not reported to us.
         var state = Thread.CurrentThread.IsThreadPoolThread ? null : new ThreadStateFile(threadId);
         t_state = state;
-        return new ThreadProbe(() => ThreadClock.GetProcessorTime(threadId), () => state is null ? IsSleeping(threadId) : state.IsSleeping);
+        return new ThreadProbe(
+            () => ThreadClock.GetProcessorTime(threadId), () => state is null
+                ? IsSleeping(threadId)
+                : state.IsSleeping);
     }
 
     private static bool? IsSleeping(int threadId)

@@ -1,11 +1,15 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Which peers may connect to an endpoint. The server fully trusts the parameters of an allowed peer.</summary>
+/// <summary>
+/// Which peers may connect to an endpoint. The server fully trusts the parameters of an allowed peer.
+/// </summary>
 internal sealed class PeerPolicy
 {
     public static PeerPolicy Everybody { get; } = new();
 
-    /// <summary>Lists of networks from which web servers may connect over TCP. An address must be in every list.</summary>
+    /// <summary>
+    /// Lists of networks from which web servers may connect over TCP. An address must be in every list.
+    /// </summary>
     public IReadOnlyList<IReadOnlyList<IPNetwork>> Addresses { get; init; } = [];
     public IReadOnlyList<uint> Users { get; init; } = [];
     public IReadOnlyList<uint> Groups { get; init; } = [];
@@ -19,12 +23,14 @@ internal sealed class PeerPolicy
         if (connection.AddressFamily != AddressFamily.Unix)
             return Users.Count == 0 && Groups.Count == 0 && Allows(PeerAddress.Get(connection));
 
-        return Addresses.Count == 0 && OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer && Allows(peer);
+        return Addresses.Count == 0 && OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer
+            && Allows(peer);
     }
 
     /// <summary>Whether the peer with an address may connect. IPv4-mapped IPv6 addresses match IPv4 networks.</summary>
     public bool Allows(EndPoint? peer)
-        => Addresses.Count == 0 || (peer is IPEndPoint ip && Addresses.All(list => list.Any(network => network.Contains(ip.Address))));
+        => Addresses.Count == 0
+            || (peer is IPEndPoint ip && Addresses.All(list => list.Any(network => network.Contains(ip.Address))));
 
     public bool Allows(PeerCredentials peer) => Users.Contains(peer.User) || peer.Groups.Any(Groups.Contains);
 
@@ -35,7 +41,8 @@ internal sealed class PeerPolicy
             return Describe(PeerAddress.Get(connection));
 
         return OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer
-            ? $"a process of the user {SystemAccounts.GetUserName(peer.User)} and the group {SystemAccounts.GetGroupName(peer.Groups[0])}"
+            ? $"a process of the user {SystemAccounts.GetUserName(peer.User)} and the group "
+                + $"{SystemAccounts.GetGroupName(peer.Groups[0])}"
             : "an unknown process";
     }
 
@@ -44,7 +51,13 @@ internal sealed class PeerPolicy
         : peer?.ToString() ?? "an unknown address";
 
     /// <summary>The setting that refuses a peer, for the log.</summary>
-    public string GetSetting(bool isUnix) => !isUnix ? "the endpoint's AllowedAddresses, or the variable FCGI_WEB_SERVER_ADDRS,"
-        : Addresses.Count > 0 ? "the variable FCGI_WEB_SERVER_ADDRS, which allows no process to connect to a Unix socket,"
-        : "the endpoint's AllowedUsers or AllowedGroups";
+    public string GetSetting(bool isUnix)
+    {
+        if (!isUnix)
+            return "the endpoint's AllowedAddresses, or the variable FCGI_WEB_SERVER_ADDRS,";
+
+        return Addresses.Count > 0
+            ? "the variable FCGI_WEB_SERVER_ADDRS, which allows no process to connect to a Unix socket,"
+            : "the endpoint's AllowedUsers or AllowedGroups";
+    }
 }

@@ -1,13 +1,14 @@
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>
-/// A connection over a pair of pipes: Kestrel's sockets where epoll is not available, named pipes, connection middleware, or a custom transport.
-/// The application runs on other threads, so that this one always receives.
+/// A connection over a pair of pipes: Kestrel's sockets where epoll is not available, named pipes, connection
+/// middleware, or a custom transport. The application runs on other threads, so that this one always receives.
 /// </summary>
 internal sealed class PipeConnection : ConnectionTransport
 {
-    // The state of the pipe writer, which only one thread may use at a time: ending the connection must not take away memory that a send is
-    // writing to. A thread that wants to complete the writer during a send leaves that to the send.
+    // The state of the pipe writer, which only one thread may use at a time: ending the connection must not take away
+    // memory that a send is writing to. A thread that wants to complete the writer during a send leaves that to the
+    // send.
     private const int Idle = 0;
     private const int Sending = 1;
     private const int Ending = 2;
@@ -32,9 +33,11 @@ internal sealed class PipeConnection : ConnectionTransport
 
     /// <param name="context">The connection of the transport.</param>
     /// <param name="socket">
-    /// The socket below, if nothing lies between it and the pipes. A transport that wraps a socket, such as TLS, has none, although it may show it.
+    /// The socket below, if nothing lies between it and the pipes. A transport that wraps a socket, such as TLS, has
+    /// none, although it may show it.
     /// </param>
-    public PipeConnection(ConnectionContext context, Socket? socket, ConnectionManager manager, RequestScheduler scheduler)
+    public PipeConnection(
+        ConnectionContext context, Socket? socket, ConnectionManager manager, RequestScheduler scheduler)
     {
         _scheduler = scheduler;
         _manager = manager;
@@ -50,7 +53,8 @@ internal sealed class PipeConnection : ConnectionTransport
         null => null,
         // The peer already has what a Unix socket has taken.
         { AddressFamily: AddressFamily.Unix } => 0,
-        _ => OperatingSystem.IsLinux() ? AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0) : null,
+        _ when OperatingSystem.IsLinux() => AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0),
+        _ => null,
     };
 
     public override EndPoint? RemoteEndPoint => _context.RemoteEndPoint;
@@ -91,7 +95,8 @@ internal sealed class PipeConnection : ConnectionTransport
         try
         {
             var limit = _manager.Server.Options.Limits.LingerTimeout;
-            await disposing.WaitAsync(limit < s_longestTimer ? limit : Timeout.InfiniteTimeSpan, _manager.Server.Time).ConfigureAwait(false);
+            await disposing.WaitAsync(limit < s_longestTimer ? limit : Timeout.InfiniteTimeSpan, _manager.Server.Time)
+                .ConfigureAwait(false);
         }
         catch (TimeoutException)
         {
@@ -103,7 +108,8 @@ internal sealed class PipeConnection : ConnectionTransport
 
     public override void ResumeReceiving() => _resume.Release();
 
-    public override void Run(ref ReadyRequests ready) => _scheduler.RunElsewhere(ref ready, Connection.Output, isLoop: false);
+    public override void Run(ref ReadyRequests ready)
+        => _scheduler.RunElsewhere(ref ready, Connection.Output, isLoop: false);
 
     public override bool Send(BufferBlock chain)
     {
@@ -240,7 +246,8 @@ internal sealed class PipeConnection : ConnectionTransport
         if (result.IsCompleted || Volatile.Read(ref _isEnding))
             return true;
 
-        if (!Volatile.Read(ref _isLeaving) || AskSocket(static socket => socket.Available, 0) > 0 || !Connection.TryCloseIdle())
+        if (!Volatile.Read(ref _isLeaving) || AskSocket(static socket => socket.Available, 0) > 0
+            || !Connection.TryCloseIdle())
             return false;
 
         if (CanReset)
@@ -267,7 +274,9 @@ internal sealed class PipeConnection : ConnectionTransport
             throw new OperationCanceledException();
     }
 
-    /// <summary>Sends without the pipe, whose reader continues with the next bytes after a send of the socket that failed.</summary>
+    /// <summary>
+    /// Sends without the pipe, whose reader continues with the next bytes after a send of the socket that failed.
+    /// </summary>
     private async ValueTask SendAsync(Socket socket, BufferBlock chain)
     {
         var wasCut = Volatile.Read(ref _isCut);

@@ -1,13 +1,15 @@
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections from any registered <see cref="IConnectionListenerFactory"/>.</summary>
-internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
+internal sealed class PipeListener(
+    IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
 {
     private readonly LogThrottle _refused = new(manager.Server.Time);
     private readonly LogThrottle _startsFailed = new(manager.Server.Time);
     private Task _accepting = Task.CompletedTask;
 
-    public static TransportListener Create(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
+    public static TransportListener Create(
+        IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
     {
         var accepting = new PipeListener(listener, peers, manager, scheduler);
         return new TransportListener(listener.EndPoint, accepting.Start, accepting.StopAsync);
@@ -31,7 +33,8 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
 
     // On another thread: a log provider that blocks must not delay other connections.
     private void Report(long count, EndPoint? peer) => ThreadRoot.Report(
-        manager.Server.Log, log => log.PeerRefused(listener.EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)));
+        manager.Server.Log, log => log.PeerRefused(
+            listener.EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)));
 
     private async Task AcceptAsync()
     {

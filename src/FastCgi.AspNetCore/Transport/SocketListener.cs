@@ -3,8 +3,11 @@ using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Accepts connections where epoll is not available, for the pipe engine through Kestrel's socket transport.</summary>
-internal sealed class SocketListener(ListeningSocket listeningSocket, ConnectionManager manager, RequestScheduler scheduler)
+/// <summary>
+/// Accepts connections where epoll is not available, for the pipe engine through Kestrel's socket transport.
+/// </summary>
+internal sealed class SocketListener(
+    ListeningSocket listeningSocket, ConnectionManager manager, RequestScheduler scheduler)
 {
     // More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
     private const int MaxRest = 65_536;
@@ -22,7 +25,8 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
-    public static TransportListener Create(ListeningSocket socket, ConnectionManager manager, RequestScheduler scheduler)
+    public static TransportListener Create(
+        ListeningSocket socket, ConnectionManager manager, RequestScheduler scheduler)
     {
         var accepting = new SocketListener(socket, manager, scheduler);
         return new TransportListener(socket.EndPoint, accepting.Start, accepting.StopAsync);
@@ -102,9 +106,12 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     }
 
     private async Task BackOffAsync()
-        => await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        => await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token)
+            .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
-    /// <exception cref="SocketException">No descriptor is left for connections. Another process may have some.</exception>
+    /// <exception cref="SocketException">
+    /// No descriptor is left for connections. Another process may have some.
+    /// </exception>
     private void OnAccepted(Socket accepted)
     {
         if (_failures.IsBeyondLimit(accepted.Handle))
@@ -152,6 +159,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
 
     /// <summary>Whether an error concerns only the connection that was to be accepted.</summary>
     private static bool IsOfOneConnection(SocketError error)
-        => error is SocketError.ConnectionReset or SocketError.ConnectionAborted or SocketError.Interrupted or SocketError.NetworkDown
+        => error is SocketError.ConnectionReset or SocketError.ConnectionAborted or SocketError.Interrupted
+            or SocketError.NetworkDown
             or SocketError.HostUnreachable or SocketError.NetworkUnreachable or SocketError.TimedOut;
 }

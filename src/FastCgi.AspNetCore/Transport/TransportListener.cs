@@ -10,7 +10,9 @@ internal sealed class TransportListener(EndPoint endPoint, Action start, Func<Ca
 
     public void Start() => start();
 
-    /// <summary>Stops accepting and releases the endpoint. Accepted connections stay open. A second call waits for the first.</summary>
+    /// <summary>
+    /// Stops accepting and releases the endpoint. Accepted connections stay open. A second call waits for the first.
+    /// </summary>
     /// <param name="cancellationToken">Ends the wait of the first call.</param>
     public async Task StopAsync(CancellationToken cancellationToken)
     {

@@ -5,7 +5,10 @@ namespace FastCgi.AspNetCore.Hosting.Configuration;
 
 using static SettingValues;
 
-/// <summary>Binds the section <c>FastCgi</c> by hand: works in trimmed applications, and reports the path of unknown and invalid settings.</summary>
+/// <summary>
+/// Binds the section <c>FastCgi</c> by hand: works in trimmed applications, and reports the path of unknown and invalid
+/// settings.
+/// </summary>
 internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : IConfigureOptions<FastCgiServerOptions>
 {
     private readonly IConfigurationSection _section = configuration.GetSection(KnownSettings.Root);
@@ -50,7 +53,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     {
         if (!limit.Key.Equals(nameof(limits.MinRequestBodyDataRate), StringComparison.OrdinalIgnoreCase))
             Set(limit, () => Find(limit, KnownSettings.Limits)(limit, limits));
-        else if (Members(limit).FirstOrDefault(static part => part.Key.ToUpperInvariant() is not ("BYTESPERSECOND" or "GRACEPERIOD")) is { } unknown)
+        else if (Members(limit).FirstOrDefault(
+            static part => part.Key.ToUpperInvariant() is not ("BYTESPERSECOND" or "GRACEPERIOD")) is { } unknown)
             throw Unknown(unknown);
         else
             limits.MinRequestBodyDataRate = ReadDataRate(limit);
@@ -62,7 +66,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         if (!setting.GetChildren().Any())
             return null;
 
-        var (bytes, grace) = (setting.GetSection(nameof(MinDataRate.BytesPerSecond)), setting.GetSection(nameof(MinDataRate.GracePeriod)));
+        var (bytes, grace) = (setting.GetSection(nameof(MinDataRate.BytesPerSecond)), setting.GetSection(
+            nameof(MinDataRate.GracePeriod)));
         var (rate, period) = (0.0, TimeSpan.FromSeconds(5));
         Set(bytes, () => _ = new MinDataRate(rate = DecimalNumber(bytes), period));
         if (grace.Value is not null)
@@ -77,7 +82,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             Set(setting, () => Find(setting, known)(setting, options));
     }
 
-    private static Action<IConfigurationSection, T> Find<T>(IConfigurationSection setting, Dictionary<string, Action<IConfigurationSection, T>> known)
+    private static Action<IConfigurationSection, T> Find<T>(
+        IConfigurationSection setting, Dictionary<string, Action<IConfigurationSection, T>> known)
         => known.GetValueOrDefault(setting.Key) ?? throw Unknown(setting);
 
     private static void ApplySendFile(IConfigurationSection option, FastCgiSendFileOptions sendFile)
@@ -99,7 +105,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
 
     private static void AddRoot(IConfigurationSection root, FastCgiSendFileOptions sendFile)
     {
-        if (Members(root).FirstOrDefault(static setting => setting.Key.ToUpperInvariant() is not ("PATH" or "LOCATION")) is { } unknown)
+        if (Members(root).FirstOrDefault(
+            static setting => setting.Key.ToUpperInvariant() is not ("PATH" or "LOCATION")) is { } unknown)
             throw Unknown(unknown);
 
         var path = root.GetSection("Path");
@@ -114,7 +121,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     {
         var url = endpoint["Url"];
         if (string.IsNullOrEmpty(url))
-            throw new InvalidOperationException($"Configuration: {endpoint.Path} has no Url. Add one, such as fastcgi://127.0.0.1:9000.");
+            throw new InvalidOperationException($"Configuration: {endpoint.Path} has no Url. Add one, such as "
+                + "fastcgi://127.0.0.1:9000.");
 
         Set(endpoint.GetSection("Url"), () => options.Listen(url, listen =>
         {
@@ -124,20 +132,26 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }));
     }
 
-    /// <summary>Environment variables and the command line have no lists, so a list may be one comma-separated value.</summary>
+    /// <summary>
+    /// Environment variables and the command line have no lists, so a list may be one comma-separated value.
+    /// </summary>
     private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
     {
-        var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value).Where(static value => value is not null).ToList();
+        var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value)
+            .Where(static value => value is not null).ToList();
         var value = items.Count == 0 ? null : string.Join(',', items);
-        if (!setting.Key.Equals("Url", StringComparison.OrdinalIgnoreCase) && !ListenSettings.TryApply(setting.Key, value, listen))
+        if (!setting.Key.Equals("Url", StringComparison.OrdinalIgnoreCase)
+            && !ListenSettings.TryApply(setting.Key, value, listen))
             throw Unknown(setting);
     }
 
     /// <summary>A group has no value of its own.</summary>
-    private static IEnumerable<IConfigurationSection> Members(IConfigurationSection group) => string.IsNullOrEmpty(group.Value)
+    private static IEnumerable<IConfigurationSection> Members(IConfigurationSection group)
+        => string.IsNullOrEmpty(group.Value)
         ? group.GetChildren()
         : throw new InvalidOperationException(
-            $"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings and cannot have a value.");
+            $"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings and cannot have "
+                + "a value.");
 
     /// <summary>Reports the path of a value that the setter or its parser rejects.</summary>
     private static void Set(IConfigurationSection setting, Action apply, bool isList = false)
@@ -151,13 +165,16 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }
         catch (Exception exception) when (exception is ArgumentException or FormatException or OverflowException)
         {
-            throw new InvalidOperationException($"Configuration: {setting.Path} = '{setting.Value}' is not valid: {exception.Message}", exception);
+            throw new InvalidOperationException($"Configuration: {setting.Path} = '{setting.Value}' is not valid: "
+                + $"{exception.Message}", exception);
         }
     }
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
     {
-        var advice = KnownSettings.FindLike(setting.Path) is { } path ? $"Did you mean {path}?" : "See FastCgiServerOptions for the options.";
+        var advice = KnownSettings.FindLike(setting.Path) is { } path
+            ? $"Did you mean {path}?"
+            : "See FastCgiServerOptions for the options.";
         return new($"Configuration: {setting.Path} is not an option of the FastCGI server. {advice}");
     }
 }

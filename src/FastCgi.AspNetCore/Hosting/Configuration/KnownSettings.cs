@@ -9,48 +9,66 @@ internal static class KnownSettings
 {
     public const string Root = "FastCgi";
 
-    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Server { get; } = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["AllowSynchronousIO"] = static (setting, options) => options.AllowSynchronousIO = Flag(setting),
-        ["AllowUnverifiedClientCertificate"] = static (setting, options) => options.AllowUnverifiedClientCertificate = Flag(setting),
-        ["EnableAdvice"] = static (setting, options) => options.EnableAdvice = Flag(setting),
-        ["IdleExit"] = static (setting, options) => options.IdleExit = OptionalTime(setting),
-        ["PathBase"] = static (setting, options) => options.PathBase = setting.Value ?? string.Empty,
-        ["PathSource"] = static (setting, options) => options.PathSource = Choice<FastCgiPathSource>(setting),
-        ["PingPath"] = static (setting, options) => options.PingPath = string.IsNullOrEmpty(setting.Value) ? null : setting.Value,
-        ["SlowRequestThreshold"] = static (setting, options) => options.SlowRequestThreshold = OptionalTime(setting),
-        ["TraceIdentifierParameter"] = static (setting, options) => options.TraceIdentifierParameter = setting.Value,
-        ["TrustScriptName"] = static (setting, options) => options.TrustScriptName = Flag(setting),
-    };
+    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Server { get; } =
+        new(StringComparer.OrdinalIgnoreCase)
+        {
+            ["AllowSynchronousIO"] = static (setting, options) => options.AllowSynchronousIO = Flag(setting),
+            ["AllowUnverifiedClientCertificate"] = static (setting, options)
+                => options.AllowUnverifiedClientCertificate =
+                Flag(setting),
+            ["EnableAdvice"] = static (setting, options) => options.EnableAdvice = Flag(setting),
+            ["IdleExit"] = static (setting, options) => options.IdleExit = OptionalTime(setting),
+            ["PathBase"] = static (setting, options) => options.PathBase = setting.Value ?? string.Empty,
+            ["PathSource"] = static (setting, options) => options.PathSource = Choice<FastCgiPathSource>(setting),
+            ["PingPath"] = static (setting, options) => options.PingPath = string.IsNullOrEmpty(setting.Value)
+                ? null
+                : setting.Value,
+            ["SlowRequestThreshold"] = static (setting, options)
+                => options.SlowRequestThreshold = OptionalTime(setting),
+            ["TraceIdentifierParameter"] = static (setting, options)
+                => options.TraceIdentifierParameter = setting.Value,
+            ["TrustScriptName"] = static (setting, options) => options.TrustScriptName = Flag(setting),
+        };
 
-    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerLimits>> Limits { get; } = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["MaxConcurrentConnections"] = static (setting, limits) => limits.MaxConcurrentConnections = OptionalNumber(setting),
-        ["MaxConcurrentRequests"] = static (setting, limits) => limits.MaxConcurrentRequests = OptionalNumber(setting),
-        ["RequestQueueLimit"] = static (setting, limits) => limits.RequestQueueLimit = Number(setting),
-        ["RequestQueueTimeout"] = static (setting, limits) => limits.RequestQueueTimeout = OptionalTime(setting),
-        ["MaxRequestsPerConnection"] = static (setting, limits) => limits.MaxRequestsPerConnection = Number(setting),
-        ["MaxRequestParametersTotalSize"] = static (setting, limits) => limits.MaxRequestParametersTotalSize = Number(setting),
-        ["MaxRequestParameterCount"] = static (setting, limits) => limits.MaxRequestParameterCount = Number(setting),
-        ["MaxRequestBodySize"] = static (setting, limits) => limits.MaxRequestBodySize = OptionalNumber(setting),
-        ["MaxRequestBufferSize"] = static (setting, limits) => limits.MaxRequestBufferSize = OptionalNumber(setting),
-        ["MaxResponseBufferSize"] = static (setting, limits) => limits.MaxResponseBufferSize = OptionalNumber(setting),
-        ["MaxStandardErrorSize"] = static (setting, limits) => limits.MaxStandardErrorSize = OptionalNumber(setting),
-        ["RequestParametersTimeout"] = static (setting, limits) => limits.RequestParametersTimeout = Time(setting),
-        ["UnreadBodyTimeout"] = static (setting, limits) => limits.UnreadBodyTimeout = Time(setting),
-        ["SendTimeout"] = static (setting, limits) => limits.SendTimeout = OptionalTime(setting),
-        ["KeepAliveTimeout"] = static (setting, limits) => limits.KeepAliveTimeout = OptionalTime(setting),
-        ["ShutdownIdleGracePeriod"] = static (setting, limits) => limits.ShutdownIdleGracePeriod = Time(setting),
-        ["LingerTimeout"] = static (setting, limits) => limits.LingerTimeout = Time(setting),
-    };
+    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerLimits>> Limits { get; } =
+        new(StringComparer.OrdinalIgnoreCase)
+        {
+            ["MaxConcurrentConnections"] = static (setting, limits) => limits.MaxConcurrentConnections =
+                OptionalNumber(setting),
+            ["MaxConcurrentRequests"] = static (setting, limits)
+                => limits.MaxConcurrentRequests = OptionalNumber(setting),
+            ["RequestQueueLimit"] = static (setting, limits) => limits.RequestQueueLimit = Number(setting),
+            ["RequestQueueTimeout"] = static (setting, limits) => limits.RequestQueueTimeout = OptionalTime(setting),
+            ["MaxRequestsPerConnection"] = static (setting, limits)
+                => limits.MaxRequestsPerConnection = Number(setting),
+            ["MaxRequestParametersTotalSize"] = static (setting, limits) => limits.MaxRequestParametersTotalSize =
+                Number(setting),
+            ["MaxRequestParameterCount"] = static (setting, limits)
+                => limits.MaxRequestParameterCount = Number(setting),
+            ["MaxRequestBodySize"] = static (setting, limits) => limits.MaxRequestBodySize = OptionalNumber(setting),
+            ["MaxRequestBufferSize"] = static (setting, limits)
+                => limits.MaxRequestBufferSize = OptionalNumber(setting),
+            ["MaxResponseBufferSize"] = static (setting, limits)
+                => limits.MaxResponseBufferSize = OptionalNumber(setting),
+            ["MaxStandardErrorSize"] = static (setting, limits)
+                => limits.MaxStandardErrorSize = OptionalNumber(setting),
+            ["RequestParametersTimeout"] = static (setting, limits) => limits.RequestParametersTimeout = Time(setting),
+            ["UnreadBodyTimeout"] = static (setting, limits) => limits.UnreadBodyTimeout = Time(setting),
+            ["SendTimeout"] = static (setting, limits) => limits.SendTimeout = OptionalTime(setting),
+            ["KeepAliveTimeout"] = static (setting, limits) => limits.KeepAliveTimeout = OptionalTime(setting),
+            ["ShutdownIdleGracePeriod"] = static (setting, limits) => limits.ShutdownIdleGracePeriod = Time(setting),
+            ["LingerTimeout"] = static (setting, limits) => limits.LingerTimeout = Time(setting),
+        };
 
-    public static Dictionary<string, Action<IConfigurationSection, FastCgiTransportOptions>> Transport { get; } = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["Engine"] = static (setting, transport) => transport.Engine = Choice<FastCgiTransportEngine>(setting),
-        ["ApplicationScheduling"] = static (setting, transport) => transport.ApplicationScheduling = Choice<FastCgiApplicationScheduling>(setting),
-        ["LoopCount"] = static (setting, transport) => transport.LoopCount = Number(setting),
-        ["MaxBlockingThreads"] = static (setting, transport) => transport.MaxBlockingThreads = Number(setting),
-    };
+    public static Dictionary<string, Action<IConfigurationSection, FastCgiTransportOptions>> Transport { get; } =
+        new(StringComparer.OrdinalIgnoreCase)
+        {
+            ["Engine"] = static (setting, transport) => transport.Engine = Choice<FastCgiTransportEngine>(setting),
+            ["ApplicationScheduling"] = static (setting, transport) => transport.ApplicationScheduling =
+                Choice<FastCgiApplicationScheduling>(setting),
+            ["LoopCount"] = static (setting, transport) => transport.LoopCount = Number(setting),
+            ["MaxBlockingThreads"] = static (setting, transport) => transport.MaxBlockingThreads = Number(setting),
+        };
 
     // Kestrel names that are closer to the name of another setting.
     private static readonly Dictionary<string, string> s_kestrelNames = new(StringComparer.OrdinalIgnoreCase)
@@ -70,7 +88,8 @@ internal static class KnownSettings
         $"{Root}:Limits:MinRequestBodyDataRate:GracePeriod",
         .. Transport.Keys.Select(static name => $"{Root}:Transport:{name}"),
         $"{Root}:Endpoints:NAME:Url",
-        .. ListenSettings.Names.Select(static name => $"{Root}:Endpoints:NAME:{char.ToUpperInvariant(name[0])}{name[1..]}"),
+        .. ListenSettings.Names.Select(
+            static name => $"{Root}:Endpoints:NAME:{char.ToUpperInvariant(name[0])}{name[1..]}"),
         $"{Root}:SendFile:PassedHeaders",
         $"{Root}:SendFile:Roots",
         $"{Root}:SendFile:Roots:NAME:Path",
@@ -98,7 +117,8 @@ internal static class KnownSettings
     private static string Place(string candidate, string group)
     {
         var (pattern, name) = Split(candidate);
-        return pattern.EndsWith(":NAME", StringComparison.Ordinal) && Split(group).Group.Equals(Split(pattern).Group, StringComparison.OrdinalIgnoreCase)
+        return pattern.EndsWith(":NAME", StringComparison.Ordinal)
+            && Split(group).Group.Equals(Split(pattern).Group, StringComparison.OrdinalIgnoreCase)
             ? $"{group}:{name}"
             : candidate;
     }

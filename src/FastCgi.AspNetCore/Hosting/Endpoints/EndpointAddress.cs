@@ -8,13 +8,15 @@ internal static class EndpointAddress
     private const string DescriptorPrefix = "fd:";
 
     private const string Forms =
-        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, fastcgi://unix:/run/app/app.sock, "
-            + "fastcgi://unix:@name, fastcgi://fd:0 and, with the name of a systemd socket, fastcgi://fd:name";
+        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, "
+            + "fastcgi://unix:/run/app/app.sock, fastcgi://unix:@name, fastcgi://fd:0 and, with the name of a systemd "
+            + "socket, fastcgi://fd:name";
 
     public static bool IsFastCgi(string address) => address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase);
 
     public static bool IsHttp(string address)
-        => address.StartsWith("http://", StringComparison.OrdinalIgnoreCase) || address.StartsWith("https://", StringComparison.OrdinalIgnoreCase);
+        => address.StartsWith("http://", StringComparison.OrdinalIgnoreCase)
+            || address.StartsWith("https://", StringComparison.OrdinalIgnoreCase);
 
     /// <summary>Parses an address with endpoint options: <c>?mode=0660&amp;group=www-data</c>.</summary>
     /// <returns>Two endpoints for localhost, otherwise one.</returns>
@@ -31,7 +33,8 @@ internal static class EndpointAddress
         {
             var name = option.Split('=')[0];
             if (!names.Add(name) && !ListenSettings.IsList(name))
-                throw new FormatException($"The address '{address}' is not valid: it contains '{name}' twice. Remove one.");
+                throw new FormatException($"The address '{address}' is not valid: it contains '{name}' twice. Remove "
+                    + "one.");
             foreach (var endpoint in endpoints)
                 Apply(address, option, endpoint);
         }
@@ -50,19 +53,24 @@ internal static class EndpointAddress
         if (rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase))
         {
             var path = rest[UnixPrefix.Length..];
-            return path.Length > 1 && path[0] is '/' or '@' ? [ToUnixEndPoint(path)] : throw Invalid(address, "the path of a Unix socket must be "
+            return path.Length > 1 && path[0] is '/' or '@'
+                ? [ToUnixEndPoint(path)]
+                : throw Invalid(address, "the path of a Unix socket must be "
                 + "absolute, or @ and a name");
         }
 
         if (rest.StartsWith(DescriptorPrefix, StringComparison.OrdinalIgnoreCase))
         {
             var descriptor = rest[DescriptorPrefix.Length..];
-            return descriptor.Length > 0 ? [ToInheritedEndPoint(descriptor)] : throw Invalid(address, "the descriptor or name of the inherited socket "
+            return descriptor.Length > 0
+                ? [ToInheritedEndPoint(descriptor)]
+                : throw Invalid(address, "the descriptor or name of the inherited socket "
                 + "is missing");
         }
 
         if (rest.StartsWith('/'))
-            throw Invalid(address, $"the path of a Unix socket needs the prefix unix:, as in {Scheme}{UnixPrefix}{rest}");
+            throw Invalid(address, $"the path of a Unix socket needs the prefix unix:, as in "
+                + $"{Scheme}{UnixPrefix}{rest}");
         return ParseHostAndPort(address, rest);
     }
 
@@ -71,7 +79,8 @@ internal static class EndpointAddress
         IPEndPoint ip => Scheme + ip,
         UnixDomainSocketEndPoint unix => Scheme + UnixPrefix + unix,
         InheritedSocketEndPoint inherited => Scheme + DescriptorPrefix + inherited.Name,
-        FileHandleEndPoint handle => string.Create(CultureInfo.InvariantCulture, $"{Scheme}{DescriptorPrefix}{handle.FileHandle}"),
+        FileHandleEndPoint handle
+            => string.Create(CultureInfo.InvariantCulture, $"{Scheme}{DescriptorPrefix}{handle.FileHandle}"),
         _ => Scheme + endPoint,
     };
 
@@ -83,14 +92,15 @@ internal static class EndpointAddress
         }
         catch (ArgumentOutOfRangeException)
         {
-            throw new FormatException($"The path of the Unix socket '{path}' is too long: the limit is 106 bytes. Choose a shorter path, such as "
-                + "/run/app/app.sock.");
+            throw new FormatException($"The path of the Unix socket '{path}' is too long: the limit is 106 bytes. "
+                + "Choose a shorter path, such as /run/app/app.sock.");
         }
     }
 
     /// <summary>The second address of localhost may be absent: containers often have no IPv6.</summary>
     private static List<FastCgiListenOptions> ToOptions(IReadOnlyList<EndPoint> endPoints)
-        => [.. endPoints.Select(static (endPoint, index) => new FastCgiListenOptions(endPoint) { MayBeAbsent = index > 0 })];
+        => [.. endPoints.Select(
+            static (endPoint, index) => new FastCgiListenOptions(endPoint) { MayBeAbsent = index > 0 })];
 
     /// <summary>A number is a descriptor; anything else is a name in LISTEN_FDNAMES.</summary>
     private static EndPoint ToInheritedEndPoint(string descriptor)
@@ -105,7 +115,8 @@ internal static class EndpointAddress
             throw Invalid(address, "it has no port");
 
         if (rest[colon..].Contains('/', StringComparison.Ordinal))
-            throw Invalid(address, "it has a path after the port. Set the path of the application with FastCgi:PathBase");
+            throw Invalid(address, "it has a path after the port. Set the path of the application with "
+                + "FastCgi:PathBase");
         if (!ushort.TryParse(rest[(colon + 1)..], NumberStyles.None, CultureInfo.InvariantCulture, out var port))
             throw Invalid(address, "the port must be a number from 0 to 65535");
 
@@ -134,16 +145,19 @@ internal static class EndpointAddress
         var name = equals < 0 ? option : option[..equals];
         try
         {
-            if (ListenSettings.TryApply(name, equals < 0 ? null : Uri.UnescapeDataString(option[(equals + 1)..]), endpoint))
+            if (ListenSettings.TryApply(
+                name, equals < 0 ? null : Uri.UnescapeDataString(option[(equals + 1)..]), endpoint))
                 return;
         }
         catch (Exception exception) when (exception is ArgumentException or FormatException or OverflowException)
         {
-            throw new FormatException($"The address '{address}' is not valid because of '{option}': {exception.Message}", exception);
+            throw new FormatException($"The address '{address}' is not valid because of '{option}': "
+                + $"{exception.Message}", exception);
         }
 
         throw new FormatException($"The address '{address}' is not valid: '{name}' is not an endpoint option. "
-            + $"The options are {string.Join(", ", ListenSettings.Names.SkipLast(1))} and {ListenSettings.Names.Last()}, "
+            + $"The options are {string.Join(", ", ListenSettings.Names.SkipLast(1))} and "
+            + $"{ListenSettings.Names.Last()}, "
             + "such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
     }
 

@@ -15,9 +15,12 @@ internal static class EndpointConflicts
         }
     }
 
-    private static string Explain(FastCgiListenOptions endpoint, string other, string origin) => endpoint.Origin == origin
-        ? $"{origin} contains the address twice, here and as {other}. Remove one of them, or choose another port or path"
-        : $"both {endpoint.Origin} and {origin} contain the address, the latter as {other}. Remove one of them, or choose another port or path";
+    private static string Explain(FastCgiListenOptions endpoint, string other,
+        string origin) => endpoint.Origin == origin
+        ? $"{origin} contains the address twice, here and as {other}. Remove one of them, or choose another port or "
+            + "path"
+        : $"both {endpoint.Origin} and {origin} contain the address, the latter as {other}. Remove one of them, or "
+            + "choose another port or path";
 
     private static bool AreOne(EndPoint left, EndPoint right) => (left, right) switch
     {
@@ -46,7 +49,8 @@ internal static class EndpointConflicts
         }
 
         if (address.IsUnixPipe)
-            return endPoint is UnixDomainSocketEndPoint unix && GetPath(unix.ToString()) == GetPath(address.UnixPipePath);
+            return endPoint is UnixDomainSocketEndPoint unix
+                && GetPath(unix.ToString()) == GetPath(address.UnixPipePath);
         if (endPoint is not IPEndPoint ip || ip.Port != address.Port || ip.Port == 0)
             return false;
         if (address.Host.Equals("localhost", StringComparison.OrdinalIgnoreCase))

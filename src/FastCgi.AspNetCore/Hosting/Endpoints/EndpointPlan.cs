@@ -3,8 +3,9 @@ using Microsoft.AspNetCore.Hosting;
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>
-/// Decides which endpoints this server and Kestrel serve, so that one program works in development and production: FastCGI endpoints here, http
-/// addresses in Kestrel. If there is a FastCGI endpoint, http addresses that only come from a container's default ports are dropped.
+/// Decides which endpoints this server and Kestrel serve, so that one program works in development and production:
+/// FastCGI endpoints here, http addresses in Kestrel. If there is a FastCGI endpoint, http addresses that only come
+/// from a container's default ports are dropped.
 /// </summary>
 internal sealed class EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
 {
@@ -16,7 +17,9 @@ internal sealed class EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, 
     public IReadOnlyList<FastCgiListenOptions> FastCgi => fastCgi;
     public IReadOnlyList<string> Http => http;
 
-    /// <param name="addresses">The addresses that hosting found in <c>urls</c>, or created from HTTP_PORTS and HTTPS_PORTS.</param>
+    /// <param name="addresses">
+    /// The addresses that hosting found in <c>urls</c>, or created from HTTP_PORTS and HTTPS_PORTS.
+    /// </param>
     public static EndpointPlan Make(
         FastCgiServerOptions options,
         IEnumerable<string> addresses,
@@ -73,5 +76,6 @@ internal sealed class EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, 
             || IsOfPorts(address, "https", configuration?[WebHostDefaults.HttpsPortsKey]);
 
     private static bool IsOfPorts(string address, string scheme, string? ports)
-        => ports?.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries).Any(port => address == $"{scheme}://*:{port}") ?? false;
+        => ports?.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)
+            .Any(port => address == $"{scheme}://*:{port}") ?? false;
 }

@@ -3,15 +3,17 @@ using FastCgi.AspNetCore.Transport;
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>
-/// The listening sockets from the parent process: descriptor 0 from a web server or spawn-fcgi, descriptors from 3 on from systemd. They stay open until
-/// the process ends, so that another server can start after this one.
+/// The listening sockets from the parent process: descriptor 0 from a web server or spawn-fcgi, descriptors from 3 on
+/// from systemd. They stay open until the process ends, so that another server can start after this one.
 /// </summary>
 /// <param name="refusal">Why passed sockets are not for this process, if so.</param>
 internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, string? refusal = null)
 {
     private static readonly Lazy<InheritedSockets> s_ofThisProcess = new(Claim);
 
-    /// <summary>The sockets of this process. The first access finds them, and hides them from child processes.</summary>
+    /// <summary>
+    /// The sockets of this process. The first access finds them, and hides them from child processes.
+    /// </summary>
     public static InheritedSockets OfThisProcess => s_ofThisProcess.Value;
     public string? Refusal => refusal;
 
@@ -19,7 +21,8 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     public IEnumerable<FastCgiListenOptions> Endpoints => sockets.Select(
         static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "the parent process" });
 
-    public static bool IsNamedBy(FastCgiListenOptions options) => options.EndPoint is InheritedSocketEndPoint or FileHandleEndPoint;
+    public static bool IsNamedBy(FastCgiListenOptions options)
+        => options.EndPoint is InheritedSocketEndPoint or FileHandleEndPoint;
 
     /// <summary>Replaces a name by the endpoints of all sockets with that name.</summary>
     public IEnumerable<FastCgiListenOptions> Resolve(FastCgiListenOptions options)
@@ -27,19 +30,23 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         if (options.EndPoint is not InheritedSocketEndPoint { Name: var name })
             return [options];
 
-        var named = sockets.Where(socket => socket.Name == name).Select(socket => options.At(ToEndPoint(socket))).ToList();
-        return named.Count > 0 ? named : throw new IOException($"Failed to listen on {options}: {ExplainMissing(name)}.");
+        var named = sockets.Where(socket => socket.Name == name).Select(socket => options.At(ToEndPoint(socket)))
+            .ToList();
+        return named.Count > 0
+            ? named
+            : throw new IOException($"Failed to listen on {options}: {ExplainMissing(name)}.");
     }
 
     public ListeningSocket Open(FileHandleEndPoint endPoint)
     {
-        var descriptor = sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
+        var descriptor = sockets.FirstOrDefault(
+            socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
         if (!Descriptors.IsOpen(descriptor))
-            throw Failure(endPoint, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at descriptor 0 and "
-                + "systemd from 3 on");
+            throw Failure(endPoint, "the descriptor is not open. The parent process must pass a listening socket, as "
+                + "spawn-fcgi does at descriptor 0 and systemd from 3 on");
         if (!Descriptors.IsListening(descriptor))
-            throw Failure(endPoint, "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd "
-                + "(Accept=no) do");
+            throw Failure(endPoint, "the descriptor is not a listening socket. The parent process must call listen() "
+                + "on it, as spawn-fcgi and systemd (Accept=no) do");
 
         Descriptors.SetCloseOnExec(descriptor);
         var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
@@ -58,7 +65,9 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         throw Failure(endPoint, "the socket is not a stream socket. Use ListenStream= in the systemd unit");
     }
 
-    /// <summary>Finds the sockets. A second call finds none. For tests; otherwise, use <see cref="OfThisProcess"/>.</summary>
+    /// <summary>
+    /// Finds the sockets. A second call finds none. For tests; otherwise, use <see cref="OfThisProcess"/>.
+    /// </summary>
     internal static InheritedSockets Claim()
     {
         if (OperatingSystem.IsWindows())
@@ -87,14 +96,17 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
 
         var isRefused = !isOurs && !string.IsNullOrEmpty(process) && !string.IsNullOrEmpty(count);
         return new InheritedSockets(found, isRefused
-            ? $"{SocketActivation.ProcessVariable} is {process} but this is process {Environment.ProcessId}. A script must start the application with exec"
+            ? $"{SocketActivation.ProcessVariable} is {process} but this is process {Environment.ProcessId}. A "
+                + "script must start the application with exec"
             : null);
     }
 
-    private static FileHandleEndPoint ToEndPoint(InheritedSocket socket) => new((ulong)socket.Number, FileHandleType.Auto);
+    private static FileHandleEndPoint ToEndPoint(InheritedSocket socket)
+        => new((ulong)socket.Number, FileHandleType.Auto);
 
     private static IOException Failure(FileHandleEndPoint endPoint, string why)
-        => new(string.Create(CultureInfo.InvariantCulture, $"Failed to listen on {EndpointAddress.Format(endPoint)}: {why}."));
+        => new(string.Create(CultureInfo.InvariantCulture, $"Failed to listen on {EndpointAddress.Format(endPoint)}: "
+            + $"{why}."));
 
     private string ExplainMissing(string name)
     {

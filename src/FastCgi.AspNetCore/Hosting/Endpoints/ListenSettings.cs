@@ -3,17 +3,19 @@ namespace FastCgi.AspNetCore.Hosting.Endpoints;
 /// <summary>Endpoint options as text, in configuration and in the query of an address.</summary>
 internal static class ListenSettings
 {
-    private static readonly Dictionary<string, Action<string?, FastCgiListenOptions>> s_settings = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["mode"] = static (value, listen) => listen.Mode = Mode(Required(value)),
-        ["owner"] = static (value, listen) => listen.Owner = value,
-        ["group"] = static (value, listen) => listen.Group = value,
-        ["createDirectory"] = static (value, listen) => listen.CreateDirectory = bool.Parse(Required(value)),
-        ["backlog"] = static (value, listen) => listen.Backlog = int.Parse(Required(value), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture),
-        ["allowedAddresses"] = static (value, listen) => AddAll(value, listen.AllowedAddresses),
-        ["allowedUsers"] = static (value, listen) => AddAll(value, listen.AllowedUsers),
-        ["allowedGroups"] = static (value, listen) => AddAll(value, listen.AllowedGroups),
-    };
+    private static readonly Dictionary<string, Action<string?, FastCgiListenOptions>> s_settings =
+        new(StringComparer.OrdinalIgnoreCase)
+        {
+            ["mode"] = static (value, listen) => listen.Mode = Mode(Required(value)),
+            ["owner"] = static (value, listen) => listen.Owner = value,
+            ["group"] = static (value, listen) => listen.Group = value,
+            ["createDirectory"] = static (value, listen) => listen.CreateDirectory = bool.Parse(Required(value)),
+            ["backlog"] = static (value, listen) => listen.Backlog = int.Parse(
+                Required(value), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture),
+            ["allowedAddresses"] = static (value, listen) => AddAll(value, listen.AllowedAddresses),
+            ["allowedUsers"] = static (value, listen) => AddAll(value, listen.AllowedUsers),
+            ["allowedGroups"] = static (value, listen) => AddAll(value, listen.AllowedGroups),
+        };
 
     public static IReadOnlyCollection<string> Names => s_settings.Keys;
 

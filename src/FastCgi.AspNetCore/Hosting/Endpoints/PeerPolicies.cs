@@ -2,7 +2,9 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Creates peer policies from endpoint options and from the addresses that a web server passes to the process.</summary>
+/// <summary>
+/// Creates peer policies from endpoint options and from the addresses that a web server passes to the process.
+/// </summary>
 internal static class PeerPolicies
 {
     /// <summary>The addresses of the web server (FastCGI specification, section 3.2).</summary>
@@ -15,24 +17,29 @@ internal static class PeerPolicies
     {
         var isUnix = endPoint is UnixDomainSocketEndPoint;
         if (isUnix && options.AllowedAddresses.Count > 0)
-            throw SocketBinder.Failure(options, "the peer of a Unix socket has no address. Use AllowedUsers or AllowedGroups instead of AllowedAddresses");
-        if (!(isUnix && OperatingSystem.IsLinux()) && (options.AllowedUsers.Count > 0 || options.AllowedGroups.Count > 0))
-            throw SocketBinder.Failure(options, "the user and groups of a peer are known only on Linux, and only for Unix sockets. Use "
-                + "AllowedAddresses instead of AllowedUsers and AllowedGroups");
+            throw SocketBinder.Failure(options, "the peer of a Unix socket has no address. Use AllowedUsers or "
+                + "AllowedGroups instead of AllowedAddresses");
+        if (!(isUnix && OperatingSystem.IsLinux())
+            && (options.AllowedUsers.Count > 0 || options.AllowedGroups.Count > 0))
+            throw SocketBinder.Failure(options, "the user and groups of a peer are known only on Linux, and only for "
+                + "Unix sockets. Use AllowedAddresses instead of AllowedUsers and AllowedGroups");
 
         var networks = new List<IReadOnlyList<IPNetwork>>();
         if (options.AllowedAddresses.Count > 0)
             networks.Add([.. options.AllowedAddresses.Select(text => ParseNetwork(text) ?? throw SocketBinder.Failure(
                 options,
-                $"'{text}' in AllowedAddresses is not an address or network. Use values such as 192.0.2.1 or 10.0.0.0/8"))]);
+                $"'{text}' in AllowedAddresses is not an address or network. Use values such as 192.0.2.1 or "
+                    + "10.0.0.0/8"))]);
         if (!string.IsNullOrEmpty(addresses))
             networks.Add(ParseAddresses(options, addresses));
 
         return new PeerPolicy
         {
             Addresses = networks,
-            Users = [.. options.AllowedUsers.Select(name => UnixSockets.Find(options, name, SystemAccounts.FindUser, "user"))],
-            Groups = [.. options.AllowedGroups.Select(name => UnixSockets.Find(options, name, SystemAccounts.FindGroup, "group"))],
+            Users = [.. options.AllowedUsers.Select(
+                name => UnixSockets.Find(options, name, SystemAccounts.FindUser, "user"))],
+            Groups = [.. options.AllowedGroups.Select(
+                name => UnixSockets.Find(options, name, SystemAccounts.FindGroup, "group"))],
         };
     }
 
@@ -47,8 +54,8 @@ internal static class PeerPolicies
         {
             // The specification defines only IPv4; IPv6 is accepted too.
             if (text.Contains('/', StringComparison.Ordinal) || ParseNetwork(text) is not { } network)
-                throw SocketBinder.Failure(options, $"{AddressesVariable} is '{addresses}', but '{text}' is not an address. Use a list such as "
-                    + "192.0.2.1,192.0.2.2");
+                throw SocketBinder.Failure(options, $"{AddressesVariable} is '{addresses}', but '{text}' is not an "
+                    + "address. Use a list such as 192.0.2.1,192.0.2.2");
             networks.Add(network);
         }
 
@@ -62,7 +69,8 @@ internal static class PeerPolicies
             return network;
 
         // Reject numbers such as 1 and 0x7f000001, which the parser accepts.
-        return IPAddress.TryParse(text, out var address) && (address.AddressFamily == AddressFamily.InterNetworkV6 || text.Count(static c => c == '.') == 3)
+        return IPAddress.TryParse(text, out var address)
+            && (address.AddressFamily == AddressFamily.InterNetworkV6 || text.Count(static c => c == '.') == 3)
             ? new IPNetwork(address, address.AddressFamily == AddressFamily.InterNetworkV6 ? 128 : 32)
             : null;
     }

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>The sockets that systemd passes with LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES (sd_listen_fds(3)).</summary>
+/// <summary>
+/// The sockets that systemd passes with LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES (sd_listen_fds(3)).
+/// </summary>
 internal static class SocketActivation
 {
     public const string ProcessVariable = "LISTEN_PID";
@@ -16,12 +18,15 @@ internal static class SocketActivation
         if (string.IsNullOrEmpty(process) || string.IsNullOrEmpty(count))
             return [];
 
-        if (!int.TryParse(count, NumberStyles.None, CultureInfo.InvariantCulture, out var number) || number > int.MaxValue - FirstDescriptor)
-            throw new IOException($"{CountVariable} is '{count}', which is not a number of sockets. Correct the parent process, which sets it.");
+        if (!int.TryParse(count, NumberStyles.None, CultureInfo.InvariantCulture, out var number)
+            || number > int.MaxValue - FirstDescriptor)
+            throw new IOException($"{CountVariable} is '{count}', which is not a number of sockets. Correct the "
+                + "parent process, which sets it.");
 
         var given = string.IsNullOrEmpty(names) ? null : names.Split(':');
         if (given is not null && given.Length != number)
-            throw new IOException($"{NamesVariable} is '{names}', which does not contain one name for each socket in {CountVariable} ({number}). Correct "
+            throw new IOException($"{NamesVariable} is '{names}', which does not contain one name for each socket in "
+                + $"{CountVariable} ({number}). Correct "
                 + "the parent process, which sets it.");
 
         return [.. Enumerable.Range(0, number).Select(i => (FirstDescriptor + i, given?[i] ?? NoName))];

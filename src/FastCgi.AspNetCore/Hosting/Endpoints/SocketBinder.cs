@@ -27,8 +27,10 @@ internal static class SocketBinder
     {
         if (options.EndPoint is UnixDomainSocketEndPoint unix)
             return UnixSockets.Listen(options, unix, log);
-        if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
-            throw Failure(options, "Mode, Owner, Group and CreateDirectory apply only to the file of a Unix socket. Remove them from the endpoint");
+        if (options.Mode is not null || options.Owner is not null || options.Group is not null
+            || options.CreateDirectory)
+            throw Failure(options, "Mode, Owner, Group and CreateDirectory apply only to the file of a Unix socket. "
+                + "Remove them from the endpoint");
 
         return options.EndPoint switch
         {
@@ -70,10 +72,14 @@ internal static class SocketBinder
 
     private static string Explain(IPEndPoint endPoint, SocketError error) => error switch
     {
-        SocketError.AddressAlreadyInUse => "the address is already in use. Stop the process that uses it (run ss -ltnp), or choose another port",
-        SocketError.AccessDenied => "permission denied. A port below 1024 requires the capability CAP_NET_BIND_SERVICE; choose another port",
-        SocketError.AddressNotAvailable => $"this machine does not have the address. To listen on all addresses, use fastcgi://*:{endPoint.Port}",
-        SocketError.AddressFamilyNotSupported => "this machine does not have IPv6. Use an IPv4 address, such as 0.0.0.0 for all addresses",
+        SocketError.AddressAlreadyInUse
+            => "the address is already in use. Stop the process that uses it (run ss -ltnp), or choose another port",
+        SocketError.AccessDenied
+            => "permission denied. A port below 1024 requires the capability CAP_NET_BIND_SERVICE; choose another port",
+        SocketError.AddressNotAvailable
+            => $"this machine does not have the address. To listen on all addresses, use fastcgi://*:{endPoint.Port}",
+        SocketError.AddressFamilyNotSupported
+            => "this machine does not have IPv6. Use an IPv4 address, such as 0.0.0.0 for all addresses",
         _ => error.ToString(),
     };
 }

@@ -4,12 +4,16 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Creates Unix sockets, secured before clients can connect. Replaces only a socket that a process left behind.</summary>
+/// <summary>
+/// Creates Unix sockets, secured before clients can connect. Replaces only a socket that a process left behind.
+/// </summary>
 internal static class UnixSockets
 {
-    private const UnixFileMode UserAndGroup = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
+    private const UnixFileMode UserAndGroup =
+        UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
 
-    private const string InUse = "the address is already in use. Stop the process that uses it (run ss -lxp), or choose another path";
+    private const string InUse =
+        "the address is already in use. Stop the process that uses it (run ss -lxp), or choose another path";
 
     // Another instance holds the lock for a few system calls; a longer lock is not from an instance.
     private static readonly TimeSpan s_lockTimeout = TimeSpan.FromSeconds(3);
@@ -25,9 +29,12 @@ internal static class UnixSockets
                 return ListenAbstract(options, endPoint);
             // The current folder may change before the file is removed, and web servers require an absolute path.
             if (!Path.IsPathFullyQualified(path))
-                throw SocketBinder.Failure(options, "the path of a Unix socket must be absolute, or @ and a name. Choose a path such as /run/app/app.sock");
+                throw SocketBinder.Failure(options, "the path of a Unix socket must be absolute, or @ and a name. "
+                    + "Choose a path such as /run/app/app.sock");
 
-            return OperatingSystem.IsLinux() ? ListenFile(options, endPoint, path, log) : ListenElsewhere(options, endPoint, path);
+            return OperatingSystem.IsLinux()
+                ? ListenFile(options, endPoint, path, log)
+                : ListenElsewhere(options, endPoint, path);
         }
         catch (Exception exception) when (exception is SocketException or UnauthorizedAccessException)
         {
@@ -37,9 +44,10 @@ internal static class UnixSockets
 
     private static ListeningSocket ListenAbstract(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
-        if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
-            throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract socket, which has no file. Remove "
-                + "them, or use a path");
+        if (options.Mode is not null || options.Owner is not null || options.Group is not null
+            || options.CreateDirectory)
+            throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract "
+                + "socket, which has no file. Remove them, or use a path");
 
         try
         {
@@ -52,10 +60,15 @@ internal static class UnixSockets
     }
 
     [SupportedOSPlatform("linux")]
-    private static ListeningSocket ListenFile(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path, ILogger log)
+    private static ListeningSocket ListenFile(
+        FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path, ILogger log)
     {
-        uint? user = string.IsNullOrEmpty(options.Owner) ? null : Find(options, options.Owner, SystemAccounts.FindUser, "user");
-        uint? group = string.IsNullOrEmpty(options.Group) ? null : Find(options, options.Group, SystemAccounts.FindGroup, "group");
+        uint? user = string.IsNullOrEmpty(options.Owner)
+            ? null
+            : Find(options, options.Owner, SystemAccounts.FindUser, "user");
+        uint? group = string.IsNullOrEmpty(options.Group)
+            ? null
+            : Find(options, options.Group, SystemAccounts.FindGroup, "group");
         CreateDirectory(options, path);
 
         // Of two instances that start at once, the second must find that the socket of the first is in use.
@@ -85,7 +98,8 @@ internal static class UnixSockets
     }
 
     /// <summary>Other systems, where .NET binds and removes the file.</summary>
-    internal static ListeningSocket ListenElsewhere(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
+    internal static ListeningSocket ListenElsewhere(
+        FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
         if (options.Owner is not null || options.Group is not null)
             throw SocketBinder.Failure(options, "Owner and Group require Linux");
@@ -115,7 +129,8 @@ internal static class UnixSockets
     }
 
     public static uint Find(FastCgiListenOptions options, string name, Func<string, uint?> find, string kind)
-        => find(name) ?? throw SocketBinder.Failure(options, $"the {kind} '{name}' does not exist. Create it, or choose one from getent "
+        => find(name) ?? throw SocketBinder.Failure(options, $"the {kind} '{name}' does not exist. Create it, or "
+            + "choose one from getent "
             + $"{(kind == "user" ? "passwd" : "group")}");
 
     private static void CreateDirectory(FastCgiListenOptions options, string path)
@@ -124,7 +139,8 @@ internal static class UnixSockets
         if (Directory.Exists(folder))
             return;
         if (!options.CreateDirectory)
-            throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user {Environment.UserName} cannot access it. "
+            throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user "
+                + $"{Environment.UserName} cannot access it. "
                 + "Create it, set CreateDirectory, or use RuntimeDirectory= in the systemd unit");
 
         try
@@ -133,20 +149,25 @@ internal static class UnixSockets
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            throw SocketBinder.Failure(options, $"the folder {folder} cannot be created: {exception.Message.TrimEnd('.')}", exception);
+            throw SocketBinder.Failure(options, $"the folder {folder} cannot be created: "
+                + $"{exception.Message.TrimEnd('.')}", exception);
         }
     }
 
-    /// <summary>Whether there is a socket of a process that has ended: it refuses connections. Fails if there is anything else.</summary>
+    /// <summary>
+    /// Whether there is a socket of a process that has ended: it refuses connections. Fails if there is anything else.
+    /// </summary>
     private static bool IsLeftBehind(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
         var path = endPoint.ToString();
         if (OperatingSystem.IsLinux() ? SocketFile.IsSocket(path) is false : Directory.Exists(path))
-            throw SocketBinder.Failure(options, $"{path} exists and is not a socket. Remove it, or choose another path");
+            throw SocketBinder.Failure(options, $"{path} exists and is not a socket. Remove it, or choose another "
+                + "path");
         if (!File.Exists(path))
             return false;
 
-        using var probe = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified) { Blocking = false };
+        using var probe =
+            new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified) { Blocking = false };
         try
         {
             probe.Connect(endPoint);
@@ -157,8 +178,8 @@ internal static class UnixSockets
         }
         catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
         {
-            throw SocketBinder.Failure(options, "a socket exists there, and this process may not connect to it to check whether it is in use. Remove "
-                + "it, or choose another path", exception);
+            throw SocketBinder.Failure(options, "a socket exists there, and this process may not connect to it to "
+                + "check whether it is in use. Remove it, or choose another path", exception);
         }
         catch (SocketException)
         {
@@ -179,7 +200,8 @@ internal static class UnixSockets
         {
             throw SocketBinder.Failure(
                 options,
-                $"the user {Environment.UserName} cannot create a socket in {Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. "
+                $"the user {Environment.UserName} cannot create a socket in "
+                    + $"{Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. "
                     + "Make the folder writable for the user, or choose another",
                 exception);
         }
@@ -195,7 +217,8 @@ internal static class UnixSockets
         {
             var cause = exception.Message.TrimEnd('.');
             throw SocketBinder.Failure(
-                options, $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or choose another path", exception);
+                options, $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or "
+                    + "choose another path", exception);
         }
     }
 
@@ -221,11 +244,13 @@ internal static class UnixSockets
         }
         catch (IOException exception)
         {
-            var receivers = string.Join(" and ", new[] { user is null ? null : $"the user '{options.Owner}'", group is null ? null
+            var receivers = string.Join(
+                " and ", new[] { user is null ? null : $"the user '{options.Owner}'", group is null ? null
                 : $"the group '{options.Group}'" }.OfType<string>());
             throw SocketBinder.Failure(
                 options,
-                $"the user {Environment.UserName} cannot change the owner of the socket to {receivers}: {exception.Message}. Only root can set Owner; "
+                $"the user {Environment.UserName} cannot change the owner of the socket to {receivers}: "
+                    + $"{exception.Message}. Only root can set Owner; "
                     + "members of a group can set Group (SupplementaryGroups= in the systemd unit)",
                 exception);
         }

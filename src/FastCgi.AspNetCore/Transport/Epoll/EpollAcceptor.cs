@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>Accepts for one listener on one loop. It can be stopped without the loop's thread, which the application may keep.</summary>
+/// <summary>
+/// Accepts for one listener on one loop. It can be stopped without the loop's thread, which the application may keep.
+/// </summary>
 internal sealed class EpollAcceptor : IEpollSource
 {
     // How many connections are accepted at once. The others follow after the requests of existing connections.

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
-/// A connection of the epoll engine. It owns no buffers: it receives into the loop's buffer and sends from the blocks of the responses. Only the
-/// thread that runs the loop receives and closes. Any thread may send, one at a time.
+/// A connection of the epoll engine. It owns no buffers: it receives into the loop's buffer and sends from the blocks
+/// of the responses. Only the thread that runs the loop receives and closes. Any thread may send, one at a time.
 /// </summary>
 internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 {
@@ -124,7 +124,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             Connection.Fail();
     }
 
-    public override void Run(ref ReadyRequests ready) => _loop.Scheduler.RunElsewhere(ref ready, Connection.Output, isLoop: true);
+    public override void Run(ref ReadyRequests ready)
+        => _loop.Scheduler.RunElsewhere(ref ready, Connection.Output, isLoop: true);
 
     public override bool Send(BufferBlock chain)
     {
@@ -163,7 +164,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <summary>Does what <see cref="Close"/> requested. Called on the loop's thread.</summary>
     public void CloseAsDecided()
     {
-        // The descriptor is about to be added to epoll. If we closed it now, its number could mean another connection by then.
+        // The descriptor is about to be added to epoll. If we closed it now, its number could mean another connection
+        // by then.
         if (Volatile.Read(ref _start) != Started && Interlocked.CompareExchange(ref _start, EndWaits, New) != Started)
             return;
 
@@ -186,7 +188,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         }
     }
 
-    /// <summary>Closes the connection. Called on the loop's thread or, before the connection has started, on the accepting thread.</summary>
+    /// <summary>
+    /// Closes the connection. Called on the loop's thread or, before the connection has started, on the accepting
+    /// thread.
+    /// </summary>
     public void CloseNow()
     {
         if (_isClosed)
@@ -236,7 +241,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private ConnectionResetException GetCloseReason()
         => _error == 0
             ? new ConnectionResetException("The web server closed the connection.")
-            : new ConnectionResetException("The connection was lost.", new IOException(Marshal.GetPInvokeErrorMessage(_error)));
+            : new ConnectionResetException(
+                "The connection was lost.", new IOException(Marshal.GetPInvokeErrorMessage(_error)));
 
     private void ContinueSend()
     {
@@ -273,8 +279,12 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return _unsentOffset == 0;
     }
 
-    /// <summary>Sends what the socket takes and leaves the rest to the loop. The caller has begun a use of the descriptor.</summary>
-    /// <returns>Whether all is sent or lost. If not, the chain belongs to the thread that takes it from its field.</returns>
+    /// <summary>
+    /// Sends what the socket takes and leaves the rest to the loop. The caller has begun a use of the descriptor.
+    /// </summary>
+    /// <returns>
+    /// Whether all is sent or lost. If not, the chain belongs to the thread that takes it from its field.
+    /// </returns>
     private bool Send(BufferBlock chain, int offset, out bool isLost)
     {
         var rest = SocketSend.Send(_socket, chain, ref offset, out isLost);
@@ -284,7 +294,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             // Either this thread sees that the send is cut, or the one that cuts it sees the rest.
             Interlocked.Exchange(ref _unsent, rest);
             // Without the event, the rest would never be sent, unless the loop has taken it on an earlier one.
-            if (_loop.Modify(this, _socket, Interest | Libc.EpollOut) || Interlocked.Exchange(ref _unsent, null) is null)
+            if (_loop.Modify(this, _socket, Interest | Libc.EpollOut)
+                || Interlocked.Exchange(ref _unsent, null) is null)
                 return false;
             isLost = true;
         }
@@ -294,7 +305,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return true;
     }
 
-    /// <summary>Queries the descriptor. Any thread may call it, such as one that reads the status while the connection closes.</summary>
+    /// <summary>
+    /// Queries the descriptor. Any thread may call it, such as one that reads the status while the connection closes.
+    /// </summary>
     private T? AskSocket<T>(Func<Socket, T?> ask)
         where T : class
     {
@@ -318,7 +331,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             CloseSocket();
     }
 
-    /// <summary>Runs exactly once, when the last use has ended and none can begin: no other thread has the descriptor or the chain.</summary>
+    /// <summary>
+    /// Runs exactly once, when the last use has ended and none can begin: no other thread has the descriptor or the
+    /// chain.
+    /// </summary>
     private void CloseSocket()
     {
         Libc.Close(_socket);
@@ -328,8 +344,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 }
 
 /// <summary>
-/// Counts the uses of a resource that any thread may use and any thread may close. Exactly one thread releases it: the one that ends the last use
-/// after the close, or closes it while it is unused. A mutable struct: keep it in a field, do not copy it.
+/// Counts the uses of a resource that any thread may use and any thread may close. Exactly one thread releases it: the
+/// one that ends the last use after the close, or closes it while it is unused. A mutable struct: keep it in a field,
+/// do not copy it.
 /// </summary>
 internal struct UseCount
 {

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>Accepts connections for the epoll engine: all loops wait for them, and the loop with the fewest gets each.</summary>
+/// <summary>
+/// Accepts connections for the epoll engine: all loops wait for them, and the loop with the fewest gets each.
+/// </summary>
 internal sealed class EpollListener
 {
     // More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
@@ -15,7 +17,8 @@ internal sealed class EpollListener
     private readonly List<EpollAcceptor> _acceptors = [];
     private bool _isWithdrawn;
 
-    // Whether the queue has been empty since the last connection. Loops may race to set it, which costs at most one extra query.
+    // Whether the queue has been empty since the last connection. Loops may race to set it, which costs at most one
+    // extra query.
     private bool _isEmpty;
 
     public EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
@@ -52,7 +55,8 @@ internal sealed class EpollListener
         await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (!stopped.IsCompleted)
         {
-            // The stop timed out while an accept is in progress. Close the socket after it, so that it does not log a spurious error.
+            // The stop timed out while an accept is in progress. Close the socket after it, so that it does not log a
+            // spurious error.
             _ = ThreadRoot.Start(() => EndAfterAsync(stopped), _server.Log);
             return;
         }
@@ -74,7 +78,10 @@ internal sealed class EpollListener
         _failures.Dispose();
     }
 
-    /// <summary>Accepts a connection. Any thread may call it. Without descriptors or memory anything can fail, so it logs every exception.</summary>
+    /// <summary>
+    /// Accepts a connection. Any thread may call it. Without descriptors or memory anything can fail, so it logs every
+    /// exception.
+    /// </summary>
     private AcceptOutcome AcceptOne()
     {
         try
@@ -98,11 +105,12 @@ internal sealed class EpollListener
         }
 
         var error = Libc.LastError;
-        // A Unix socket that another process has shut down reports an empty queue, yet raises the event again and again.
+        // A Unix socket that another process has shut down reports an empty queue, yet raises the event again and
+        // again.
         if (error == Libc.ErrorAgain && _isEmpty && Libc.IsShutDown((int)_socket.Handle))
             error = Libc.ErrorInvalid;
-        // A socket that refuses connections reports this error if its queue is empty. So does one that another process has shut down, which would
-        // be retried without end.
+        // A socket that refuses connections reports this error if its queue is empty. So does one that another process
+        // has shut down, which would be retried without end.
         if (error == Libc.ErrorAgain || (error == Libc.ErrorInvalid && Volatile.Read(ref _isWithdrawn)))
         {
             _isEmpty = true;

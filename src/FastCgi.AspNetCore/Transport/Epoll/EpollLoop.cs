@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>One loop over epoll. Its events and batch belong to it, not to a thread: if the application keeps the thread, another one continues.</summary>
+/// <summary>
+/// One loop over epoll. Its events and batch belong to it, not to a thread: if the application keeps the thread,
+/// another one continues.
+/// </summary>
 internal sealed unsafe class EpollLoop : IDisposable
 {
     /// <summary>The largest record and its header.</summary>
@@ -15,7 +18,8 @@ internal sealed unsafe class EpollLoop : IDisposable
     private readonly EpollSources _sources = new();
     private readonly WakeUp _wakeUp = new();
     private readonly EpollHandle _epoll = new();
-    private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(MaxEvents + 1, (nuint)sizeof(EpollEvent));
+    private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(
+        MaxEvents + 1, (nuint)sizeof(EpollEvent));
 
     // Listeners that have failed to accept, for which the loop does not wait.
     private readonly List<EpollAcceptor> _failed = [];
@@ -93,7 +97,8 @@ internal sealed unsafe class EpollLoop : IDisposable
 
     /// <summary>Changes the awaited events and raises those that are already due. Any thread may call it.</summary>
     /// <returns>Whether the system did so. If not, an expected event may not come.</returns>
-    public bool Modify(IEpollSource source, int descriptor, uint events) => _epoll.Modify(descriptor, events, source.Key);
+    public bool Modify(IEpollSource source, int descriptor, uint events)
+        => _epoll.Modify(descriptor, events, source.Key);
 
     /// <summary>Removes a source whose descriptor is about to be closed.</summary>
     public void Remove(IEpollSource source) => _sources.Remove(source);
@@ -129,7 +134,8 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
         while (Interlocked.CompareExchange(ref _firstToEnd, connection, first) != first);
 
-        // A running loop checks before it waits. The calling thread is no criterion: the loop may have been taken from it.
+        // A running loop checks before it waits. The calling thread is no criterion: the loop may have been taken from
+        // it.
         if (Volatile.Read(ref _isWaiting) != 0 && Interlocked.Exchange(ref _isWaiting, 0) != 0)
             Wake();
     }
@@ -205,7 +211,8 @@ internal sealed unsafe class EpollLoop : IDisposable
 
     /// <summary>A failure while handling an event ends its connection.</summary>
     private void OnEvent(IEpollSource source, uint events) => ThreadRoot.Run(
-        (source, events, Log), static next => next.source.OnEvent(next.events), Log, static next => Fail(next.source as EpollConnection, next.Log));
+        (source, events, Log), static next => next.source.OnEvent(next.events), Log, static next => Fail(
+            next.source as EpollConnection, next.Log));
 
     private void CloseClosing()
     {
@@ -225,11 +232,15 @@ internal sealed unsafe class EpollLoop : IDisposable
         {
             var next = connection.NextToClose;
             connection.NextToClose = null;
-            ThreadRoot.Run((connection, Log), static ending => ending.connection.CloseAsDecided(), Log, static ending => Fail(ending.connection, ending.Log));
+            ThreadRoot.Run(
+                (connection, Log), static ending => ending.connection.CloseAsDecided(), Log,
+                    static ending => Fail(ending.connection, ending.Log));
             connection = next;
         }
     }
 
     private static void Fail(EpollConnection? connection, ILogger log)
-        => ThreadRoot.Run(connection, static connection => connection?.Connection.Fail(), log, static connection => connection?.CloseNow());
+        => ThreadRoot.Run(
+            connection, static connection => connection?.Connection.Fail(), log,
+                static connection => connection?.CloseNow());
 }

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>A listener, a connection, or a wake-up that a loop waits for. Its events are raised on the thread that runs the loop.</summary>
+/// <summary>
+/// A listener, a connection, or a wake-up that a loop waits for. Its events are raised on the thread that runs the
+/// loop.
+/// </summary>
 internal interface IEpollSource
 {
     /// <summary>Identifies the source in its loop. Set by <see cref="EpollSources"/>.</summary>
@@ -25,7 +28,10 @@ internal sealed class WakeUp : IEpollSource, IDisposable
     public void Dispose() => _event.Dispose();
 }
 
-/// <summary>The sources of a loop by the key in their events. It has a generation, so an event of a source that was removed finds nothing.</summary>
+/// <summary>
+/// The sources of a loop by the key in their events. It has a generation, so an event of a source that was removed
+/// finds nothing.
+/// </summary>
 internal sealed class EpollSources
 {
     private readonly Lock _lock = new();

@@ -6,7 +6,9 @@ internal static unsafe class SocketSend
     // Vectors per call. A send of the output has no more blocks, unless they are nearly empty.
     private const int MaxVectors = 64;
 
-    /// <param name="offset">The bytes of the first block that were sent earlier; on return, those of the returned block.</param>
+    /// <param name="offset">
+    /// The bytes of the first block that were sent earlier; on return, those of the returned block.
+    /// </param>
     /// <returns>The block at which the socket was full, or <see langword="null"/> if nothing is left to send.</returns>
     public static BufferBlock? Send(int socket, BufferBlock block, ref int offset, out bool isLost)
     {
@@ -42,7 +44,12 @@ internal static unsafe class SocketSend
         var count = 0;
         for (var next = block; next is not null && count < MaxVectors; next = next.Next)
         {
-            vectors[count++] = new Libc.IOVector { Base = (byte*)next.Address + next.Start + offset, Length = next.Length - offset };
+            vectors[count++] = new Libc.IOVector
+            {
+                Base = (byte*)next.Address + next.Start
+                + offset,
+                Length = next.Length - offset
+            };
             offset = 0;
         }
 

@@ -1,0 +1,148 @@
+using FastCgi.AspNetCore.Advice;
+using FastCgi.AspNetCore.Hosting.Endpoints;
+using FastCgi.AspNetCore.Transport;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Microsoft.Extensions.Hosting;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <content>Opens the endpoints, and says where the server listens.</content>
+internal sealed partial class FastCgiServer
+{
+    private EpollEngine? CreateEpollEngine(ConnectionManager connections, RequestScheduler scheduler, bool isRequired)
+    {
+        try
+        {
+            return new EpollEngine(connections, scheduler);
+        }
+        catch (IOException exception) when (!isRequired)
+        {
+            _log.EpollUnavailable(exception.Message);
+            return null;
+        }
+    }
+
+    private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
+    {
+        FastCgiTransportEngine.Socket => false,
+        FastCgiTransportEngine.Epoll when !OperatingSystem.IsLinux() => throw new PlatformNotSupportedException(
+            "The epoll engine requires Linux. Set FastCgi:Transport:Engine to Auto or Socket."),
+        _ => OperatingSystem.IsLinux(),
+    };
+
+    /// <summary>
+    /// In Development, an endpoint for another machine must not prevent the application from serving HTTP.
+    /// </summary>
+    private async ValueTask<TransportListener?> ListenAsync(
+        FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut,
+        CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await ListenAsync(options, inherited, cancellationToken).ConfigureAwait(false);
+        }
+        catch (IOException exception) when (options.MayBeAbsent
+            && exception.InnerException is SocketException
+            {
+                SocketErrorCode: SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported,
+            })
+        {
+            _log.AddressAbsent(EndpointAddress.Format(options.EndPoint));
+            return null;
+        }
+        catch (IOException exception) when (mayLeaveOut && options.Origin != EndpointPlan.UrlsOrigin)
+        {
+            _log.EndpointLeftOut(options.Origin, exception.Message);
+            return null;
+        }
+    }
+
+    private async ValueTask<TransportListener> ListenAsync(
+        FastCgiListenOptions options, InheritedSockets inherited, CancellationToken cancellationToken)
+    {
+        if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
+        {
+            var socket = SocketBinder.Listen(options, inherited, _log);
+            if (_options.Value.EnableAdvice && OperatingSystem.IsLinux())
+                SocketReach.Report(options, socket, _log);
+            if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
+                _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
+            if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit
+                && limit < options.Backlog)
+                _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
+            return _engine is null ? SocketListener.Create(socket, Connections!, Scheduler!) : _engine.Listen(socket);
+        }
+
+        // As in Kestrel, the last registered factory that can bind it.
+        foreach (var factory in _listenerFactories.Reverse())
+        {
+            if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
+            {
+                var peers = PeerPolicies.Create(options, options.EndPoint);
+                return PipeListener.Create(
+                    await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers,
+                    Connections!,
+                    Scheduler!);
+            }
+        }
+
+        throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}. "
+            + "Register one, or remove the endpoint.");
+    }
+
+    /// <summary>A canceled start does not wait for a factory that ignores it; a late listener is disposed.</summary>
+    private async Task<IConnectionListener> BindAsync(
+        IConnectionListenerFactory factory, EndPoint endPoint, CancellationToken cancellationToken)
+    {
+        var binding = factory.BindAsync(endPoint, cancellationToken).AsTask();
+        try
+        {
+            return await binding.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (!binding.IsCanceled)
+        {
+            _ = ThreadRoot.Start(() => DisposeWhenBoundAsync(binding), _log);
+            throw;
+        }
+    }
+
+    private static async Task DisposeWhenBoundAsync(Task<IConnectionListener> binding)
+    {
+        await ((Task)binding).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (binding.IsCompletedSuccessfully)
+            await binding.Result.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private void PublishAddresses()
+    {
+        _addresses.Publish(
+            [.. _listeners.Select(static listener => EndpointAddress.Format(listener.EndPoint)),
+                .. _httpServer.Addresses]);
+        foreach (var address in _addresses)
+            _log.Listening(address);
+
+        if (!_options.Value.EnableAdvice || _listeners.Count == 0 || !IsDevelopment)
+            return;
+
+        var endPoint = _listeners[0].EndPoint;
+        var blocks = WebServerBlock.Create(
+            endPoint, _options.Value.PathBase, _environment!.ApplicationName, Socket.OSSupportsIPv6, Path.Exists);
+        foreach (var block in blocks)
+            _log.WebServerFound(block.Server, EndpointAddress.Format(endPoint), block.File, block.Command, block.Text);
+    }
+
+    private void LogStatusEndpoints(IReadOnlyList<(string Path, StatusAudience Audience)> endpoints)
+    {
+        foreach (var (path, audience) in endpoints)
+        {
+            if (audience == StatusAudience.Development && !IsDevelopment)
+                _log.StatusNotShown(path);
+            else
+                _log.StatusShown(path, Describe(audience));
+        }
+    }
+
+    private static string Describe(StatusAudience audience) => audience == StatusAudience.Authorized
+        ? "users that satisfy its authorization policy"
+        : "anyone who can reach it";
+}
