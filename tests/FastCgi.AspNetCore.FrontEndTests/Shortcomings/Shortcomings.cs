@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 internal static class Shortcomings
 {
     private const string NoticesClientLate =
-        "`RequestAborted` fires only when the web server sends something to the disconnected client.";
+        "`RequestAborted` fires only when something is sent to the disconnected client.";
 
     private const string SeeSecurity = "See [security.md](../security.md#header-names-with-underscores).";
 
