@@ -51,7 +51,7 @@ internal static class Shortcomings
         new(FrontEndKind.HaProxy, Ability.LargeUploadOfUnknownLength,
             "An upload without `Content-Length` is rejected with 400 if it does not fit in a 16 KB buffer."),
         new(FrontEndKind.HaProxy, Ability.EarlyAnswer,
-            "After a response to an incomplete upload, HAProxy does not read the rest. A client that sends the whole body before reading the response waits until `timeout client` expires."),
+            "After a response to an incomplete upload, HAProxy does not read the rest. A client that sends the whole body before it reads the response waits until `timeout client` expires."),
         new(FrontEndKind.HaProxy, Ability.CutResponse, "Over HTTP/2, an incomplete response without `Content-Length` looks complete.")
         {
             Where = static setup => setup.UsesTls,
