@@ -1,0 +1,76 @@
+namespace FastCgi.AspNetCore.InMemoryTests.Simulation;
+
+/// <summary>No processor is idle while a request is ready, however many processors there are.</summary>
+/// <remarks>
+/// One kind of load breaks the rule and is not tested: handlers that block for less than a millisecond keep their seats,
+/// because the watchdog does not see them. On 4 processors, 30 connections whose handlers block for 400 µs and compute for
+/// 50 µs waste 403 µs of an idle processor for each request.
+/// </remarks>
+public class SimulationTests(ITestOutputHelper output)
+{
+    // When threads have started, each path is known, and the loops have measured their load.
+    private const long Warm = 12_000;
+
+    private static readonly Dictionary<string, Handler[]> s_loads = new()
+    {
+        ["50"] = [new("/bbbb", 50)],
+        ["300"] = [new("/cccc", 300)],
+        ["5, 300"] = [new("/aaaa", 5), new("/cccc", 300)],
+        ["5 to 5,000"] =
+        [
+            new("/aaaa", 5), new("/bbbb", 50), new("/cccc", 300), new("/dddd", 1_500), new("/eeee", 5_000),
+        ],
+        ["blocking"] = [new("/aaaa", 5), new("/cccc", 300), new("/ffff", 50, Blocks: 2_000)],
+        ["all"] =
+        [
+            new("/aaaa", 5), new("/bbbb", 50), new("/cccc", 300), new("/eeee", 5_000),
+            new("/ffff", 50, Blocks: 2_000), new("/hhhh", 300, Awaits: 1_000),
+        ],
+    };
+
+    [Theory]
+    [InlineData("50", 4, 4, false)]
+    [InlineData("300", 2, 4, true)]
+    [InlineData("300", 16, 4, false)]
+    [InlineData("5, 300", 4, 30, false)]
+    [InlineData("5 to 5,000", 4, 30, true)]
+    [InlineData("5 to 5,000", 16, 100, false)]
+    [InlineData("5 to 5,000", 64, 1_000, false)]
+    [InlineData("blocking", 4, 30, false)]
+    [InlineData("5 to 5,000", 64, 40, false)]
+    [InlineData("all", 16, 10, false)]
+    [InlineData("all", 16, 100, false)]
+    [InlineData("all", 64, 1_000, true)]
+    public void Requests_UnderLoad_WaitForNoIdleProcessor(string load, int processors, int connections, bool isEven)
+    {
+        var simulation = Run(load, processors, connections, isEven, FastCgiApplicationScheduling.Auto);
+
+        Assert.InRange(simulation.Wasted, 0, simulation.Requests * SimulatedMachine.WakeUp);
+        // While another thread wakes up to run the loop, or is started, because more handlers block than ever before.
+        Assert.InRange(simulation.LongestWait, 0, SimulatedMachine.ThreadStart + SimulatedMachine.WakeUp);
+    }
+
+    /// <summary>The account detects that each request runs where it was received.</summary>
+    [Fact]
+    public void Requests_RunWhereTheyWereReceived_WaitForAnotherAlthoughAProcessorIsIdle()
+    {
+        var simulation = Run("5 to 5,000", 4, 30, isEven: true, FastCgiApplicationScheduling.Inline);
+
+        Assert.True(simulation.Wasted > 10 * simulation.Requests * SimulatedMachine.WakeUp);
+        Assert.True(simulation.LongestWait > 10 * SimulatedMachine.ThreadStart);
+    }
+
+    private Simulation Run(
+        string load, int processors, int connections, bool isEven, FastCgiApplicationScheduling scheduling)
+    {
+        var count = Math.Max(300, connections);
+        var simulation = new Simulation(
+            processors, processors / 2, connections, isEven, s_loads[load], Warm, count, scheduling);
+        simulation.Run();
+        output.WriteLine(FormattableString.Invariant(
+            $"{simulation.Requests} requests, {(double)simulation.Wasted / simulation.Requests:F2} µs wasted for each"));
+        output.WriteLine(FormattableString.Invariant(
+            $"longest wait {simulation.LongestWait} µs, {simulation.BusyShare:P0} of the processors busy"));
+        return simulation;
+    }
+}
