@@ -92,7 +92,7 @@ internal sealed partial class WorkerPool
     }
 
     /// <summary>Takes an idle thread if there is more work. It does the same.</summary>
-    private Worker? WakeForRest(int taken = 0) => HasRest(taken) ? RemoveIdle() : null;
+    private Worker? WakeForRest() => HasRest(taken: 0) ? RemoveIdle() : null;
 
     private void QueueLoopOf(Worker worker)
     {

@@ -178,6 +178,7 @@ internal sealed partial class WorkerPool(
     /// </returns>
     public TimeSpan? FindWork(Worker worker)
     {
+        bool hasRest;
         Worker? woken;
         lock (_lock)
         {
@@ -186,7 +187,8 @@ internal sealed partial class WorkerPool(
             if (!(wasIdle && _idle.Count > 0) && TryAssign(worker))
             {
                 // The thread of a loop soon takes a request too.
-                woken = WakeForRest(taken: worker.Hold == Hold.Loop ? 1 : 0);
+                hasRest = HasRest(taken: worker.Hold == Hold.Loop ? 1 : 0);
+                woken = hasRest ? RemoveIdle() : null;
             }
             else if (_isStopping || (wasIdle && _idle.Count > 0))
             {
@@ -200,7 +202,8 @@ internal sealed partial class WorkerPool(
             }
         }
 
-        woken?.Wake();
+        if (hasRest)
+            Wake(woken);
         return TimeSpan.Zero;
     }
 
