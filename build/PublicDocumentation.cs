@@ -1,7 +1,7 @@
 #:property PublishAot=false
 #:property TreatWarningsAsErrors=false
 
-// Leaves in the documentation file of an assembly what is public: an editor shows nothing else, and the file is loaded with each project.
+// Removes non-public members from an assembly's documentation file, which editors load with each project.
 //   dotnet run --file PublicDocumentation.cs ASSEMBLY DOCUMENTATION
 using System.Reflection;
 using System.Reflection.Metadata;
@@ -16,9 +16,11 @@ foreach (var type in metadata.TypeDefinitions.Select(metadata.GetTypeDefinition)
 {
     var typeName = GetName(type);
     visible.Add(typeName);
-    foreach (var method in type.GetMethods().Select(metadata.GetMethodDefinition).Where(method => IsVisibleMember((int)method.Attributes)))
+    foreach (var method in type.GetMethods().Select(metadata.GetMethodDefinition)
+        .Where(method => IsVisibleMember((int)method.Attributes)))
         visible.Add($"{typeName}.{metadata.GetString(method.Name).Replace('.', '#')}");
-    foreach (var field in type.GetFields().Select(metadata.GetFieldDefinition).Where(field => IsVisibleMember((int)field.Attributes)))
+    foreach (var field in type.GetFields().Select(metadata.GetFieldDefinition)
+        .Where(field => IsVisibleMember((int)field.Attributes)))
         visible.Add($"{typeName}.{metadata.GetString(field.Name)}");
 }
 

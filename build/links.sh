@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Requests each external link of the documents, and reports those that lead nowhere. Links within the repository are checked by DocumentTests.
+# Requests each external link of the documents, and reports those that lead nowhere. Links within the repository are
+# checked by DocumentTests.
 #   build/links.sh [FILE]
 # FILE has a link per line; the default is the list that DocumentTests compare with the documents.
 set -uo pipefail

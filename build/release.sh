@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the packages of a release and checks them.
 #   build/release.sh VERSION [FOLDER [ARGUMENTS OF dotnet pack]]
-# FOLDER (artifacts/release) gets the packages and SHA256SUMS. The same commit and SDK give the same bytes, in any folder: build/reproduce.sh compares.
+# FOLDER (artifacts/release) gets the packages and SHA256SUMS. The same commit and SDK give the same bytes, in any
+# folder: build/reproduce.sh compares.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 version=${1:?usage: build/release.sh VERSION [FOLDER [ARGUMENTS OF dotnet pack]]}

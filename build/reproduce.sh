@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the committed source twice, in two folders with different surroundings, and compares the packages byte for byte.
+# Builds the committed source twice, in two folders with different surroundings, and compares the packages byte for
+# byte.
 #   build/reproduce.sh [VERSION [FOLDER OF A RELEASE]]
 # With FOLDER, compares with its SHA256SUMS too.
 set -euo pipefail

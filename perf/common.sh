@@ -2,7 +2,8 @@
 export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_GENERATE_ASPNET_CERTIFICATE=false DEBIAN_FRONTEND=noninteractive
 PATH=$PATH:/usr/sbin
 
-# Everything is made in a scratch folder, which is gone at the end, or in that of run.sh, where the two share what they build.
+# Everything is made in a scratch folder, which is gone at the end, or in that of run.sh, where the two share what they
+# build.
 scratch=${PERF_SCRATCH:-$(mktemp -d)}
 remove_scratch() {
   [ -n "${PERF_SCRATCH:-}" ] || rm -rf "$scratch"
@@ -67,8 +68,8 @@ build_tools() {
   quietly dotnet build "$repository/perf/side-by-side/Driver" -c Release -o "$scratch/driver" --artifacts-path "$scratch/artifacts"
 }
 
-# Makes the package, in a folder that is a feed. Sites that have it get packages from there alone, in a folder of their own: so they run
-# the assembly that the package has, which is compiled ahead.
+# Makes the package, in a folder that is a feed. Sites that have it get packages from there alone, in a folder of their
+# own: so they run the assembly that the package has, which is compiled ahead.
 make_package() {
   [ ! -e "$scratch/feed" ] || return 0
   quietly dotnet pack "$repository/src/FastCgi.AspNetCore" -c Release -o "$scratch/feed" -p:Version=0.0.1-perf --artifacts-path "$scratch/artifacts"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the MinimalApi sample behind a real web server and shows what a few requests do.
-# Needs Debian or Ubuntu with the .NET 10 SDK. Everything it starts runs from a scratch folder on a free port of 127.0.0.1,
-# and stops when it ends, also after an error or Ctrl-C. Packages that were missing and the build in artifacts/demo stay.
+# Needs Debian or Ubuntu with the .NET 10 SDK. Everything it starts runs from a scratch folder on a free port of
+# 127.0.0.1, and stops when it ends, also after an error or Ctrl-C. Packages that were missing and the build in
+# artifacts/demo stay.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -68,7 +69,7 @@ logs() {
 
 clean_up() {
   local status=$?
-  # A second Ctrl-C must not leave half of it behind.
+  # A second Ctrl-C must not interrupt the cleanup.
   trap '' INT TERM HUP
   for pid in $web_pid $app_pid; do
     kill "$pid" 2>/dev/null || true

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs a sample behind its web server until Ctrl-C, on http://localhost:8080. Needs no root.
 #   samples/run.sh SAMPLE [CONFIGURATION] [--port PORT] [--no-build Debug|Release]
-# CONFIGURATION is a file of the sample, such as lighttpd.conf. Sockets and certificates are in /tmp/sample-PORT, which is deleted at the end.
+# CONFIGURATION is a file of the sample, such as lighttpd.conf. Sockets and certificates are in /tmp/sample-PORT, which
+# is deleted at the end.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -92,7 +93,7 @@ start_application() {
       arguments+=(--Blog:FastCgi:Endpoints:Web:Url "fastcgi://unix:$run/blog.sock?mode=0666")
       ;;
     Spawned)
-      # The web server starts it, as a user of its own.
+      # The web server starts it as a separate user.
       cp -r "$(dirname "$program")" "$run/site"
       site=$run/site
       chmod 1777 "$run"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs each class of tests in a process of its own, so that a test that passes only behind another, or only beside it, fails.
+# Runs each class of tests in a separate process, so that a test that depends on another class fails.
 #   tests/alone.sh [PROJECT]...
-# runs those of these projects, by their short or full names (UnitTests); without one, of all. It takes half an hour or more. It needs what tests/run.sh
-# installs. The last line is "N classes passed, N failed"; the exit code is 0 if none failed.
+# PROJECT is a short or full name (UnitTests); the default is all projects, which takes half an hour or more.
+# tests/run.sh installs the packages. The last line is "N classes passed, N failed". The exit code is 0 if none failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,12 +13,14 @@ dotnet build FastCgi.AspNetCore.sln --configuration Release --verbosity quiet </
 
 # The full names of the classes of an assembly.
 list_classes() {
-  dotnet test "$1" --list-tests </dev/null | sed -n 's/^    \([A-Za-z_.0-9]*\)\.[A-Za-z_0-9]*\((.*\)\?$/\1/p' | sort --unique
+  dotnet test "$1" --list-tests </dev/null |
+    sed -n 's/^    \([A-Za-z_.0-9]*\)\.[A-Za-z_0-9]*\((.*\)\?$/\1/p' | sort --unique
 }
 
 run_class() {
   local assembly=$1 class=$2
-  if dotnet test "$assembly" --filter "FullyQualifiedName~$class." --blame-hang-timeout 10m --blame-hang-dump-type none --results-directory "$scratch" \
+  if dotnet test "$assembly" --filter "FullyQualifiedName~$class." --results-directory "$scratch" \
+    --blame-hang-timeout 10m --blame-hang-dump-type none \
     </dev/null >"$scratch/$class" 2>&1; then
     echo passed >>"$scratch/results"
   else
@@ -29,7 +31,8 @@ run_class() {
 
 for assembly in {tests,samples}/*/bin/Release/net10.0/*.dll; do
   name=$(basename "$assembly" .dll)
-  if [ ! -e "$(dirname "$assembly")/xunit.runner.visualstudio.testadapter.dll" ] || [[ $assembly != */"$name"/bin/* ]]; then continue; fi
+  if [[ $assembly != */"$name"/bin/* ]]; then continue; fi
+  if [ ! -e "$(dirname "$assembly")/xunit.runner.visualstudio.testadapter.dll" ]; then continue; fi
   short=${name#FastCgi.}
   if [ $# -gt 0 ] && [[ " $* " != *" $name "* && " $* " != *" ${short#AspNetCore.} "* ]]; then continue; fi
   for class in $(list_classes "$assembly"); do

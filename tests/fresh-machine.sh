@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Runs README's two commands, samples/demo.sh and tests/run.sh, on a new, minimal Debian. Needs root and debootstrap.
 #   tests/fresh-machine.sh [PLACE]...
-# Clones the last commit into each PLACE of the same machine; the first run installs the packages. A PLACE in /home/NAME belongs to the
-# ordinary user NAME, who runs the commands there. Prints the last line of each run. Fails if a command fails or leaves files in /tmp.
+# Clones the last commit into each PLACE of the same machine; the first run installs the packages. A PLACE in /home/NAME
+# belongs to the ordinary user NAME, who runs the commands there. Prints the last line of each run. Fails if a command
+# fails or leaves files in /tmp.
 # Environment:
 #   COMMANDS   what to run in each clone (default: ./samples/demo.sh && ./tests/run.sh)
 #   MACHINE    a folder for the machine, which stays there and is used again (default: a temporary folder)
 #   SDK        the folder of the .NET SDK (default: the folder of dotnet)
-# The suite, the apt sources, the NuGet configuration, and the certificate authorities are those of this machine. A run of the tests takes
-# about ten minutes on two processors.
+# The suite, the apt sources, the NuGet configuration, and the certificate authorities are those of this machine. A run
+# of the tests takes about ten minutes on two processors.
 set -euo pipefail
 
 commands=${COMMANDS:-./samples/demo.sh && ./tests/run.sh}
 repository=$(cd "$(dirname "$0")/.." && pwd)
 places=("$@")
 if [ $# -eq 0 ]; then
-  places=(/root/FastCgi.AspNetCore /srv/FastCgi.AspNetCore "/home/alice/my $(printf 'deep/%.0s' {1..20})FastCgi.AspNetCore")
+  deep=$(printf 'deep/%.0s' {1..20})
+  places=(/root/FastCgi.AspNetCore /srv/FastCgi.AspNetCore "/home/alice/my ${deep}FastCgi.AspNetCore")
 fi
 
 # Runs in the machine.
@@ -126,4 +128,5 @@ if [ ! -L "$machine/usr/bin/dotnet" ]; then
 fi
 settings=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root COMMANDS="$commands")
 mapfile -t -O "${#settings[@]}" settings < <(env | grep -iE '^(NUGET_|[a-z]+_proxy=)' || true)
-env -i "${settings[@]}" unshare --mount --propagation private --pid --fork --kill-child bash "$0" inside "$machine" "${places[@]}"
+env -i "${settings[@]}" unshare --mount --propagation private --pid --fork --kill-child \
+  bash "$0" inside "$machine" "${places[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes too long for each change: other cultures and orders of the tests, a million explored schedules, long fuzzing, an hour of load, two builds of the
-# packages, and the mutants of one folder.
+# What takes too long for each change: other cultures and orders of the tests, a million explored schedules, long
+# fuzzing, an hour of load, two builds of the packages, and the mutants of one folder.
 #   tests/nightly.sh [SOAK-SECONDS]
 # It runs after tests/run.sh, which installs what is needed. The exit code is 0 if all of it passed.
 set -uo pipefail
@@ -12,7 +12,8 @@ failed=0
 
 run() {
   echo "== $*"
-  env "${@:3}" dotnet test "tests/FastCgi.AspNetCore.$1/bin/$configuration/net10.0/FastCgi.AspNetCore.$1.dll" ${2:+--filter "$2"} </dev/null || failed=1
+  env "${@:3}" dotnet test "tests/FastCgi.AspNetCore.$1/bin/$configuration/net10.0/FastCgi.AspNetCore.$1.dll" \
+    ${2:+--filter "$2"} </dev/null || failed=1
 }
 
 dotnet build FastCgi.AspNetCore.sln --configuration "$configuration" --verbosity quiet || exit
@@ -25,5 +26,7 @@ run SocketTests 'FullyQualifiedName~StressTests|FullyQualifiedName~LateUseTests'
 tests/fuzz.sh --long || failed=1
 tests/Soak/run.sh --no-build --seconds "${1:-3600}" || failed=1
 build/reproduce.sh || failed=1
-dotnet tool restore && (cd tests/FastCgi.AspNetCore.UnitTests && dotnet stryker --project FastCgi.AspNetCore.csproj --mutate '**/Protocol/*.cs') || failed=1
+dotnet tool restore || failed=1
+(cd tests/FastCgi.AspNetCore.UnitTests && dotnet stryker --project FastCgi.AspNetCore.csproj --mutate '**/Protocol/*.cs') ||
+  failed=1
 exit $failed

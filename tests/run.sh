@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #   tests/run.sh                     everything, and checks the formatting and runs some seconds of load
-#   tests/run.sh PROJECT [FILTER]    one project, by its short or full name (UnitTests), or those of its tests whose names contain FILTER;
-#                                    FILTER may also be a filter expression of dotnet test
-# As root, it installs the Debian packages that a project needs (tests/packages.txt); as another user, it lists the missing ones and stops.
-# The last line is "N passed, N failed, N skipped". The exit code is 0 if at least one test passed and none failed.
-# FastCgi__Transport__Engine=Socket tests/run.sh runs the tests on that engine. By default, they run on epoll, and some of them on Socket too.
+#   tests/run.sh PROJECT [FILTER]    one project, by its short or full name (UnitTests), or those of its tests whose
+#                                    names contain FILTER; FILTER may also be a filter expression of dotnet test
+# As root, it installs the Debian packages that a project needs (tests/packages.txt); as another user, it lists the
+# missing ones and stops. The last line is "N passed, N failed, N skipped". The exit code is 0 if at least one test
+# passed and none failed. FastCgi__Transport__Engine=Socket tests/run.sh runs the tests on that engine. By default, they
+# run on epoll, and some of them on Socket too.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # CI=true turns warnings into errors. Dynamic PGO does not pay off in processes that live for a minute.
-export CI=true DOTNET_TieredPGO=0 DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_UI_LANGUAGE=en DEBIAN_FRONTEND=noninteractive
+export CI=true DOTNET_TieredPGO=0 DEBIAN_FRONTEND=noninteractive
+export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_UI_LANGUAGE=en
 # Otherwise, processes of the build would run on for minutes and leave files in the temporary folder.
 export MSBUILDDISABLENODEREUSE=1
 # With dotnet test, a test whose program is missing is skipped; here, it fails.
@@ -20,7 +22,8 @@ PATH=$PATH:/usr/sbin
 # A test that takes five minutes is reported as hanging. A project is stopped after fifteen.
 run_settings=(xUnit.DiagnosticMessages=true xUnit.LongRunningTestSeconds=300 RunConfiguration.TestSessionTimeout=900000)
 uninteresting='^(VSTest version|Starting test|Test run for|A total of|Results File:|$|Passed!)|Non-serializable data'
-# Not in $TMPDIR: the path of a Unix socket has at most 107 bytes, and users other than this one must be able to reach it.
+# Not in $TMPDIR: the path of a Unix socket has at most 107 bytes, and users other than this one must be able to reach
+# it.
 scratch=$(mktemp -d /tmp/tests.XXXXXX)
 # The user without privileges writes reports here too.
 chmod 1777 "$scratch"
@@ -43,7 +46,8 @@ trap clean_up EXIT
 finish() {
   local passed failed skipped
   if [ $# -gt 0 ]; then echo "$1"; fi
-  read -r passed failed skipped < <(cat "$scratch"/*.counts 2>/dev/null | awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
+  read -r passed failed skipped < <(cat "$scratch"/*.counts 2>/dev/null |
+    awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
   echo "$passed passed, $failed failed, $skipped skipped"
   [ $# -eq 0 ] && [ "$passed" -gt 0 ] && [ "$failed" -eq 0 ]
   exit
@@ -70,7 +74,8 @@ install_packages() {
   mapfile -t missing < <(list_missing "$@")
   if [ ${#missing[@]} -eq 0 ]; then return; fi
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    finish "Debian packages are missing. Run this as root, or install them: apt-get install ${missing[*]/"$icu"/\'$icu\'}"
+    echo "Debian packages are missing. Run this as root, or install them:"
+    finish "apt-get install ${missing[*]/"$icu"/\'$icu\'}"
   fi
   echo "Installing ${missing[*]}"
   if [ ! -e "$policy" ]; then
@@ -78,7 +83,8 @@ install_packages() {
     printf '#!/bin/sh\nexit 101\n' >"$policy"
     chmod +x "$policy"
   fi
-  if ! { apt-get update && apt-get install --yes --no-install-recommends "${missing[@]}"; } </dev/null >"$scratch/install.log" 2>&1; then
+  if ! { apt-get update && apt-get install --yes --no-install-recommends "${missing[@]}"; } </dev/null \
+    >"$scratch/install.log" 2>&1; then
     tail -n 20 "$scratch/install.log"
     finish "Installing failed."
   fi
@@ -87,7 +93,8 @@ install_packages() {
 build() {
   echo "Building $(basename "$1")"
   # One compiler process for all projects, whatever the environment says. It starts once, and stops after the build.
-  if ! dotnet build "$1" --configuration Release --verbosity quiet -p:UseSharedCompilation=true </dev/null >"$scratch/build.log" 2>&1; then
+  if ! dotnet build "$1" --configuration Release --verbosity quiet -p:UseSharedCompilation=true </dev/null \
+    >"$scratch/build.log" 2>&1; then
     grep -E "error|warning" "$scratch/build.log" | sort --unique | head -n 50
     finish "The build failed, so no test ran."
   fi
@@ -99,8 +106,8 @@ stop_compiler() {
   dotnet build-server shutdown --vbcscompiler </dev/null >"$scratch/shutdown.log" 2>&1
 }
 
-# Records and prints the result of a run: its name, exit code, and numbers of passed, failed, and skipped tests. A run that fails without a failed
-# test counts as one failure.
+# Records and prints the result of a run: its name, exit code, and numbers of passed, failed, and skipped tests. A run
+# that fails without a failed test counts as one failure.
 report() {
   local failed=$4
   if [ "$2" != 0 ] && [ "$failed" -eq 0 ]; then
@@ -118,16 +125,21 @@ get_name() {
   echo "$name${2:+ ($2)}"
 }
 
-# Runs a test assembly. Arguments: the project's folder, a filter, and arguments of env: any number of NAME=value, and a command to run it with.
+# Extracts the numbers of all, executed, and passed tests from a report.
+counters='s/.*<Counters total="([0-9]+)" executed="([0-9]+)" passed="([0-9]+)".*/\1 \2 \3/p'
+
+# Runs a test assembly. Arguments: the project's folder, a filter, and arguments of env: any number of NAME=value, and a
+# command to run it with.
 run_project() {
   local name results started=$SECONDS codes total executed passed
   name=$(get_name "$@")
   results=$(mktemp -d "$scratch/XXXXXX")
   chmod 777 "$results"
-  env "${@:3}" dotnet test "$1/bin/Release/net10.0/$(basename "$1").dll" ${2:+--filter "$2"} --logger "console;verbosity=minimal" \
-    --logger "trx;LogFileName=$results/report.trx" --results-directory "$results" -- "${run_settings[@]}" </dev/null | grep -vE "$uninteresting"
+  env "${@:3}" dotnet test "$1/bin/Release/net10.0/$(basename "$1").dll" ${2:+--filter "$2"} \
+    --logger "console;verbosity=minimal" --logger "trx;LogFileName=$results/report.trx" --results-directory "$results" \
+    -- "${run_settings[@]}" </dev/null | grep -vE "$uninteresting"
   codes=("${PIPESTATUS[@]}")
-  read -r total executed passed < <(sed -nE 's/.*<Counters total="([0-9]+)" executed="([0-9]+)" passed="([0-9]+)".*/\1 \2 \3/p' "$results/report.trx" 2>/dev/null || true)
+  read -r total executed passed < <(sed -nE "$counters" "$results/report.trx" 2>/dev/null || true)
   if [ -z "${total:-}" ]; then codes[0]+=' and without a report'; fi
   report "$name" "${codes[0]}" "${passed:-0}" $((${executed:-0} - ${passed:-0})) $((${total:-0} - ${executed:-0}))
 }
@@ -138,7 +150,8 @@ run_command() {
   if "${@:2}" </dev/null 2>&1; then report "$1" 0 1 0 0; else report "$1" 0 0 1 0; fi
 }
 
-# Copies what these tests need to where the user without privileges can read it: the clone, and the SDK too, may be in root's home.
+# Copies what these tests need to where the user without privileges can read it: the clone, and the SDK too, may be in
+# root's home.
 copy_for_nobody() {
   mkdir "$scratch/clone" "$scratch/home"
   chown nobody "$scratch/home"
@@ -151,8 +164,9 @@ copy_for_nobody() {
   fi
 }
 
-# Runs one after the other the projects that measure time, or restart processes and wait for them. Root has rights that a service in a container lacks.
-# So these tests run as a user without privileges; as root, only those that depend on the user.
+# Runs one after the other the projects that measure time, or restart processes and wait for them. Root has rights that
+# a service in a container lacks. So these tests run as a user without privileges; as root, only those that depend on
+# the user.
 run_waiting() {
   local project projects=(tests/FastCgi.AspNetCore.{Process,Socket}Tests)
   local as_nobody=(env --chdir="$scratch" HOME="$scratch/home" DOTNET_CLI_HOME="$scratch/home"
@@ -168,8 +182,8 @@ run_waiting() {
   done
 }
 
-# Starts a job as soon as fewer than two are running. Its output is printed when it ends. It has its own process group, so that all its processes end
-# with it.
+# Starts a job as soon as fewer than two are running. Its output is printed when it ends. It has its own process group,
+# so that all its processes end with it.
 start() {
   local output
   output=$(mktemp "$scratch/XXXXXX.output")
@@ -190,7 +204,8 @@ start() {
 if [ $# -gt 0 ]; then
   project=$(ls {tests,samples}/*/{,FastCgi.AspNetCore.,FastCgi.}"$1".csproj 2>/dev/null | head -n 1)
   if [ -z "$project" ]; then
-    names=$(basename --suffix=.csproj --multiple {tests,samples}/*/*Tests.csproj | sed 's/^FastCgi\.//; s/^AspNetCore\.//' | paste --serial --delimiters ' ')
+    names=$(basename --suffix=.csproj --multiple {tests,samples}/*/*Tests.csproj |
+      sed 's/^FastCgi\.//; s/^AspNetCore\.//' | paste --serial --delimiters ' ')
     finish "No test project is called '$1'. They are: $names"
   fi
   name=$(basename "$project" .csproj)
@@ -212,13 +227,14 @@ export FASTCGI_EXPLORED_SCHEDULES=100000
 # Recompiling hot code pays off only where threads race, since it provokes races, and where much is computed.
 export DOTNET_TC_CallCounting=0
 optimized=DOTNET_TC_CallCounting=1
-# The threads of an exploration take turns. On one processor, none has to be woken up on another, which would take half as long again.
+# The threads of an exploration take turns. On one processor, none has to be woken up on another, which would take half
+# as long again.
 processor=$(awk '/^Cpus_allowed_list/ { split($2, list, /[-,]/); print list[1] }' /proc/self/status)
 # Turkish has its own case rules. tests/nightly.sh runs other cultures and orders.
 turkish=LC_ALL=tr_TR.UTF-8
 # Large and slow transfers behind a web server, and clients that disconnect. SocketTests run on both engines.
-socket_engine='DisplayName~nginx&(FullyQualifiedName~UploadTests|FullyQualifiedName~ResponseTests|FullyQualifiedName~StreamingTests'
-socket_engine+='|FullyQualifiedName~ClientGoneTests|FullyQualifiedName~FailureTests)'
+socket_engine='DisplayName~nginx&(FullyQualifiedName~UploadTests|FullyQualifiedName~ResponseTests'
+socket_engine+='|FullyQualifiedName~StreamingTests|FullyQualifiedName~ClientGoneTests|FullyQualifiedName~FailureTests)'
 
 tests=tests/FastCgi.AspNetCore
 start run_waiting
@@ -231,7 +247,8 @@ start run_project tests/FastCgi.Tool.Tests ''
 start run_project tests/FastCgi.Client.Tests ''
 start run_project samples/TestedApp.Tests ''
 start run_project samples/Samples.Tests ''
-# Checking white space loads no project. The build has run the style analyzers, and SourceTests check the usings. `dotnet format` fixes all of it.
+# Checking white space loads no project. The build has run the style analyzers, and SourceTests check the usings.
+# `dotnet format` fixes all of it.
 start run_command Formatting dotnet format whitespace . --folder --verify-no-changes
 start run_command Soak env $optimized tests/Soak/run.sh --no-build --seconds 16
 start run_project "$tests.UnitTests" '' $turkish

@@ -5,8 +5,8 @@ using Microsoft.AspNetCore.Http.Features;
 namespace FastCgi.AspNetCore.Benchmarks;
 
 /// <summary>
-/// As small as an application can be, so that what is measured and allocated is the server's own: it reads the body of a POST of
-/// 1,024 bytes, and answers.
+/// As small as an application can be, so that what is measured and allocated is the server's own: it reads the body of
+/// a POST of 1,024 bytes, and answers.
 /// </summary>
 internal sealed class BenchmarkApplication : IHttpApplication<IFeatureCollection>
 {

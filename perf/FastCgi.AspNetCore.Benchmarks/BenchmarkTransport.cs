@@ -5,7 +5,9 @@ using FastCgi.AspNetCore.Streams;
 
 namespace FastCgi.AspNetCore.Benchmarks;
 
-/// <summary>A transport that takes what is sent and remembers how much it was, and the bytes if they are wanted.</summary>
+/// <summary>
+/// A transport that takes what is sent and remembers how much it was, and the bytes if they are wanted.
+/// </summary>
 internal sealed class BenchmarkTransport : ConnectionTransport
 {
     public override EndPoint? RemoteEndPoint => null;
@@ -27,7 +29,8 @@ internal sealed class BenchmarkTransport : ConnectionTransport
         return true;
     }
 
-    public override void Close() => throw new InvalidOperationException("The connection is kept, and nothing goes wrong.");
+    public override void Close()
+        => throw new InvalidOperationException("The connection is kept, and nothing goes wrong.");
 
     public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
 

@@ -10,8 +10,8 @@ using Microsoft.Extensions.Logging.Abstractions;
 namespace FastCgi.AspNetCore.Benchmarks;
 
 /// <summary>
-/// Loops that answer at the same time, each on a thread and with a connection of its own: what they share shows as the time that two
-/// take longer than one. It needs as many processors that are free.
+/// Loops that answer at the same time, each on a thread and with a connection of its own: what they share shows as the
+/// time that two take longer than one. It needs as many processors that are free.
 /// </summary>
 [InvocationCount(16)]
 public class LoopsBenchmark
@@ -25,7 +25,9 @@ public class LoopsBenchmark
     [Params(1, 2)]
     public int Loops { get; set; }
 
-    /// <summary>Whether they are of one server; if not, they share the machine only, which is what to compare with.</summary>
+    /// <summary>
+    /// Whether they are of one server; if not, they share the machine only, which is what to compare with.
+    /// </summary>
     [Params(false, true)]
     public bool OneServer { get; set; }
 
@@ -68,8 +70,17 @@ public class LoopsBenchmark
         public Server()
         {
             var options = CreateOptions();
-            _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-            _context = RequestServer.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
+            _scheduler = new RequestScheduler(
+                options.Transport,
+                LinuxThreadPlatform.Create(NullLogger.Instance),
+                TimeProvider.System,
+                NullLogger.Instance);
+            _context = RequestServer.Create(
+                options,
+                new BenchmarkApplication(),
+                NullLogger.Instance,
+                TimeProvider.System,
+                _scheduler.Watchdog.TrySetDeadline);
             _scheduler.Workers.EndFirst();
         }
 

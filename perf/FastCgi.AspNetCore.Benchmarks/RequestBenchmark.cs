@@ -10,8 +10,8 @@ using Microsoft.Extensions.Logging.Abstractions;
 namespace FastCgi.AspNetCore.Benchmarks;
 
 /// <summary>
-/// A whole request through the server without a socket: bytes pushed in, records sent out. The application is as small as one can
-/// be, so that what is measured and allocated is the server's own.
+/// A whole request through the server without a socket: bytes pushed in, records sent out. The application is as small
+/// as one can be, so that what is measured and allocated is the server's own.
 /// </summary>
 [MemoryDiagnoser]
 public class RequestBenchmark
@@ -31,8 +31,17 @@ public class RequestBenchmark
         _get = RecordBytes.Get(uri: "/plaintext?a=b");
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
         var options = new FastCgiServerOptions();
-        _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-        var context = RequestServer.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler.Watchdog.TrySetDeadline);
+        _scheduler = new RequestScheduler(
+            options.Transport,
+            LinuxThreadPlatform.Create(NullLogger.Instance),
+            TimeProvider.System,
+            NullLogger.Instance);
+        var context = RequestServer.Create(
+            options,
+            new BenchmarkApplication(),
+            NullLogger.Instance,
+            TimeProvider.System,
+            _scheduler.Watchdog.TrySetDeadline);
         // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.
         _scheduler.Workers.EndFirst();
         _worker = new Worker(_scheduler.Workers, _scheduler, TimeProvider.System) { Hold = Hold.Loop };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Repeats each published measurement of a FastCGI or .NET server that we know of, with this server beside it, and prints tables.
-# Without --only it also rewrites results.md, images/ and the table of records in ../README.md.
+# Repeats each published measurement of a FastCGI or .NET server that we know of, with this server beside it, and prints
+# tables. Without --only it also rewrites results.md, images/ and the table of records in ../README.md.
 #   run.sh [--quick] [--only ladder|session|comparers|node|small|held|sockets]
 # 25 minutes on an idle machine; --quick tries everything in 6. As root on Debian or Ubuntu it installs what is missing.
 # It exits with 1 if a record could not be measured; a record that is missed is no error.

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Measures FastCgi.AspNetCore, Kestrel and other FastCGI servers side by side, and prints tables of medians, and last what is asked.
-#   run.sh [--quick] [--rounds N] [--seconds S] [--server-cores LIST] [--load-cores LIST] [--only REGEX-OF-TITLES] [--pictures]
+# Measures FastCgi.AspNetCore, Kestrel and other FastCGI servers side by side, and prints tables of medians, and last
+# what is asked.
+#   run.sh [--quick] [--rounds N] [--seconds S] [--server-cores LIST] [--load-cores LIST] [--only REGEX-OF-TITLES]
+#          [--pictures]
 # --quick runs what the last table needs, in short runs. As root on Debian or Ubuntu it installs what is missing.
 set -euo pipefail
 cd "$(dirname "$0")"

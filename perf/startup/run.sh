@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures the first answer after the start and the first seconds after it, against the same program on Kestrel, and prints tables of
-# medians, and last what is asked.
+# Measures the first answer after the start and the first seconds after it, against the same program on Kestrel, and
+# prints tables of medians, and last what is asked.
 #   run.sh [--quick] [--rounds N] [--only REGEX-OF-TITLES] [--pictures]
 # --quick runs what the last table needs, in short runs.
 set -euo pipefail
@@ -11,14 +11,16 @@ trap remove_scratch EXIT
 install_missing gcc:gcc wrk:wrk nginx:nginx-light
 ulimit -n "$(ulimit -Hn)"
 
-# The sample answers with anonymous types, which only reflection can serialize: so its own assembly is not trimmed, the framework is.
+# The sample answers with anonymous types, which only reflection can serialize: so its own assembly is not trimmed, the
+# framework is.
 publish_trimmed() {
   quietly dotnet publish "$1" -c Release -r "linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')" --self-contained \
     -p:PublishTrimmed=true -p:TrimMode=partial -p:JsonSerializerIsReflectionEnabledByDefault=true -p:EnableRequestDelegateGenerator=false \
     -p:TreatWarningsAsErrors=false -p:SuppressTrimAnalysisWarnings=true -p:PublishReadyToRun=true -o "$2" --artifacts-path "$scratch/artifacts"
 }
 
-# The sample, and the same program without the one line. It keeps the reference to the library, which trimming then removes.
+# The sample, and the same program without the one line. It keeps the reference to the library, which trimming then
+# removes.
 publish_samples() {
   local sample=$repository/samples/MinimalApi copy=$scratch/repository/samples/Kestrel
   mkdir -p "$copy"

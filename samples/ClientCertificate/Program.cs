@@ -15,5 +15,6 @@ builder.Services.AddAuthorization();
 var app = builder.Build();
 
 app.MapGet("/", () => "Everyone may read this.\n");
-app.MapGet("/account", (HttpContext context) => $"The account of {context.User.Identity?.Name}.\n").RequireAuthorization();
+app.MapGet("/account", (HttpContext context) => $"The account of {context.User.Identity?.Name}.\n")
+    .RequireAuthorization();
 app.Run();

@@ -30,7 +30,9 @@ app.MapGet("/files/{name}", (string name, HttpRequest request) =>
         return Results.Text("You need the key.\n", statusCode: StatusCodes.Status403Forbidden);
 
     var path = Path.Combine(folder, name);
-    return Names.Allowed().IsMatch(name) && File.Exists(path) ? Results.File(path, "application/octet-stream") : Results.NotFound();
+    return Names.Allowed().IsMatch(name) && File.Exists(path)
+        ? Results.File(path, "application/octet-stream")
+        : Results.NotFound();
 });
 
 app.Run();

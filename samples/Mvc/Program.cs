@@ -12,7 +12,9 @@ builder.Services.AddAuthentication(CookieAuthenticationDefaults.AuthenticationSc
 
 // The folder of the service's data, as systemd names it. Cookies stay valid over restarts, and for each instance.
 if (builder.Configuration["STATE_DIRECTORY"] is { } folder)
-    builder.Services.AddDataProtection().SetApplicationName("app").PersistKeysToFileSystem(new DirectoryInfo(Path.Combine(folder, "keys")));
+    builder.Services.AddDataProtection()
+        .SetApplicationName("app")
+        .PersistKeysToFileSystem(new DirectoryInfo(Path.Combine(folder, "keys")));
 
 var app = builder.Build();
 
@@ -20,7 +22,8 @@ var app = builder.Build();
 if (!app.Environment.IsDevelopment())
 {
     app.UseExceptionHandler("/Home/Error");
-    // The default HSTS value is 30 days. You may want to change this for production scenarios, see https://aka.ms/aspnetcore-hsts.
+    // The default HSTS value is 30 days. You may want to change this for production scenarios, see
+    // https://aka.ms/aspnetcore-hsts.
     app.UseHsts();
 }
 

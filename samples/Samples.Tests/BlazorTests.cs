@@ -9,7 +9,9 @@ namespace Samples.Tests;
 
 public sealed partial class BlazorTests
 {
-    /// <summary>In Chromium, by its own protocol: each click is a message to the server, and each change a message from it.</summary>
+    /// <summary>
+    /// In Chromium, by its own protocol: each click is a message to the server, and each change a message from it.
+    /// </summary>
     [Fact]
     public async Task Counter_Clicked_CountsOnTheServerOverLongPolling()
     {
@@ -17,13 +19,18 @@ public sealed partial class BlazorTests
         using var folder = new ScratchFolder();
         await using var chromium = ServerProcess.Start(
             "chromium",
-            ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0", $"--user-data-dir={folder.Path}/browser", "about:blank"],
+            [
+                "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
+                $"--user-data-dir={folder.Path}/browser", "about:blank",
+            ],
             folder.Path);
         using var page = await OpenAsync(chromium, $"http://localhost:{sample.Port}/counter");
 
         // A click before the circuit is there has no effect.
         await Waiting.UntilAsync(
-            async () => await EvaluateAsync(page, "document.querySelector('button')?.click(); document.querySelector('p')?.textContent") is { } text && text != "Count: 0",
+            async () => await EvaluateAsync(
+                page, "document.querySelector('button')?.click(); document.querySelector('p')?.textContent") is { } text
+                && text != "Count: 0",
             static () => null,
             "the count");
 
@@ -35,23 +42,29 @@ public sealed partial class BlazorTests
     private static async Task<ClientWebSocket> OpenAsync(ServerProcess chromium, string url)
     {
         await Waiting.UntilAsync(
-            () => Task.FromResult(DevTools().IsMatch(chromium.Output)), () => chromium.HasExited ? "Chromium has ended: " + chromium.Output : null, "Chromium to listen");
+            () => Task.FromResult(DevTools().IsMatch(chromium.Output)),
+            () => chromium.HasExited ? "Chromium has ended: " + chromium.Output : null,
+            "Chromium to listen");
         using var client = new HttpClient();
-        using var opened = await client.PutAsync($"http://{DevTools().Match(chromium.Output).Groups["host"].Value}/json/new?{url}", content: null);
+        using var opened = await client.PutAsync(
+            $"http://{DevTools().Match(chromium.Output).Groups["host"].Value}/json/new?{url}", content: null);
         var target = await opened.Content.ReadFromJsonAsync<JsonNode>();
         var socket = new ClientWebSocket();
-        await socket.ConnectAsync(new Uri((string)target!["webSocketDebuggerUrl"]!), CancellationToken.None).Within("the page");
+        await socket.ConnectAsync(new Uri((string)target!["webSocketDebuggerUrl"]!), CancellationToken.None)
+            .Within("the page");
         return socket;
     }
 
     /// <returns>The text that the script ends with.</returns>
     private static async Task<string?> EvaluateAsync(ClientWebSocket page, string script)
     {
-        var command = JsonSerializer.SerializeToUtf8Bytes(new { id = 1, method = "Runtime.evaluate", @params = new { expression = script } });
+        var command = JsonSerializer.SerializeToUtf8Bytes(
+            new { id = 1, method = "Runtime.evaluate", @params = new { expression = script } });
         await page.SendAsync(command, WebSocketMessageType.Text, endOfMessage: true, CancellationToken.None);
         var buffer = new byte[64 * 1024];
         var answer = await page.ReceiveAsync(buffer, CancellationToken.None).Within("the browser");
-        return (string?)JsonNode.Parse(Encoding.UTF8.GetString(buffer, 0, answer.Count))!["result"]!["result"]!["value"];
+        return (string?)JsonNode.Parse(
+            Encoding.UTF8.GetString(buffer, 0, answer.Count))!["result"]!["result"]!["value"];
     }
 
     [GeneratedRegex("DevTools listening on ws://(?<host>[^/]+)/")]

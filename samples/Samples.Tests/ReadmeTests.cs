@@ -3,14 +3,19 @@ using System.Text.RegularExpressions;
 
 namespace Samples.Tests;
 
-/// <summary>Each sample of <c>samples/README.md</c> is started by its command, and the other commands print what is below them.</summary>
+/// <summary>
+/// Each sample of <c>samples/README.md</c> is started by its command, and the other commands print what is below them.
+/// </summary>
 public sealed partial class ReadmeTests
 {
     private const string Start = "samples/run.sh ";
 
-    private static readonly Dictionary<string, string> s_blocks = ConsoleBlock().Matches(File.ReadAllText($"{Repository.Root}/samples/README.md"))
+    private static readonly Dictionary<string, string> s_blocks = ConsoleBlock()
+        .Matches(File.ReadAllText($"{Repository.Root}/samples/README.md"))
         .Select(static match => match.Groups["text"].Value)
-        .ToDictionary(static text => text[..text.IndexOf('\n', StringComparison.Ordinal)].Replace("$ " + Start, "", StringComparison.Ordinal));
+        .ToDictionary(
+            static text => text[..text.IndexOf('\n', StringComparison.Ordinal)]
+                .Replace("$ " + Start, "", StringComparison.Ordinal));
 
     public static TheoryData<string> Samples => [.. s_blocks.Keys];
 
@@ -23,8 +28,10 @@ public sealed partial class ReadmeTests
         foreach (Match match in Command().Matches(s_blocks[sample]).Skip(1))
         {
             var command = match.Groups["command"].Value.Replace("8080", $"{process.Port}", StringComparison.Ordinal);
-            var expected = match.Groups["output"].Value.TrimEnd('\n').Replace("8080", $"{process.Port}", StringComparison.Ordinal);
-            Assert.Matches($@"\A{Regex.Escape(expected).Replace("…", ".*", StringComparison.Ordinal)}\z", await RunAsync(command));
+            var expected = match.Groups["output"].Value.TrimEnd('\n')
+                .Replace("8080", $"{process.Port}", StringComparison.Ordinal);
+            Assert.Matches(
+                $@"\A{Regex.Escape(expected).Replace("…", ".*", StringComparison.Ordinal)}\z", await RunAsync(command));
         }
 
         process.AssertNothingIsWrong();
@@ -46,7 +53,8 @@ public sealed partial class ReadmeTests
     [Fact]
     public void Samples_All_FitOnAPage()
     {
-        var files = s_blocks.Keys.Select(static sample => $"{Repository.Root}/samples/{sample.Split(' ')[0]}/").Where(Directory.Exists)
+        var files = s_blocks.Keys.Select(static sample => $"{Repository.Root}/samples/{sample.Split(' ')[0]}/")
+            .Where(Directory.Exists)
             .SelectMany(static folder => Directory.GetFiles(folder, "Program.?s"));
 
         Assert.All(files, static file => Assert.InRange(File.ReadLines(file).Count(), 1, 80));
@@ -54,7 +62,12 @@ public sealed partial class ReadmeTests
 
     private static async Task<string> RunAsync(string command)
     {
-        using var process = Process.Start(new ProcessStartInfo("bash", ["-c", command]) { WorkingDirectory = Repository.Root, RedirectStandardOutput = true })!;
+        using var process = Process.Start(
+            new ProcessStartInfo("bash", ["-c", command])
+            {
+                WorkingDirectory = Repository.Root,
+                RedirectStandardOutput = true,
+            })!;
         var output = await process.StandardOutput.ReadToEndAsync().Within(command);
         await process.WaitForExitAsync().Within(command);
         // JSON does not end its line.

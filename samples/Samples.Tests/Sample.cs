@@ -8,21 +8,33 @@ internal sealed class Sample : IAsyncDisposable
 
     private Sample(IReadOnlyDictionary<string, string> environment, string[] arguments)
         => _process = ServerProcess.Start(
-            "env", [.. environment.Select(static item => $"{item.Key}={item.Value}"), $"{Repository.Root}/samples/run.sh", .. arguments, "--port", $"{Port}", "--no-build", Repository.Configuration]);
+            "env",
+            [
+                .. environment.Select(static item => $"{item.Key}={item.Value}"),
+                $"{Repository.Root}/samples/run.sh",
+                .. arguments,
+                "--port",
+                $"{Port}",
+                "--no-build",
+                Repository.Configuration,
+            ]);
 
     public int Port => _port.EndPoint.Port;
 
     /// <summary>Starts a sample and waits until its web server listens.</summary>
-    public static Task<Sample> StartAsync(params string[] arguments) => StartAsync(new Dictionary<string, string>(), arguments);
+    public static Task<Sample> StartAsync(params string[] arguments)
+        => StartAsync(new Dictionary<string, string>(), arguments);
 
     /// <inheritdoc cref="StartAsync(string[])"/>
-    public static async Task<Sample> StartAsync(IReadOnlyDictionary<string, string> environment, params string[] arguments)
+    public static async Task<Sample> StartAsync(
+        IReadOnlyDictionary<string, string> environment, params string[] arguments)
     {
         var sample = new Sample(environment, arguments);
         try
         {
             await Waiting.UntilAsync(
-                () => Task.FromResult(sample._process.Output.Contains("until you press Ctrl-C", StringComparison.Ordinal)),
+                () => Task.FromResult(
+                    sample._process.Output.Contains("until you press Ctrl-C", StringComparison.Ordinal)),
                 () => sample._process.HasExited ? sample.GetFailure() : null,
                 "the sample to start");
             return sample;
@@ -34,7 +46,8 @@ internal sealed class Sample : IAsyncDisposable
         }
     }
 
-    public HttpClient CreateClient() => new() { BaseAddress = new Uri($"http://localhost:{Port}"), Timeout = Waiting.Patience };
+    public HttpClient CreateClient()
+        => new() { BaseAddress = new Uri($"http://localhost:{Port}"), Timeout = Waiting.Patience };
 
     /// <summary>Fails if the application has logged a warning or an error.</summary>
     public void AssertNothingIsWrong()

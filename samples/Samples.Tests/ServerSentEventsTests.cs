@@ -2,7 +2,9 @@ namespace Samples.Tests;
 
 public sealed class ServerSentEventsTests
 {
-    /// <summary>The second event is sent only when the first has been read, so that nothing between the two can have held it.</summary>
+    /// <summary>
+    /// The second event is sent only when the first has been read, so that nothing between the two can have held it.
+    /// </summary>
     [Fact]
     public async Task Event_Posted_ReachesAReaderOfAResponseThatGoesOn()
     {

@@ -19,7 +19,10 @@ public sealed class SignalRTests
         await using var sample = await Sample.StartAsync("SignalR");
         using var client = sample.CreateClient();
         var hub = "chat?id=" + await NegotiateAsync(client);
-        using var request = new HttpRequestMessage(HttpMethod.Get, hub) { Headers = { Accept = { new("text/event-stream") } } };
+        using var request = new HttpRequestMessage(HttpMethod.Get, hub)
+        {
+            Headers = { Accept = { new("text/event-stream") } },
+        };
 
         using var events = await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead);
         using var reader = new StreamReader(await events.Content.ReadAsStreamAsync());
@@ -37,12 +40,17 @@ public sealed class SignalRTests
         using var client = sample.CreateClient();
         using var socket = new ClientWebSocket();
 
-        await socket.ConnectAsync(new Uri($"ws://localhost:{sample.Port}/chat?id={await NegotiateAsync(client)}"), CancellationToken.None);
+        await socket.ConnectAsync(
+            new Uri($"ws://localhost:{sample.Port}/chat?id={await NegotiateAsync(client)}"), CancellationToken.None);
         foreach (var message in new[] { Handshake, Said + End })
-            await socket.SendAsync(Encoding.UTF8.GetBytes(message), WebSocketMessageType.Text, endOfMessage: true, CancellationToken.None);
+            await socket.SendAsync(
+                Encoding.UTF8.GetBytes(message), WebSocketMessageType.Text, endOfMessage: true, CancellationToken.None);
 
         var buffer = new byte[4096];
-        await ReadUntilAsync(Heard, async () => Encoding.UTF8.GetString(buffer, 0, (await socket.ReceiveAsync(buffer, CancellationToken.None)).Count));
+        await ReadUntilAsync(
+            Heard,
+            async () => Encoding.UTF8.GetString(
+                buffer, 0, (await socket.ReceiveAsync(buffer, CancellationToken.None)).Count));
         sample.AssertNothingIsWrong();
     }
 

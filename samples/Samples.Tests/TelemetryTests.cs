@@ -30,8 +30,10 @@ public sealed partial class TelemetryTests
 
         Assert.Equal("Measured.\n", await client.GetStringAsync("/"));
 
-        await Waiting.UntilAsync(() => collector.HasReceived("/v1/metrics", "fastcgi.server.requests"), "the server's metrics");
-        await Waiting.UntilAsync(() => collector.HasReceived("/v1/metrics", "http.server.request.duration"), "the metrics of ASP.NET Core");
+        await Waiting.UntilAsync(
+            () => collector.HasReceived("/v1/metrics", "fastcgi.server.requests"), "the server's metrics");
+        await Waiting.UntilAsync(
+            () => collector.HasReceived("/v1/metrics", "http.server.request.duration"), "the metrics of ASP.NET Core");
         await Waiting.UntilAsync(() => collector.HasReceived("/v1/traces", "GET /"), "the trace");
         sample.AssertNothingIsWrong();
     }
@@ -43,15 +45,23 @@ public sealed partial class TelemetryTests
         await using var sample = await Sample.StartAsync("Telemetry");
         using var client = sample.CreateClient();
         var configuration = await File.ReadAllTextAsync($"{Repository.Root}/samples/Telemetry/prometheus.yml");
-        var target = Target().Match(configuration).Groups["host"].Value.Replace("8080", sample.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal);
+        var target = Target().Match(configuration).Groups["host"].Value.Replace(
+            "8080", sample.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal);
         await client.GetStringAsync("/");
 
-        var names = Name().Matches(await client.GetStringAsync(new Uri($"http://{target}/metrics"))).Select(static match => match.Value).ToHashSet();
+        var names = Name()
+            .Matches(await client.GetStringAsync(new Uri($"http://{target}/metrics")))
+            .Select(static match => match.Value)
+            .ToHashSet();
 
-        var asked = Name().Matches(await File.ReadAllTextAsync($"{Repository.Root}/samples/grafana/fastcgi.json")).Select(static match => match.Value).ToHashSet();
+        var asked = Name()
+            .Matches(await File.ReadAllTextAsync($"{Repository.Root}/samples/grafana/fastcgi.json"))
+            .Select(static match => match.Value)
+            .ToHashSet();
         Assert.NotEmpty(asked);
         // Not exported before they have counted something.
-        Assert.Empty(asked.Except([.. names, "fastcgi_server_rejected_requests_total", "fastcgi_server_protocol_errors_total"]));
+        Assert.Empty(
+            asked.Except([.. names, "fastcgi_server_rejected_requests_total", "fastcgi_server_protocol_errors_total"]));
         sample.AssertNothingIsWrong();
     }
 
@@ -84,7 +94,8 @@ public sealed partial class TelemetryTests
 
         public Task StartAsync() => _app.StartAsync();
 
-        public bool HasReceived(string path, string text) => _received.Any(item => item.Path == path && item.Text.Contains(text, StringComparison.Ordinal));
+        public bool HasReceived(string path, string text)
+            => _received.Any(item => item.Path == path && item.Text.Contains(text, StringComparison.Ordinal));
 
         public ValueTask DisposeAsync() => _app.DisposeAsync();
     }

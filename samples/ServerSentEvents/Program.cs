@@ -6,8 +6,12 @@ builder.WebHost.UseFastCgi(); // The one line that differs from the Kestrel vers
 builder.Services.AddSingleton<Newsroom>();
 var app = builder.Build();
 
-// An EventSource of a browser, or curl -N, gets each headline when it is posted. A waiting request has no thread and no buffer.
-app.MapGet("/news", (Newsroom newsroom, CancellationToken aborted) => TypedResults.ServerSentEvents(newsroom.ReadAsync(aborted), "headline"));
+// An EventSource of a browser, or curl -N, gets each headline when it is posted. A waiting request has no thread and no
+// buffer.
+app.MapGet(
+    "/news",
+    (Newsroom newsroom, CancellationToken aborted) => TypedResults.ServerSentEvents(
+        newsroom.ReadAsync(aborted), "headline"));
 
 app.MapPost("/news", (string headline, Newsroom newsroom) => $"Sent to {newsroom.Publish(headline)} readers.\n");
 

@@ -6,7 +6,7 @@ builder.Services.AddSignalR();
 var app = builder.Build();
 
 // Through FastCGI, clients use server-sent events or long polling without any setting.
-// nginx-websockets.conf sends the hub, and nothing else, to Kestrel: then they use WebSockets.
+// nginx-websockets.conf sends only the hub to Kestrel, so that clients use WebSockets.
 app.MapHub<ChatHub>("/chat");
 app.Run();
 

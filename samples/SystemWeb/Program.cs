@@ -16,7 +16,8 @@ var app = builder.Build();
 
 app.MapGet("/Default.aspx", (HttpContext context) =>
 {
-    var items = context.GetServerVariables().Select(variable => $"  <li>{variable.Key} = {WebUtility.HtmlEncode(variable.Value)}</li>\n");
+    var items = context.GetServerVariables()
+        .Select(variable => $"  <li>{variable.Key} = {WebUtility.HtmlEncode(variable.Value)}</li>\n");
     return Results.Content(
         $"""
         <h1>Hello, {context.GetServerVariable("REMOTE_ADDR")}</h1>

@@ -8,8 +8,11 @@ using Xunit;
 
 namespace TestedApp.Tests;
 
-/// <summary>Tests as Microsoft's documentation shows them: nothing in them knows of FastCGI, and no socket of it is opened.</summary>
-public sealed class ApplicationTests(WebApplicationFactory<Program> factory) : IClassFixture<WebApplicationFactory<Program>>
+/// <summary>
+/// Tests as Microsoft's documentation shows them: nothing in them knows of FastCGI, and no socket of it is opened.
+/// </summary>
+public sealed class ApplicationTests(
+    WebApplicationFactory<Program> factory) : IClassFixture<WebApplicationFactory<Program>>
 {
     [Fact]
     public async Task Notes_Posted_AreListed()
@@ -39,7 +42,8 @@ public sealed class ApplicationTests(WebApplicationFactory<Program> factory) : I
     [InlineData(15, "Good day")]
     public async Task Greeting_FollowsTheTime(int hour, string expected)
     {
-        using var configured = factory.WithWebHostBuilder(web => web.ConfigureTestServices(services => services.AddSingleton<TimeProvider>(new StoppedClock(hour))));
+        using var configured = factory.WithWebHostBuilder(
+            web => web.ConfigureTestServices(services => services.AddSingleton<TimeProvider>(new StoppedClock(hour))));
         using var client = configured.CreateClient();
 
         Assert.Equal(expected, await client.GetStringAsync("/greeting"));
@@ -48,7 +52,8 @@ public sealed class ApplicationTests(WebApplicationFactory<Program> factory) : I
     [Fact]
     public async Task Scheme_IsThatOfTheClient()
     {
-        using var client = factory.CreateClient(new WebApplicationFactoryClientOptions { BaseAddress = new Uri("https://localhost") });
+        using var client = factory.CreateClient(
+            new WebApplicationFactoryClientOptions { BaseAddress = new Uri("https://localhost") });
 
         Assert.StartsWith("https ", await client.GetStringAsync("/client"), StringComparison.Ordinal);
     }

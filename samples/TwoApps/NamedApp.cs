@@ -1,6 +1,9 @@
 namespace TwoApps;
 
-/// <summary>An application with a section of the configuration of its own. Each start makes a new one, for one that was stopped cannot be started again.</summary>
+/// <summary>
+/// An application with its own configuration section. Each start creates a new host, because a stopped one cannot
+/// restart.
+/// </summary>
 internal sealed class NamedApp(string name, string[] args, Action<WebApplication> configure) : IAsyncDisposable
 {
     private WebApplication? _app;
@@ -8,15 +11,16 @@ internal sealed class NamedApp(string name, string[] args, Action<WebApplication
     public async Task StartAsync()
     {
         var builder = WebApplication.CreateBuilder(args);
-        // What stands in the section of its name counts for it as if it stood at the top.
-        builder.Configuration.AddInMemoryCollection(builder.Configuration.GetSection(name).AsEnumerable(makePathsRelative: true));
+        // Its section overrides the settings at the top level.
+        builder.Configuration.AddInMemoryCollection(
+            builder.Configuration.GetSection(name).AsEnumerable(makePathsRelative: true));
         builder.WebHost.UseFastCgi();
         _app = builder.Build();
         configure(_app);
         await _app.StartAsync();
     }
 
-    /// <summary>Waits until the process is told to stop.</summary>
+    /// <summary>Waits until the process stops.</summary>
     public Task WaitForShutdownAsync() => _app?.WaitForShutdownAsync() ?? Task.CompletedTask;
 
     /// <summary>Lets the requests that run finish.</summary>

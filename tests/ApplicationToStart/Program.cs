@@ -3,12 +3,12 @@ using System.Security.Cryptography;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 
-// What the process tests have started by web servers, spawn-fcgi and systemd.
+// The application that web servers, spawn-fcgi, and systemd start in the process tests.
 var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi();
 var app = builder.Build();
 
-// Asked by mod_fcgid, which tells in which of its own roles.
+// For mod_fcgid, which passes its own name of the role.
 app.MapFastCgiAuthorizer("/{**path}", static context =>
 {
     var user = context.GetServerVariable("REMOTE_USER");
@@ -23,10 +23,11 @@ app.MapFastCgiAuthorizer("/{**path}", static context =>
 
 app.MapGet("/process", () => Environment.ProcessId);
 
-// What a program that the application starts is given.
+// The environment and descriptors of a child process.
 app.MapGet("/child", async () =>
 {
-    using var child = Process.Start(new ProcessStartInfo("sh", ["-c", "env; ls -l /proc/$$/fd"]) { RedirectStandardOutput = true })!;
+    using var child = Process.Start(
+        new ProcessStartInfo("sh", ["-c", "env; ls -l /proc/$$/fd"]) { RedirectStandardOutput = true })!;
     return await child.StandardOutput.ReadToEndAsync();
 });
 
@@ -36,7 +37,7 @@ app.MapGet("/console", () =>
     Console.Error.WriteLine("to standard error");
 });
 
-// What the tests of faults ask for.
+// For the fault tests.
 app.MapGet("/bytes/{count}", async (int count, HttpContext context) =>
 {
     var block = new byte[16 * 1024];
@@ -46,7 +47,8 @@ app.MapGet("/bytes/{count}", async (int count, HttpContext context) =>
         await context.Response.Body.WriteAsync(block.AsMemory(0, Math.Min(count, block.Length)));
 });
 
-app.MapGet("/file", static (HttpContext context) => context.Response.SendFileAsync(typeof(FastCgiServer).Assembly.Location));
+app.MapGet(
+    "/file", static (HttpContext context) => context.Response.SendFileAsync(typeof(FastCgiServer).Assembly.Location));
 
 app.MapGet("/block/{milliseconds}", (int milliseconds) =>
 {
@@ -54,7 +56,7 @@ app.MapGet("/block/{milliseconds}", (int milliseconds) =>
     return "awake";
 });
 
-// Handlers that block after an await take one thread of .NET's pool after another.
+// Handlers that block after an await use up the threads of .NET's pool.
 app.MapGet("/starve/{seconds}", (int seconds) =>
 {
     var end = Environment.TickCount64 + 1_000 * seconds;
@@ -64,7 +66,8 @@ app.MapGet("/starve/{seconds}", (int seconds) =>
 
 app.MapGet("/peer", (HttpContext context) => context.Connection.RemoteIpAddress?.ToString() ?? "none");
 
-// A thread that .NET's pool starts needs descriptors, and without them .NET ends the process: a test that takes them all has the threads started before.
+// A thread that .NET's pool starts needs descriptors, and without them .NET ends the process: a test that takes them
+// all has the threads started before.
 app.MapGet("/start-threads", () =>
 {
     const int Count = 32;
@@ -76,11 +79,16 @@ app.MapGet("/start-threads", () =>
     return "started";
 });
 
-// What is in use beside this request: process, connections, requests, buffers.
+// Resources in use, including this request: process, connections, requests, buffers.
 app.MapGet("/state", (IServer server) =>
 {
     var connections = ((FastCgiServer)server).Connections!;
-    return string.Join(' ', Environment.ProcessId, connections.Count, connections.CountRequests(), connections.Server.Buffers.RentedCount);
+    return string.Join(
+        ' ',
+        Environment.ProcessId,
+        connections.Count,
+        connections.CountRequests(),
+        connections.Server.Buffers.RentedCount);
 });
 
 app.MapGet("/collect", () =>
@@ -89,14 +97,16 @@ app.MapGet("/collect", () =>
     return GC.GetTotalMemory(forceFullCollection: false);
 });
 
-// What it sees of a request.
+// Describes the request.
 app.MapFallback(async (HttpContext context) =>
 {
     var body = new MemoryStream();
     await context.Request.Body.CopyToAsync(body);
     return Results.Text(string.Join(' ', context.Request.Method, context.Request.Scheme, context.Request.Host.Host, context.Request.PathBase.Value,
-        context.Request.Path.Value, context.Request.QueryString.Value, context.Connection.RemoteIpAddress, context.Request.Headers.Authorization,
-        context.Connection.ClientCertificate?.GetCertHashString(), Convert.ToHexString(SHA256.HashData(body.ToArray()))));
+        context.Request.Path.Value, context.Request.QueryString.Value, context.Connection.RemoteIpAddress,
+        context.Request.Headers.Authorization,
+        context.Connection.ClientCertificate?.GetCertHashString(),
+        Convert.ToHexString(SHA256.HashData(body.ToArray()))));
 });
 
 app.Run();

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// An application that guards a file and another FastCGI application, with the configurations of docs/roles.md. The pages of the other one
-/// are told who the user is.
+/// An application that guards a file and another FastCGI application, with the configurations of docs/roles.md. The
+/// pages of the other one get the name of the user.
 /// </summary>
 public sealed class AuthorizerTests
 {
@@ -21,7 +21,9 @@ public sealed class AuthorizerTests
             Assert.Equal(HttpStatusCode.Unauthorized, response.StatusCode);
             Assert.Equal("Bearer", response.Headers.WwwAuthenticate.ToString());
             Assert.Equal("", await response.Content.ReadAsStringAsync());
-            Assert.DoesNotContain(response.Headers, static header => header.Key.StartsWith("Variable-", StringComparison.OrdinalIgnoreCase));
+            Assert.DoesNotContain(
+                response.Headers,
+                static header => header.Key.StartsWith("Variable-", StringComparison.OrdinalIgnoreCase));
         }
     }
 
@@ -143,5 +145,6 @@ public sealed class AuthorizerTests
         return response.StatusCode;
     }
 
-    private static AuthenticationHeaderValue Basic(string user) => new("Basic", Convert.ToBase64String(Encoding.ASCII.GetBytes(user)));
+    private static AuthenticationHeaderValue Basic(string user)
+        => new("Basic", Convert.ToBase64String(Encoding.ASCII.GetBytes(user)));
 }

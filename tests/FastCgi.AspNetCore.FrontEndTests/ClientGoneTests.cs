@@ -72,7 +72,8 @@ public sealed class ClientGoneTests(ITestOutputHelper output) : FrontEndTest(out
         }));
         using var client = await site.ConnectAsync();
 
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + new string('x', 500_000));
+        await client.SendAsync(
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + new string('x', 500_000));
         await isEntered.Task.WaitAsync(Patience);
         client.Close(isReset: false);
 

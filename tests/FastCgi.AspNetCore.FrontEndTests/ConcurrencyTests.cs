@@ -37,7 +37,7 @@ public sealed class ConcurrencyTests(ITestOutputHelper output) : FrontEndTest(ou
         Assert.Equal(token, Assert.Single(response.Headers.GetValues("X-Token")));
     }
 
-    /// <summary>Holds the first requests until there is one of each client.</summary>
+    /// <summary>Holds the first requests until each client has sent one.</summary>
     private sealed class Barrier
     {
         private readonly TaskCompletionSource _isComplete = new(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -2,7 +2,10 @@ using FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>Behind a web server that is configured as documented, nothing is logged above Information, and the status recommends nothing.</summary>
+/// <summary>
+/// Behind a web server configured as documented, nothing is logged above Information, and the status has no
+/// recommendations.
+/// </summary>
 public sealed class CorrectSetupTests
 {
     // More than 20 connections per second of the server, if each request opened one.
@@ -66,7 +69,11 @@ public sealed class CorrectSetupTests
         {
             using var challenge = await client.GetAsync("/secret");
             Assert.Equal(HttpStatusCode.Unauthorized, challenge.StatusCode);
-            using var request = new HttpRequestMessage(HttpMethod.Get, "/secret") { Version = client.DefaultRequestVersion, VersionPolicy = client.DefaultVersionPolicy };
+            using var request = new HttpRequestMessage(HttpMethod.Get, "/secret")
+            {
+                Version = client.DefaultRequestVersion,
+                VersionPolicy = client.DefaultVersionPolicy,
+            };
             request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", "token");
             using var response = await client.SendAsync(request);
             Assert.Equal("secret", await response.Content.ReadAsStringAsync());

@@ -3,18 +3,19 @@ using FastCgi.AspNetCore.FrontEndTests.Doctor;
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// The promise of <c>docs/troubleshooting.md</c>: real web servers run with each fault, the status of the application or <c>fastcgi doctor</c> names
-/// it with the line to add, and with that line it is named no longer.
+/// The promise of <c>docs/troubleshooting.md</c>: with each fault in a real web server, the application's status or
+/// <c>fastcgi doctor</c> reports it with the line to add, and with that line it no longer does.
 /// </summary>
 public sealed class DoctorTableTests(ITestOutputHelper output)
 {
-    // For what is written after the answer, and for what the server's doctor sees when it looks next.
+    // Covers log lines written after the response, and the server's next check.
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(8);
 
-    // Whether it is so cannot be seen from the application: it is said once, of any configuration.
+    // The application cannot detect the cause, so it is reported once for any configuration.
     private const string AlwaysSaid = "HeadTooLargeForNginx";
 
-    private static readonly string s_document = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md"));
+    private static readonly string s_document = File.ReadAllText(
+        Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md"));
 
     public static TheoryData<string> Names => [.. Faults.All.Keys];
 
@@ -58,14 +59,15 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
             var start = report.IndexOf($" {id}  ", StringComparison.Ordinal);
             Assert.True(start >= 0, $"{id} is not found");
             var finding = report[start..(report.IndexOf("\n\n", start, StringComparison.Ordinal) is > 0 and var end ? end : report.Length)];
-            Assert.Contains(line, finding[finding.IndexOf("  add   ", StringComparison.Ordinal)..], StringComparison.Ordinal);
+            Assert.Contains(
+                line, finding[finding.IndexOf("  add   ", StringComparison.Ordinal)..], StringComparison.Ordinal);
             Assert.Contains("  see   docs/", finding, StringComparison.Ordinal);
         }
     }
 
     private static async Task AssertNotNamedAsync(Fault fault)
     {
-        // No line of Apache mends it.
+        // Apache has no setting that fixes it.
         if (fault is { Kind: FrontEndKind.Apache, Rule.Id: "head-buffer" })
             return;
 
@@ -84,7 +86,7 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
             Assert.DoesNotContain($" {id}  ", await site.AskToolAsync(), StringComparison.Ordinal);
     }
 
-    /// <summary>Asks the site itself, so that the fault is one that clients see.</summary>
+    /// <summary>Requests a page, to confirm that clients see the fault.</summary>
     private static async Task<HttpStatusCode> GetStatusAsync(Fault fault, FaultySite site)
     {
         var size = fault.Name.Contains("the application's", StringComparison.Ordinal) ? 1_001 : 1_100_000;

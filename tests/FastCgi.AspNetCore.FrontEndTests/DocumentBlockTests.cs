@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>The configurations of <c>docs/troubleshooting.md</c> do what the text says.</summary>
+/// <summary>The configurations in <c>docs/troubleshooting.md</c> do what the text says.</summary>
 public sealed class DocumentBlockTests
 {
     [Fact]
@@ -15,19 +15,26 @@ public sealed class DocumentBlockTests
                 response.Headers["X-Large"] = new string('x', 15_000);
                 return "reached";
             }));
-        await StartAsync(site, "troubleshooting.md", "nginx buffers", ("/run/hello/app.sock", site.Folder + "/app.sock"));
+        await StartAsync(
+            site, "troubleshooting.md", "nginx buffers", ("/run/hello/app.sock", site.Folder + "/app.sock"));
 
         Assert.Equal("reached", await GetAsync(site, "/"));
     }
 
-    private static async Task StartAsync(ConfiguredSite site, string document, string name, params (string Documented, string Actual)[] replacements)
+    private static async Task StartAsync(
+        ConfiguredSite site, string document, string name, params (string Documented, string Actual)[] replacements)
     {
         var port = site.Port.ToString(CultureInfo.InvariantCulture);
-        var block = await DocumentBlock.ReadAsync(document, name, [("listen 80;", $"listen 127.0.0.1:{port};"), .. replacements]);
-        var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "nginx-frame.conf"));
-        // What Debian's package has beside the configuration.
+        var block = await DocumentBlock.ReadAsync(
+            document, name, [("listen 80;", $"listen 127.0.0.1:{port};"), .. replacements]);
+        var frame = await File.ReadAllTextAsync(
+            Path.Combine(AppContext.BaseDirectory, "Documents", "nginx-frame.conf"));
+        // Debian's package installs it next to the configuration.
         File.Copy(Programs.NginxParameters, Path.Combine(site.Folder, "fastcgi_params"));
-        await site.StartServerAsync("site.conf", frame.Replace("{{block}}", block, StringComparison.Ordinal), ["nginx", "-p", site.Folder, "-e", "stderr", "-c"]);
+        await site.StartServerAsync(
+            "site.conf",
+            frame.Replace("{{block}}", block, StringComparison.Ordinal),
+            ["nginx", "-p", site.Folder, "-e", "stderr", "-c"]);
     }
 
     private static async Task<string> GetAsync(ConfiguredSite site, string path)

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>The configurations in <c>docs/front-ends</c> work as they stand, and what web servers cannot do is told there.</summary>
+/// <summary>
+/// The configurations in <c>docs/front-ends</c> work unchanged, and the pages list what the web servers cannot do.
+/// </summary>
 public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     public static TheoryData<FrontEndKind> Kinds => [.. Enum.GetValues<FrontEndKind>()];
@@ -12,12 +14,13 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
 
         Assert.Equal("http hello.example.com  /a b ?c=%20 127.0.0.1", await site.Client.GetStringAsync("/a%20b?c=%20"));
         using var redirect = await site.Client.GetAsync("/redirect");
-        Assert.Equal((HttpStatusCode.Found, "/elsewhere"), (redirect.StatusCode, redirect.Headers.Location?.OriginalString));
+        Assert.Equal(
+            (HttpStatusCode.Found, "/elsewhere"), (redirect.StatusCode, redirect.Headers.Location?.OriginalString));
         Assert.False(redirect.Headers.Contains("Status"));
         await AssertUploadAsync(site, 500_000);
     }
 
-    /// <summary>What breaks applications is in the smallest configuration too.</summary>
+    /// <summary>The smallest configuration includes what applications depend on.</summary>
     [Theory, MemberData(nameof(Kinds))]
     public async Task Smallest_AsItStands_PassesAuthorizationAndEventsAtOnce(FrontEndKind kind)
     {
@@ -40,15 +43,19 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
         Assert.Equal("\ndata: end\n\n", await reader.ReadToEndAsync().WaitAsync(Patience));
     }
 
-    /// <summary>Debian's Apache compresses style sheets. It would change their ETags, which the application would not know.</summary>
+    /// <summary>
+    /// Debian's Apache compresses style sheets, and would change their ETags without the application's knowledge.
+    /// </summary>
     [Theory]
     [InlineData(false, false)]
     [InlineData(true, false)]
     [InlineData(false, true)]
     public async Task Apache_AsItStands_CompressedResponseIsNotSentAgain(bool isFull, bool isBehindBalancer)
     {
-        var site = await StartAsync(GetSetup(FrontEndKind.Apache, isFull) with { IsBehindBalancer = isBehindBalancer }, app => app.MapGet("/", () =>
-            Results.Bytes(new byte[5_000], "text/css", entityTag: new("\"v1\""))));
+        var site = await StartAsync(
+            GetSetup(FrontEndKind.Apache, isFull) with { IsBehindBalancer = isBehindBalancer },
+            app => app.MapGet("/", () =>
+                Results.Bytes(new byte[5_000], "text/css", entityTag: new("\"v1\""))));
         using var first = await GetAsync("Accept", "*/*");
 
         using var again = await GetAsync("If-None-Match", first.Headers.ETag!.ToString());
@@ -60,7 +67,10 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
 
         async Task<HttpResponseMessage> GetAsync(string name, string value)
         {
-            using var request = new HttpRequestMessage(HttpMethod.Get, "/") { Headers = { { "Accept-Encoding", "gzip" }, { name, value } } };
+            using var request = new HttpRequestMessage(HttpMethod.Get, "/")
+            {
+                Headers = { { "Accept-Encoding", "gzip" }, { name, value } },
+            };
             return await site.Client.SendAsync(request);
         }
     }
@@ -93,13 +103,14 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     public async Task Full_AsItStands_PiecesLeaveAtOnce(FrontEndKind kind)
     {
         var isRead = new TaskCompletionSource();
-        var site = await StartAsync(GetSetup(kind, isFull: true), app => app.MapGet("/", async (HttpResponse response) =>
-        {
-            await response.WriteAsync("first ");
-            await response.Body.FlushAsync();
-            await isRead.Task.WaitAsync(Patience);
-            await response.WriteAsync("second");
-        }));
+        var site = await StartAsync(
+            GetSetup(kind, isFull: true), app => app.MapGet("/", async (HttpResponse response) =>
+            {
+                await response.WriteAsync("first ");
+                await response.Body.FlushAsync();
+                await isRead.Task.WaitAsync(Patience);
+                await response.WriteAsync("second");
+            }));
 
         await using var stream = await site.Client.GetStreamAsync("/").WaitAsync(Patience);
         var first = new byte[6];
@@ -119,7 +130,7 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
             Assert.Contains($"\n- {shortcoming.Reason}\n", document, StringComparison.Ordinal);
     }
 
-    // HAProxy runs in a chroot, so that its document has TCP.
+    // HAProxy runs in a chroot, so its document uses TCP.
     private static FrontEndSetup GetSetup(FrontEndKind kind, bool isFull)
         => new() { Kind = kind, UsesUnixSocket = kind != FrontEndKind.HaProxy, UsesTls = isFull, IsDocumented = true };
 
@@ -127,7 +138,9 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     {
         app.MapGet("/redirect", () => Results.Redirect("/elsewhere"));
         app.MapGet("/self", (HttpRequest request) => $"{request.Scheme}://{request.Host}{request.PathBase}/");
-        app.MapGet("/certificate", (HttpContext context) => context.Connection.ClientCertificate?.GetCertHashString() ?? "none");
+        app.MapGet(
+            "/certificate",
+            (HttpContext context) => context.Connection.ClientCertificate?.GetCertHashString() ?? "none");
         app.MapGet("/headers", (HttpContext context) =>
         {
             context.Response.Headers["X-Large"] = new string('x', 6_000);

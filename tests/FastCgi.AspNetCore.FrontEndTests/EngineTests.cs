@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>The tests run on the engine that they are told to, so that what passes on one is not taken for the other.</summary>
+/// <summary>The environment selects the engine, so that the results of one are not attributed to the other.</summary>
 public sealed class EngineTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     [Theory, EveryFrontEnd(Kinds = [FrontEndKind.Nginx, FrontEndKind.Apache])]
@@ -10,8 +10,9 @@ public sealed class EngineTests(ITestOutputHelper output) : FrontEndTest(output)
 
         var thread = await site.Client.GetStringAsync("/");
 
-        // Only epoll has threads of its own that run the application.
-        var isSocket = Environment.GetEnvironmentVariable("FastCgi__Transport__Engine") == nameof(FastCgiTransportEngine.Socket);
+        // Only the epoll engine has its own threads, which run the application.
+        var isSocket = Environment.GetEnvironmentVariable(
+            "FastCgi__Transport__Engine") == nameof(FastCgiTransportEngine.Socket);
         Assert.Equal(isSocket ? ".NET TP Worker" : "FastCgi application", thread);
     }
 }

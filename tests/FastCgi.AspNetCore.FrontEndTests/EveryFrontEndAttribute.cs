@@ -4,8 +4,9 @@ using Xunit.Sdk;
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// Runs a theory behind every web server, in all its setups (<see cref="FrontEndSetup.All"/>), but for those that lack what it needs
-/// (<see cref="Shortcomings"/>). Buffering is as the web servers do it by default; what follows the setup in the arguments can be given.
+/// Runs a theory behind every web server, in all its setups (<see cref="FrontEndSetup.All"/>), except those that lack
+/// what it needs (<see cref="Shortcomings"/>). Buffering is the web servers' default. Arguments after the setup can be
+/// added.
 /// </summary>
 [AttributeUsage(AttributeTargets.Method, AllowMultiple = true)]
 public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttribute
@@ -13,19 +14,19 @@ public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttr
     /// <summary>The web servers to run it behind.</summary>
     public FrontEndKind[] Kinds { get; set; } = Enum.GetValues<FrontEndKind>();
 
-    /// <summary>What the case needs of the web server.</summary>
+    /// <summary>The abilities that the case needs.</summary>
     public Ability[] Needs { get; set; } = [];
 
-    /// <summary>Whether the client writes HTTP/1.1 itself.</summary>
+    /// <summary>Whether the client writes raw HTTP/1.1.</summary>
     public bool IsHttp1 { get; set; }
 
-    /// <summary>Whether clients talk TLS in all setups.</summary>
+    /// <summary>Whether clients use TLS in all setups.</summary>
     public bool IsTls { get; set; }
 
-    /// <summary>Whether uploads reach the application as they come.</summary>
+    /// <summary>Whether uploads reach the application immediately.</summary>
     public bool StreamsRequests { get; set; }
 
-    /// <summary>Whether what the application sends reaches the client at once.</summary>
+    /// <summary>Whether output reaches the client immediately.</summary>
     public bool StreamsResponses { get; set; }
 
     public override IEnumerable<object[]> GetData(MethodInfo testMethod)

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 /// <summary>The application fails.</summary>
 public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output)
 {
-    // How curl ends.
+    // Exit codes of curl.
     private const int CutBody = 18;
     private const int FailureStatus = 22;
     private const int NoAnswer = 52;
@@ -38,7 +38,8 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
     [EveryFrontEnd(true, StreamsResponses = true)]
     [EveryFrontEnd(false, Needs = [Ability.CutResponse])]
     [EveryFrontEnd(false, Needs = [Ability.CutResponse], StreamsResponses = true)]
-    public async Task Exception_AfterTheResponseStarted_ClientSeesThatItIsCut(FrontEndSetup setup, bool hasContentLength)
+    public async Task Exception_AfterTheResponseStarted_ClientSeesThatItIsCut(
+        FrontEndSetup setup, bool hasContentLength)
     {
         ExpectsFrontEndErrors = true;
         var site = await StartAsync(setup, app => app.MapGet("/", async (HttpResponse response) =>
@@ -53,7 +54,9 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
         string[] options = setup.Kind == FrontEndKind.Apache ? ["--http1.1", "-H", "Connection: close"] : [];
         var (exitCode, output) = await site.CurlAsync("/", ["--fail", .. options]);
 
-        Assert.True(exitCode is CutBody or FailureStatus or NoAnswer or Reset or ResetStream, $"curl ended with {exitCode}: {output}");
+        Assert.True(
+            exitCode is CutBody or FailureStatus or NoAnswer or Reset or ResetStream,
+            $"curl ended with {exitCode}: {output}");
     }
 
     /// <summary>How long a client waits for the rest of a response, with the directives in Apache's document.</summary>
@@ -87,19 +90,25 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
 
         var (exitCode, output) = await site.CurlAsync("/", "--fail");
 
-        Assert.True(exitCode is FailureStatus or NoAnswer or Reset or ResetStream, $"curl ended with {exitCode}: {output}");
+        Assert.True(
+            exitCode is FailureStatus or NoAnswer or Reset or ResetStream, $"curl ended with {exitCode}: {output}");
     }
 
-    /// <summary>What nginx says of it is what a reader finds in the document.</summary>
+    /// <summary>The document contains nginx's log line.</summary>
     [Fact]
     public async Task Failure_InTheMiddleOfAnAnswer_502AndNginxSaysSo()
     {
         const string Line = "upstream sent invalid FastCGI record type: 2";
         ExpectsFrontEndErrors = true;
-        var site = await StartAsync(new FrontEndSetup { Kind = FrontEndKind.Nginx, UsesUnixSocket = true }, static app => app.MapGet("/", static (HttpContext context) => context.Abort()));
+        var site = await StartAsync(
+            new FrontEndSetup { Kind = FrontEndKind.Nginx, UsesUnixSocket = true },
+            static app => app.MapGet("/", static (HttpContext context) => context.Abort()));
 
         Assert.Equal(HttpStatusCode.BadGateway, (await site.Client.GetAsync("/")).StatusCode);
         await Waiting.UntilAsync(() => site.FrontEnd.Log.Contains(Line, StringComparison.Ordinal), Line);
-        Assert.Contains(Line, await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md")), StringComparison.Ordinal);
+        Assert.Contains(
+            Line,
+            await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md")),
+            StringComparison.Ordinal);
     }
 }

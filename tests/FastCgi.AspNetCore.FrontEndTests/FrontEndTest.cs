@@ -1,14 +1,14 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// A test that starts sites. At its end they are stopped, what they logged is shown if the test failed, and an error in the log of
-/// the application or of the web server that the test did not expect fails it.
+/// A test that starts sites. At its end, it stops them and prints their logs. An unexpected error in the log of
+/// the application or the web server fails the test.
 /// </summary>
 public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
 {
     private readonly List<Site> _sites = [];
 
-    /// <summary>How long a test waits for what must happen; it passes only where a test fails.</summary>
+    /// <summary>The maximum time to wait for an expected event. Only a failing test waits that long.</summary>
     internal static TimeSpan Patience { get; } = TimeSpan.FromSeconds(60);
 
     /// <summary>Set by a test that makes the web server report errors.</summary>
@@ -33,7 +33,7 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
         Action<WebApplicationBuilder>? configureBuilder = null,
         string more = "")
     {
-        // HAProxy does as it is told, and answers some requests with 500 if it is told to have many more on a connection.
+        // HAProxy follows this value, and with much larger ones answers some requests with 500.
         if (setup.AsksForValues)
             configureServer += static options => options.Limits.MaxRequestsPerConnection = 30;
         var site = await Site.StartAsync(setup, configure, configureServer, configureBuilder, more);
@@ -44,7 +44,8 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
     private void Report(Site site)
     {
         output.WriteLine("The web server's log:");
-        foreach (var line in site.FrontEnd.Log.Split('\n').Where(line => !line.Contains("notice]", StringComparison.Ordinal)))
+        foreach (var line in site.FrontEnd.Log.Split('\n')
+            .Where(line => !line.Contains("notice]", StringComparison.Ordinal)))
             output.WriteLine(line);
         output.WriteLine("The application's log:");
         foreach (var log in site.Log.All)

@@ -1,21 +1,25 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>The host that the application builds absolute URLs with: redirect URIs of a login, for example, which have to be exact.</summary>
+/// <summary>The host in absolute URLs, such as the redirect URIs of a login, which must be exact.</summary>
 public sealed class HostTests(ITestOutputHelper output) : FrontEndTest(output)
 {
-    // What Debian's package has behind the lines that all versions have, since it passes no raw Host.
+    // Recent versions of Debian's package add this line, because they do not pass the raw Host.
     private const string NewLine = "fastcgi_param  HTTP_HOST        $host;";
 
     [Theory, EveryFrontEnd]
     public async Task Host_WithTheDefaultPortOfTheScheme_LacksIt(FrontEndSetup setup)
     {
-        var site = await StartAsync(setup, static app => app.MapFallback(static (HttpRequest request) => $"{request.Host} {request.Headers.Host}"));
+        var site = await StartAsync(
+            setup,
+            static app => app.MapFallback(static (HttpRequest request) => $"{request.Host} {request.Headers.Host}"));
 
-        Assert.Equal("hello.example.com hello.example.com", await GetAsync(site, $"hello.example.com:{(setup.UsesTls ? 443 : 80)}"));
+        Assert.Equal(
+            "hello.example.com hello.example.com",
+            await GetAsync(site, $"hello.example.com:{(setup.UsesTls ? 443 : 80)}"));
         Assert.Equal("hello.example.com hello.example.com", await GetAsync(site, "hello.example.com"));
     }
 
-    /// <summary>Without more than <c>include fastcgi_params;</c>, whatever the version of Debian's package.</summary>
+    /// <summary>With only <c>include fastcgi_params;</c>, for each version of Debian's package.</summary>
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
@@ -31,7 +35,7 @@ public sealed class HostTests(ITestOutputHelper output) : FrontEndTest(output)
         Assert.Equal(host, await site.Client.GetStringAsync("/documented"));
         Assert.Empty(site.Log.Find(LogLevel.Warning, "HostWithoutPort"));
 
-        // The new parameters are those of a client that names no port, so nothing can tell the two cases apart.
+        // A client that sends no port causes the same parameters, so the cases cannot be distinguished.
         Assert.Equal(isNew ? "127.0.0.1" : host, await site.Client.GetStringAsync("/plain"));
         Assert.Equal(isNew, site.Log.Find(LogLevel.Warning, "HostWithoutPort").Any());
     }
@@ -52,7 +56,9 @@ public sealed class HostTests(ITestOutputHelper output) : FrontEndTest(output)
     private static async Task<string> ReadParametersAsync(bool isNew)
     {
         var lines = (await File.ReadAllLinesAsync(Programs.NginxParameters))
-            .Where(static line => line.StartsWith("fastcgi_param", StringComparison.Ordinal) && !line.Contains("HTTP_HOST", StringComparison.Ordinal));
+            .Where(
+                static line => line.StartsWith("fastcgi_param", StringComparison.Ordinal)
+                    && !line.Contains("HTTP_HOST", StringComparison.Ordinal));
         return string.Join('\n', isNew ? [.. lines, NewLine] : lines);
     }
 

@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Authentication;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>What the application is told of a client, with the configurations that <c>docs/identity.md</c> shows.</summary>
+/// <summary>What the application learns about a client, with the configurations in <c>docs/identity.md</c>.</summary>
 public sealed class IdentityTests
 {
     private const string Document = "identity.md";
@@ -15,11 +15,14 @@ public sealed class IdentityTests
     {
         X509Certificate2? seen = null;
         var scheme = "";
-        await using var site = await DocumentedSite.StartAsync(Document, block, app => app.MapGet("/", async (HttpContext context) =>
-        {
-            seen = await context.Connection.GetClientCertificateAsync();
-            scheme = context.Request.Scheme;
-        }));
+        await using var site = await DocumentedSite.StartAsync(
+            Document,
+            block,
+            app => app.MapGet("/", async (HttpContext context) =>
+            {
+                seen = await context.Connection.GetClientCertificateAsync();
+                scheme = context.Request.Scheme;
+            }));
         using var certificate = site.Certificates.CreateClient("Jane Client");
         using var client = site.CreateClient(certificate);
 
@@ -38,11 +41,14 @@ public sealed class IdentityTests
     {
         var seen = new List<X509Certificate2?>();
         var ports = new List<int>();
-        await using var site = await DocumentedSite.StartAsync(Document, block, app => app.MapGet("/", (HttpContext context) =>
-        {
-            seen.Add(context.Connection.ClientCertificate);
-            ports.Add(context.Connection.LocalPort);
-        }));
+        await using var site = await DocumentedSite.StartAsync(
+            Document,
+            block,
+            app => app.MapGet("/", (HttpContext context) =>
+            {
+                seen.Add(context.Connection.ClientCertificate);
+                ports.Add(context.Connection.LocalPort);
+            }));
         using var forged = site.Certificates.CreateClient("Jane Client");
         using var client = site.CreateClient();
 
@@ -64,7 +70,8 @@ public sealed class IdentityTests
     public async Task ClientCertificate_OfAnotherAuthority_IsRefusedByTheWebServer(string block)
     {
         var isReached = false;
-        await using var site = await DocumentedSite.StartAsync(Document, block, app => app.MapGet("/", () => isReached = true));
+        await using var site = await DocumentedSite.StartAsync(
+            Document, block, app => app.MapGet("/", () => isReached = true));
         using var others = new Certificates("Another Authority");
         using var certificate = others.CreateClient("Jane Client");
         using var client = site.CreateClient(certificate);
@@ -94,7 +101,9 @@ public sealed class IdentityTests
         Assert.Equal("401", await GetAsync(client, "/members/", credentials: null));
     }
 
-    /// <summary>nginx passes the name in the header to any location whose configuration asks for it, and checks it in none of these.</summary>
+    /// <summary>
+    /// nginx passes the name in the header to any location that requests it, without checking it there.
+    /// </summary>
     [Theory]
     [InlineData("nginx user")]
     [InlineData("apache user")]
@@ -105,7 +114,10 @@ public sealed class IdentityTests
 
         Assert.Equal("nobody", await GetAsync(client, "/", credentials: null));
         Assert.Equal("nobody", await GetAsync(client, "/", "root:anything"));
-        Assert.Equal("nobody", await GetAsync(client, "/", credentials: null, "Remote-User", "Auth-Type", "X-Remote-User", "X-Forwarded-User"));
+        Assert.Equal(
+            "nobody",
+            await GetAsync(
+                client, "/", credentials: null, "Remote-User", "Auth-Type", "X-Remote-User", "X-Forwarded-User"));
     }
 
     [Theory]
@@ -124,8 +136,9 @@ public sealed class IdentityTests
         var id = await client.GetStringAsync("/");
 
         Assert.InRange(id.Length, 20, 40);
-        // Web servers write their logs a little later than their answers.
-        await Waiting.UntilAsync(() => site.FrontEndLog.Contains($"200 {id}", StringComparison.Ordinal), $"the id in {site.FrontEndLog}");
+        // Web servers write their logs after the response.
+        await Waiting.UntilAsync(
+            () => site.FrontEndLog.Contains($"200 {id}", StringComparison.Ordinal), $"the id in {site.FrontEndLog}");
     }
 
     [Theory]
@@ -138,7 +151,8 @@ public sealed class IdentityTests
             block,
             static app => app.MapGet("/", static (HttpContext context) =>
             {
-                context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLine("The stock is low\n\u001b[2Jforged");
+                context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLine(
+                    "The stock is low\n\u001b[2Jforged");
                 throw new InvalidOperationException("The shop is closed");
             }),
             configureBuilder: static builder => builder.Logging.AddFastCgiStandardError());
@@ -156,19 +170,22 @@ public sealed class IdentityTests
         Assert.DoesNotContain('\u001b', site.FrontEndLog);
     }
 
-    /// <summary>nginx reads records of STDERR into the buffer for the header block, which is a page.</summary>
+    /// <summary>nginx reads STDERR records into the one-page buffer for the header block.</summary>
     [Theory]
     [InlineData("nginx request id")]
     [InlineData("apache request id")]
     public async Task StandardError_AnyAmountBeforeTheResponse_DoesNotHarmIt(string block)
     {
-        await using var site = await DocumentedSite.StartAsync(Document, block, static app => app.MapGet("/{lines:int}", static (int lines, HttpContext context) =>
-        {
-            for (var i = 0; i < lines; i++)
-                context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLine($"{i,-100}");
-            context.Response.Headers["X-Filler"] = new string('x', 1_000);
-            return $"{lines} lines";
-        }));
+        await using var site = await DocumentedSite.StartAsync(
+            Document,
+            block,
+            static app => app.MapGet("/{lines:int}", static (int lines, HttpContext context) =>
+            {
+                for (var i = 0; i < lines; i++)
+                    context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLine($"{i,-100}");
+                context.Response.Headers["X-Filler"] = new string('x', 1_000);
+                return $"{lines} lines";
+            }));
         using var client = site.CreateClient();
 
         foreach (var lines in Enumerable.Range(0, 60).Append(600))
@@ -178,23 +195,28 @@ public sealed class IdentityTests
     private static Task<DocumentedSite> StartWithUsersAsync(string block) => DocumentedSite.StartAsync(
         Document,
         block,
-        static app => app.UseAuthentication().Use(static (HttpContext context, RequestDelegate _) => context.Response.WriteAsync(
-            context.User.Identity is { IsAuthenticated: true } user ? $"{user.Name} {user.AuthenticationType}" : "nobody")),
+        static app => app.UseAuthentication().Use(
+            static (HttpContext context, RequestDelegate _) => context.Response.WriteAsync(
+                context.User.Identity is { IsAuthenticated: true } user ? $"{user.Name} {user.AuthenticationType}" : "nobody")),
         configureBuilder: static builder => builder.Services.AddAuthentication().AddFastCgi());
 
-    /// <returns>The answer, or the status of a refusal.</returns>
-    private static async Task<string> GetAsync(HttpClient client, string path, string? credentials, params string[] forgedHeaders)
+    /// <returns>The response body, or the status of a refusal.</returns>
+    private static async Task<string> GetAsync(
+        HttpClient client, string path, string? credentials, params string[] forgedHeaders)
     {
         using var request = new HttpRequestMessage(HttpMethod.Get, path);
         if (credentials is not null)
-            request.Headers.Authorization = new AuthenticationHeaderValue("Basic", Convert.ToBase64String(Encoding.ASCII.GetBytes(credentials)));
+            request.Headers.Authorization = new AuthenticationHeaderValue(
+                "Basic", Convert.ToBase64String(Encoding.ASCII.GetBytes(credentials)));
         foreach (var header in forgedHeaders)
             request.Headers.Add(header, "root");
         using var response = await client.SendAsync(request);
-        return response.IsSuccessStatusCode ? await response.Content.ReadAsStringAsync() : $"{(int)response.StatusCode}";
+        return response.IsSuccessStatusCode
+            ? await response.Content.ReadAsStringAsync()
+            : $"{(int)response.StatusCode}";
     }
 
-    /// <summary>As certificate authentication checks it.</summary>
+    /// <summary>The check that certificate authentication makes.</summary>
     private static bool IsTrusted(X509Certificate2 certificate, X509Certificate2 authority)
     {
         using var chain = new X509Chain();

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// The configurations behind a load balancer in <c>docs/front-ends</c>, with a real one before the web server: it is believed in who the
-/// client is and what it speaks, and nobody else is.
+/// The load balancer configurations in <c>docs/front-ends</c>, with a real load balancer: the web server trusts it, and
+/// only it, for the client's address and scheme.
 /// </summary>
 public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(output)
 {
@@ -11,8 +11,10 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
 
     private static readonly (string Name, string Value)[] s_forged =
     [
-        ("X-Forwarded-For", "203.0.113.7"), ("X-Forwarded-Proto", "{0}"), ("X-Forwarded-Host", "evil.example.com"), ("X-Forwarded-Port", "1234"),
-        ("Forwarded", "for=203.0.113.7;proto={0};host=evil.example.com"), ("X-Real-IP", "203.0.113.7"), ("HTTPS", "on"), ("Remote-Addr", "203.0.113.7"),
+        ("X-Forwarded-For", "203.0.113.7"), ("X-Forwarded-Proto", "{0}"), ("X-Forwarded-Host", "evil.example.com"),
+        ("X-Forwarded-Port", "1234"),
+        ("Forwarded", "for=203.0.113.7;proto={0};host=evil.example.com"), ("X-Real-IP", "203.0.113.7"), ("HTTPS", "on"),
+        ("Remote-Addr", "203.0.113.7"),
     ];
 
     public static TheoryData<FrontEndKind> Kinds => DocumentTests.Kinds;
@@ -23,7 +25,8 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
         var (site, balancer) = await StartAsync(kind);
         await using (balancer)
         {
-            using var client = Site.CreateClient($"https://hello.example.com:{balancer.EndPoint.Port}", balancer.EndPoint, null, s_clientOfBalancer);
+            using var client = Site.CreateClient(
+                $"https://hello.example.com:{balancer.EndPoint.Port}", balancer.EndPoint, null, s_clientOfBalancer);
 
             Assert.Equal("https hello.example.com 127.0.0.5", await GetAsync(client, forgedScheme: null));
             Assert.Equal("https hello.example.com 127.0.0.5", await GetAsync(client, "http"));
@@ -53,7 +56,13 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
     public async Task Caddy_BalancerThatAddsThePort_HasTheClientsAddressAndPort(string forwardedFor, string client)
     {
         var site = await StartAsync(
-            new FrontEndSetup { Kind = FrontEndKind.Caddy, UsesUnixSocket = true, IsDocumented = true, IsBehindBalancer = true },
+            new FrontEndSetup
+            {
+                Kind = FrontEndKind.Caddy,
+                UsesUnixSocket = true,
+                IsDocumented = true,
+                IsBehindBalancer = true,
+            },
             static app => app.MapGet("/", static (HttpContext context) => $"{context.Connection.RemoteIpAddress} {context.Connection.RemotePort}"));
         using var balancer = site.CreateClient(clientCertificate: null, Balancer.Address);
         balancer.DefaultRequestHeaders.Add("X-Forwarded-For", forwardedFor);
@@ -63,7 +72,7 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
 
     private async Task<(Site Site, Balancer Balancer)> StartAsync(FrontEndKind kind)
     {
-        // h2o takes nothing from headers, so that its load balancer passes TLS through.
+        // h2o ignores these headers, so its load balancer passes TLS through.
         var setup = new FrontEndSetup
         {
             Kind = kind,
@@ -74,7 +83,7 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
         };
         var site = await StartAsync(setup, static app => app.MapGet("/", static (HttpContext context) =>
             $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress}"));
-        // Else the site has written them, and its web server may be reading them.
+        // With TLS, the site has written them, and its web server may be reading them.
         if (!setup.UsesTls)
             await TestCertificates.WriteAsync(site.Folder.Path);
         return (site, await FrontEnd.StartAsync(new Balancer(setup, site.Folder.Path, site.FrontEnd.EndPoint)));

@@ -3,8 +3,9 @@ using System.Collections.Concurrent;
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// HAProxy with the configuration of docs/multiplexing.md, which sends up to 50 requests at a time over one connection. The downloads are
-/// small, for HAProxy before 2.6.14 crashes where a header block is cut by the end of its buffer (haproxy#2150).
+/// HAProxy with the configuration in docs/multiplexing.md, which sends up to 50 concurrent requests over one
+/// connection. The downloads are small, because HAProxy before 2.6.14 crashes if the end of its buffer splits a header
+/// block (haproxy#2150).
 /// </summary>
 public sealed class MultiplexedConnectionTests
 {
@@ -20,7 +21,9 @@ public sealed class MultiplexedConnectionTests
         {
             app.Use(use.CountAsync);
             app.MapGet("/token/{token}", (string token) => token);
-            app.MapPost("/upload/{token}", async (string token, HttpRequest request) => $"{token} {await Content.HashAsync(request.Body)}");
+            app.MapPost(
+                "/upload/{token}",
+                async (string token, HttpRequest request) => $"{token} {await Content.HashAsync(request.Body)}");
             app.MapGet("/download/{token}/{length:int}", (string token, int length, HttpResponse response) =>
             {
                 response.Headers["X-Token"] = token;
@@ -65,7 +68,8 @@ public sealed class MultiplexedConnectionTests
             });
         application.Log.Expected.Add("ApplicationError");
 
-        // Now the server knows that HAProxy shares the connection. On another one, it might wait for the application as long as no request shows.
+        // Shows the server that HAProxy shares the connection. Otherwise, it might wait for the application until the
+        // next request.
         await Task.WhenAll(GetAsync(site.Client, "/both"), GetAsync(site.Client, "/both")).WaitAsync(FrontEndTest.Patience);
         var upload = site.Client.PostAsync("/stuck", new ByteArrayContent(Content.Create(8 * 1024 * 1024)));
         var connection = await stuckOn.Task.WaitAsync(FrontEndTest.Patience);
@@ -80,7 +84,10 @@ public sealed class MultiplexedConnectionTests
     }
 
     private static async Task<TestApplication> StartAsync(
-        ConfiguredSite site, int bufferSize, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null)
+        ConfiguredSite site,
+        int bufferSize,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer = null)
     {
         var application = await site.StartApplicationAsync(site.GetUnixAddress("app.sock"), configure, configureServer);
         await site.StartServerAsync(
@@ -90,7 +97,7 @@ public sealed class MultiplexedConnectionTests
             ("127.0.0.1:8080", site.Address),
             ("/run/app/app.sock", $"{application.EndPoint}"),
             ("tune.bufsize 524288", $"tune.bufsize {bufferSize}"),
-            // Each thread has connections of its own.
+            // Each thread has its own connections.
             ("maxconn 500", "maxconn 500\n    nbthread 1"));
         return application;
     }
@@ -100,7 +107,7 @@ public sealed class MultiplexedConnectionTests
         var token = $"client-{client}-round-{round}";
         Assert.Equal(token, await GetAsync(http, "/token/" + token));
 
-        // Of a length, and so of bytes, that no other request has.
+        // Each request has a unique length, and therefore unique bytes.
         var unique = (client * RoundCount) + round;
         var body = Content.Create(40_000 + unique);
         using var upload = await SendAsync(() => http.PostAsync("/upload/" + token, new ByteArrayContent(body)));
@@ -118,8 +125,8 @@ public sealed class MultiplexedConnectionTests
     }
 
     /// <summary>
-    /// HAProxy up to 2.9.7 returns 500 itself, without a word to the application, when its buffer for the connection has no room for the
-    /// params of a request just then (haproxy#2568). No answer of the application has that page.
+    /// HAProxy up to 2.9.7 returns 500 without asking the application if its buffer for the connection has no room for
+    /// the parameters of a request (haproxy#2568). The application never returns that page.
     /// </summary>
     private static async Task<HttpResponseMessage> SendAsync(Func<Task<HttpResponseMessage>> send)
     {
@@ -129,12 +136,15 @@ public sealed class MultiplexedConnectionTests
             if (response.StatusCode != HttpStatusCode.InternalServerError)
                 return response;
 
-            Assert.StartsWith("<html><body><h1>500 Internal Server Error</h1>", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+            Assert.StartsWith(
+                "<html><body><h1>500 Internal Server Error</h1>",
+                await response.Content.ReadAsStringAsync(),
+                StringComparison.Ordinal);
             response.Dispose();
         }
     }
 
-    /// <summary>Counts how many requests a connection carries at a time.</summary>
+    /// <summary>Counts the concurrent requests of a connection.</summary>
     private sealed class ConnectionUse
     {
         private readonly ConcurrentDictionary<string, int> _requests = new();

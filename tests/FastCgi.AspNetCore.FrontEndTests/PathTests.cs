@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Routing;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>Path base and path, with the configurations that <c>docs/paths.md</c> shows.</summary>
+/// <summary>Path base and path, with the configurations in <c>docs/paths.md</c>.</summary>
 public sealed class PathTests
 {
     private static readonly UriCreationOptions s_asItIs = new() { DangerousDisablePathAndQueryCanonicalization = true };
@@ -43,13 +43,15 @@ public sealed class PathTests
         using var client = site.CreateClient();
 
         Assert.Equal("/app|/item/a b|?c=d", await GetAsync(client, "/app/item/a%20b?c=d"));
-        Assert.Equal("/app|/item/a%2Fb|", await GetAsync(client, block == "apache path base" ? "/app/item/a%252Fb" : "/app/item/a%2Fb"));
+        Assert.Equal(
+            "/app|/item/a%2Fb|",
+            await GetAsync(client, block == "apache path base" ? "/app/item/a%252Fb" : "/app/item/a%2Fb"));
         Assert.Equal("/app|/|", await GetAsync(client, "/app/"));
         Assert.Equal("/app/item/7", await GetAsync(client, "/app/link"));
         Assert.Equal("404", await GetAsync(client, "/application/link"));
     }
 
-    /// <summary>The option is for all that reaches the application; what is not under it keeps its path.</summary>
+    /// <summary>The option applies to all requests; a path outside it is unchanged.</summary>
     [Theory]
     [InlineData("nginx rewrite")]
     [InlineData("apache rewrite")]
@@ -83,7 +85,8 @@ public sealed class PathTests
 
     [Theory]
     [MemberData(nameof(Rewrites))]
-    public async Task PathSource_BehindARewrite_IsThePathThatWasChosen(string block, FastCgiPathSource source, string target, string expected)
+    public async Task PathSource_BehindARewrite_IsThePathThatWasChosen(
+        string block, FastCgiPathSource source, string target, string expected)
     {
         await using var site = await StartAsync(block, options => options.PathSource = source);
         using var client = site.CreateClient();
@@ -91,27 +94,29 @@ public sealed class PathTests
         Assert.Equal(expected, await GetAsync(client, target, rawTarget: target));
     }
 
-    private static Task<DocumentedSite> StartAsync(string block, Action<FastCgiServerOptions>? configureServer = null) => DocumentedSite.StartAsync(
-        "paths.md",
-        block,
-        static app =>
-        {
-            app.MapGet("/link", static (HttpContext context) =>
-                context.RequestServices.GetRequiredService<LinkGenerator>().GetPathByName(context, "item", new { id = 7 }));
-            app.MapGet("/item/{id:int}", static (int id) => id).WithName("item");
-            app.MapFallback("{**path}", static (HttpContext context) =>
+    private static Task<DocumentedSite> StartAsync(string block, Action<FastCgiServerOptions>? configureServer = null)
+        => DocumentedSite.StartAsync(
+            "paths.md",
+            block,
+            static app =>
             {
-                context.Response.Headers["X-Raw-Target"] = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
-                return $"{context.Request.PathBase.Value}|{context.Request.Path.Value}|{context.Request.QueryString.Value}";
-            });
-        },
-        configureServer);
+                app.MapGet("/link", static (HttpContext context) =>
+                    context.RequestServices.GetRequiredService<LinkGenerator>().GetPathByName(context, "item", new { id = 7 }));
+                app.MapGet("/item/{id:int}", static (int id) => id).WithName("item");
+                app.MapFallback("{**path}", static (HttpContext context) =>
+                {
+                    context.Response.Headers["X-Raw-Target"] = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
+                    return $"{context.Request.PathBase.Value}|{context.Request.Path.Value}|{context.Request.QueryString.Value}";
+                });
+            },
+            configureServer);
 
-    /// <returns>The answer, or the status of a refusal.</returns>
+    /// <returns>The response body, or the status of a refusal.</returns>
     private static async Task<string> GetAsync(HttpClient client, string target, string? rawTarget = null)
     {
-        // As it is, not as System.Uri would have it.
-        using var response = await client.GetAsync(new Uri(client.BaseAddress!.GetLeftPart(UriPartial.Authority) + target, s_asItIs));
+        // Not normalized by System.Uri.
+        using var response = await client.GetAsync(
+            new Uri(client.BaseAddress!.GetLeftPart(UriPartial.Authority) + target, s_asItIs));
         if (response.StatusCode != HttpStatusCode.OK)
             return $"{(int)response.StatusCode}";
 

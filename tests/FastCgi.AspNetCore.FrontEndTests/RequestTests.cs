@@ -2,7 +2,7 @@ using Microsoft.AspNetCore.Http.Extensions;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>What the application sees of a request.</summary>
+/// <summary>How requests reach the application.</summary>
 public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     private static readonly UriCreationOptions s_asItIs = new() { DangerousDisablePathAndQueryCanonicalization = true };
@@ -40,7 +40,8 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
     [Theory, EveryFrontEnd(Needs = [Ability.TargetThatIsNoText])]
     public async Task Get_TargetThatIsNoText_StaysEscaped(FrontEndSetup setup)
     {
-        var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync(context.Request.Path.Value!)));
+        var site = await StartAsync(
+            setup, app => app.Run(context => context.Response.WriteAsync(context.Request.Path.Value!)));
 
         Assert.Equal("/%FF", await site.Client.GetStringAsync(new Uri(site.Url + "/%FF", s_asItIs)));
     }
@@ -74,7 +75,8 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
             context.Response.WriteAsync($"seen: {context.Request.GetEncodedUrl()}")));
         using var client = await site.ConnectAsync();
 
-        await client.SendAsync("GET http://www.example.test/a/b?c HTTP/1.1\r\nHost: www.example.test\r\nConnection: close\r\n\r\n");
+        await client.SendAsync(
+            "GET http://www.example.test/a/b?c HTTP/1.1\r\nHost: www.example.test\r\nConnection: close\r\n\r\n");
 
         Assert.Contains("seen: http://www.example.test/a/b?c", await client.ReadToEndAsync(), StringComparison.Ordinal);
     }
@@ -142,7 +144,8 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
         using var response = await site.Client.SendAsync(request);
 
         var localAddress = Shortcomings.Has(setup, Ability.LocalAddress) ? "" : "127.0.0.1";
-        Assert.Equal($"127.0.0.1 {localAddress}:{site.FrontEnd.EndPoint.Port} True", await response.Content.ReadAsStringAsync());
+        Assert.Equal(
+            $"127.0.0.1 {localAddress}:{site.FrontEnd.EndPoint.Port} True", await response.Content.ReadAsStringAsync());
         Assert.Equal(setup.UsesTls ? "https" : "http", scheme);
     }
 
@@ -150,7 +153,8 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
     public async Task AnyMethod_ReachesTheApplication(FrontEndSetup setup)
     {
         string[] methods = ["DELETE", "OPTIONS", "PATCH", "PUT", "PROPFIND"];
-        var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync(context.Request.Method)));
+        var site = await StartAsync(
+            setup, app => app.Run(context => context.Response.WriteAsync(context.Request.Method)));
 
         foreach (var method in methods)
         {

@@ -3,14 +3,16 @@ using EntityTagHeaderValue = Microsoft.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>What the client sees of a response.</summary>
+/// <summary>How responses reach the client.</summary>
 public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     [Theory, EveryFrontEnd]
     public async Task Status_AnyOfThem_IsKept(FrontEndSetup setup)
     {
         int[] statusCodes = [200, 201, 202, 400, 401, 403, 404, 409, 418, 422, 429, 500, 501, 503];
-        var site = await StartAsync(setup, app => app.MapGet("/{status:int}", (int status) => Results.Text($"this is {status}", statusCode: status)));
+        var site = await StartAsync(
+            setup,
+            app => app.MapGet("/{status:int}", (int status) => Results.Text($"this is {status}", statusCode: status)));
 
         foreach (var statusCode in statusCodes)
         {
@@ -50,7 +52,7 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
         Assert.Equal("content", await next.Content.ReadAsStringAsync());
     }
 
-    /// <summary>HAProxy would add another length over HTTP/2, for which curl gives up; HttpClient does not.</summary>
+    /// <summary>Over HTTP/2, HAProxy would add a second length, which curl rejects and HttpClient accepts.</summary>
     [Theory, EveryFrontEnd]
     public async Task NotModified_WithALength_IsTakenByCurl(FrontEndSetup setup)
     {
@@ -66,18 +68,20 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
     {
         int[] statusCodes = [301, 302, 303, 307, 308];
         string[] locations = ["/elsewhere?a=b", "elsewhere", "https://www.example.test/elsewhere"];
-        var site = await StartAsync(setup, app => app.MapGet("/{status:int}", (int status, string to, HttpResponse response) =>
-        {
-            response.StatusCode = status;
-            response.Headers.Location = to;
-        }));
+        var site = await StartAsync(
+            setup, app => app.MapGet("/{status:int}", (int status, string to, HttpResponse response) =>
+            {
+                response.StatusCode = status;
+                response.Headers.Location = to;
+            }));
 
         foreach (var statusCode in statusCodes)
         {
             foreach (var location in locations)
             {
                 using var response = await site.Client.GetAsync($"/{statusCode}?to={Uri.EscapeDataString(location)}");
-                Assert.Equal((statusCode, location), ((int)response.StatusCode, response.Headers.Location?.OriginalString));
+                Assert.Equal(
+                    (statusCode, location), ((int)response.StatusCode, response.Headers.Location?.OriginalString));
             }
         }
     }
@@ -107,7 +111,10 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
         using var response = await site.Client.GetAsync("/");
 
         Assert.Equal(
-            ["a=1; path=/", "b=2%2C%20with%20a%20comma; path=/b; httponly", "c=3; expires=Thu, 01 Jan 1970 00:00:00 GMT; path=/"],
+            [
+                "a=1; path=/", "b=2%2C%20with%20a%20comma; path=/b; httponly",
+                "c=3; expires=Thu, 01 Jan 1970 00:00:00 GMT; path=/",
+            ],
             response.Headers.GetValues("Set-Cookie"));
     }
 
@@ -137,7 +144,9 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
         Assert.False(response.Headers.Contains("Status"));
     }
 
-    /// <summary>Apache compresses what is not encoded, and adds its coding to <c>identity</c>, which event streams have.</summary>
+    /// <summary>
+    /// Apache compresses what is not encoded, and adds its coding to <c>identity</c>, which event streams have.
+    /// </summary>
     [Theory]
     [InlineData("deflate", "DEFLATE", "gzip")]
     [InlineData("brotli", "BROTLI_COMPRESS", "br")]
@@ -145,7 +154,8 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
     {
         var site = await StartAsync(
             new FrontEndSetup { Kind = FrontEndKind.Apache },
-            app => app.MapGet("/", static () => TypedResults.ServerSentEvents(Enumerable.Repeat("tick", 3).ToAsyncEnumerable())),
+            app => app.MapGet(
+                "/", static () => TypedResults.ServerSentEvents(Enumerable.Repeat("tick", 3).ToAsyncEnumerable())),
             more: $"LoadModule {module}_module /usr/lib/apache2/modules/mod_{module}.so\nSetOutputFilter {filter}");
         using var request = new HttpRequestMessage(HttpMethod.Get, "/");
         request.Headers.Add("Accept-Encoding", coding);
@@ -154,7 +164,9 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
 
         Assert.Equal(coding, string.Join(", ", response.Content.Headers.ContentEncoding));
         await using var body = await response.Content.ReadAsStreamAsync();
-        await using Stream decoded = coding == "gzip" ? new GZipStream(body, CompressionMode.Decompress) : new BrotliStream(body, CompressionMode.Decompress);
+        await using Stream decoded = coding == "gzip"
+            ? new GZipStream(body, CompressionMode.Decompress)
+            : new BrotliStream(body, CompressionMode.Decompress);
         Assert.Equal("data: tick\n\ndata: tick\n\ndata: tick\n\n", await new StreamReader(decoded).ReadToEndAsync());
     }
 
@@ -195,7 +207,7 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
         using var response = await site.Client.GetAsync("/", HttpCompletionOption.ResponseHeadersRead);
         await using var stream = await response.Content.ReadAsStreamAsync();
 
-        // What is held back until it is complete may get a Content-Length.
+        // A web server may add a Content-Length to a buffered response.
         if (hasLength && !Shortcomings.Has(setup, Ability.ContentLength))
             Assert.Equal(body.Length, response.Content.Headers.ContentLength);
         Assert.Equal(Content.Hash(body), await Content.HashAsync(stream));

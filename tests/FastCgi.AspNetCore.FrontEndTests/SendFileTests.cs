@@ -3,7 +3,9 @@ using EntityTag = System.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>Files that a real web server sends in the application's place, configured as <c>docs/send-file.md</c> says.</summary>
+/// <summary>
+/// Files that a real web server sends for the application, configured as in <c>docs/send-file.md</c>.
+/// </summary>
 public sealed class SendFileTests : FrontEndTest, IDisposable
 {
     private const string Document = "send-file.md";
@@ -13,7 +15,8 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
     private const string OtherName = "100% ä.txt";
 
     private readonly ScratchFolder _folder = new();
-    private readonly byte[] _content = Encoding.ASCII.GetBytes(string.Concat(Enumerable.Range(0, Length / 10).Select(static i => $"{i,9};")));
+    private readonly byte[] _content = Encoding.ASCII.GetBytes(
+        string.Concat(Enumerable.Range(0, Length / 10).Select(static i => $"{i,9};")));
 
     public SendFileTests(ITestOutputHelper output)
         : base(output)
@@ -47,7 +50,10 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
         Assert.Equal(HttpStatusCode.OK, response.StatusCode);
         Assert.Equal(_content, await response.Content.ReadAsByteArrayAsync());
         Assert.Equal("application/octet-stream", response.Content.Headers.ContentType?.MediaType);
-        Assert.Equal(File.GetLastWriteTimeUtc(Video), response.Content.Headers.LastModified!.Value.UtcDateTime, TimeSpan.FromSeconds(1));
+        Assert.Equal(
+            File.GetLastWriteTimeUtc(Video),
+            response.Content.Headers.LastModified!.Value.UtcDateTime,
+            TimeSpan.FromSeconds(1));
         Assert.Equal("bytes", Assert.Single(response.Headers.AcceptRanges));
         Assert.Equal(ApplicationETag, response.Headers.ETag);
         Assert.False(response.Headers.Contains("X-Accel-Redirect") || response.Headers.Contains("X-Sendfile"));
@@ -93,7 +99,8 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
         }
 
         AssertOffloaded(site, 8);
-        using var behindTheEnd = await GetAsync(site, "/video.bin", request => request.Headers.Range = new RangeHeaderValue(Length, null));
+        using var behindTheEnd = await GetAsync(
+            site, "/video.bin", request => request.Headers.Range = new RangeHeaderValue(Length, null));
         Assert.Equal(HttpStatusCode.RequestedRangeNotSatisfiable, behindTheEnd.StatusCode);
         AssertOffloaded(site, 8);
     }
@@ -111,7 +118,9 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
                 request.Headers.IfRange = new RangeConditionHeaderValue(etag);
             });
             Assert.Equal(status, response.StatusCode);
-            Assert.Equal(status == HttpStatusCode.OK ? _content : _content[10..20], await response.Content.ReadAsByteArrayAsync());
+            Assert.Equal(
+                status == HttpStatusCode.OK ? _content : _content[10..20],
+                await response.Content.ReadAsByteArrayAsync());
         }
 
         AssertOffloaded(site, 2);
@@ -178,9 +187,11 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
         }
     }
 
-    private static void AssertOffloaded(Site site, int count) => Assert.Equal(count, site.Log.Find(LogLevel.Debug, "FileOffloaded").Count());
+    private static void AssertOffloaded(Site site, int count)
+        => Assert.Equal(count, site.Log.Find(LogLevel.Debug, "FileOffloaded").Count());
 
-    private static async Task<HttpResponseMessage> GetAsync(Site site, string path, Action<HttpRequestMessage> configure)
+    private static async Task<HttpResponseMessage> GetAsync(
+        Site site, string path, Action<HttpRequestMessage> configure)
     {
         using var request = new HttpRequestMessage(HttpMethod.Get, path);
         configure(request);
@@ -224,7 +235,13 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
 
     private void Configure(WebApplication app)
     {
-        app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(Files), ServeUnknownFileTypes = true, DefaultContentType = "application/octet-stream" });
+        app.UseStaticFiles(
+            new StaticFileOptions
+            {
+                FileProvider = new PhysicalFileProvider(Files),
+                ServeUnknownFileTypes = true,
+                DefaultContentType = "application/octet-stream",
+            });
         app.MapGet("/download", (HttpResponse response) =>
         {
             response.Headers.XContentTypeOptions = "nosniff";

@@ -3,8 +3,8 @@ using System.Collections.Concurrent;
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// A hostile client hides a request in another one, by saying in two ways where the first ends. Behind a request that closes the connection
-/// nothing may reach the application, whichever way the web server takes.
+/// A hostile client hides a request in another one by stating its length in two ways. After a request that closes the
+/// connection nothing may reach the application, whichever way the web server takes.
 /// </summary>
 public sealed class SmugglingTests(ITestOutputHelper output) : FrontEndTest(output)
 {
@@ -12,12 +12,14 @@ public sealed class SmugglingTests(ITestOutputHelper output) : FrontEndTest(outp
 
     private static readonly (string Name, string Fields, string Body)[] s_requests =
     [
-        ("a length and chunks", $"Content-Length: {5 + Hidden.Length}\r\nTransfer-Encoding: chunked", "0\r\n\r\n" + Hidden),
+        ("a length and chunks", $"Content-Length: {5 + Hidden.Length}\r\nTransfer-Encoding: chunked",
+            "0\r\n\r\n" + Hidden),
         ("chunks and a short length", "Transfer-Encoding: chunked\r\nContent-Length: 4", "1\r\nx\r\n0\r\n\r\n" + Hidden),
         ("chunks behind a space", "Content-Length: 5\r\nTransfer-Encoding : chunked", "0\r\n\r\n" + Hidden),
         ("chunks of another name", "Content-Length: 5\r\nTransfer-Encoding: xchunked", "0\r\n\r\n" + Hidden),
         ("chunks on a folded line", "Content-Length: 5\r\nTransfer-Encoding:\r\n chunked", "0\r\n\r\n" + Hidden),
-        ("chunks behind a bare line feed", "Content-Length: 5\r\nX-Any: a\nTransfer-Encoding: chunked", "0\r\n\r\n" + Hidden),
+        ("chunks behind a bare line feed", "Content-Length: 5\r\nX-Any: a\nTransfer-Encoding: chunked",
+            "0\r\n\r\n" + Hidden),
         ("two lengths", $"Content-Length: 0\r\nContent-Length: {Hidden.Length}", Hidden),
         ("a length with a sign", $"Content-Length: +{Hidden.Length}", Hidden),
         ("a length as a field with an underscore", $"Content_Length: {Hidden.Length}\r\nContent-Length: 0", Hidden),
@@ -37,9 +39,11 @@ public sealed class SmugglingTests(ITestOutputHelper output) : FrontEndTest(outp
         {
             seen.Clear();
             using var client = await site.ConnectAsync();
-            await client.SendAsync($"POST /first HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{fields}\r\n\r\n{body}");
+            await client.SendAsync(
+                $"POST /first HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{fields}\r\n\r\n{body}");
             await ReadToEndAsync(client);
-            Assert.True(seen.Count <= 1 && seen.All(static path => path == "/first"), $"{name}: {string.Join(", ", seen)}");
+            Assert.True(
+                seen.Count <= 1 && seen.All(static path => path == "/first"), $"{name}: {string.Join(", ", seen)}");
         }
     }
 

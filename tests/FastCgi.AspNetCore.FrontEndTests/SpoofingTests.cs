@@ -3,7 +3,10 @@ using Microsoft.AspNetCore.HttpOverrides;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>A hostile client sends headers that look like what the web server says of a request: nothing but the headers shows them.</summary>
+/// <summary>
+/// A hostile client sends headers that look like what the web server says of a request: nothing but the headers shows
+/// them.
+/// </summary>
 public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     private const string Target = "/path?query";
@@ -12,17 +15,26 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
 
     private static readonly (string Name, string Value)[] s_headers =
     [
-        ("Remote-User", "root"), ("Remote_User", "root"), ("Auth-Type", "Basic"), ("X-Remote-User", "root"), ("X-Forwarded-User", "root"),
-        ("X-Forwarded-For", "10.0.0.1"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "evil.example"), ("X-Forwarded-Port", "1"),
-        ("X-Forwarded-Prefix", "/evil"), ("X-Forwarded-Ssl", "on"), ("X-Real-IP", "10.0.0.1"), ("Client-IP", "10.0.0.1"),
-        ("Forwarded", "for=10.0.0.1;host=evil.example;proto=https"), ("X-Original-URL", "/admin"), ("X-Rewrite-URL", "/admin"),
-        ("X-HTTP-Method-Override", "DELETE"), ("Https", "on"), ("HTTPS", "1"), ("Request-Scheme", "https"), ("Request_Scheme", "https"),
+        ("Remote-User", "root"), ("Remote_User", "root"), ("Auth-Type", "Basic"), ("X-Remote-User", "root"),
+        ("X-Forwarded-User", "root"),
+        ("X-Forwarded-For", "10.0.0.1"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "evil.example"),
+        ("X-Forwarded-Port", "1"),
+        ("X-Forwarded-Prefix", "/evil"), ("X-Forwarded-Ssl", "on"), ("X-Real-IP", "10.0.0.1"),
+        ("Client-IP", "10.0.0.1"),
+        ("Forwarded", "for=10.0.0.1;host=evil.example;proto=https"), ("X-Original-URL", "/admin"),
+        ("X-Rewrite-URL", "/admin"),
+        ("X-HTTP-Method-Override", "DELETE"), ("Https", "on"), ("HTTPS", "1"), ("Request-Scheme", "https"),
+        ("Request_Scheme", "https"),
         ("Request-Method", "DELETE"), ("Request-Uri", "/admin"), ("Document-Uri", "/admin"), ("Script-Name", "/path"),
         ("Script_Name", "/path"), ("Path-Info", "/admin"), ("Path-Base", "/path"), ("Query-String", "admin=1"),
-        ("Remote-Addr", "10.0.0.1"), ("Remote_Addr", "10.0.0.1"), ("Remote-Port", "1"), ("Server-Addr", "10.0.0.1"), ("Server-Port", "1"),
-        ("Server-Name", "evil.example"), ("Server-Protocol", "HTTP/9"), ("Content_Length", "5"), ("Content_Type", "text/evil"),
-        ("Proxy", "http://evil.example"), ("SSL-Client-Cert", "TUlJ"), ("SSL-Client-Verify", "SUCCESS"), ("SSL-Protocol", "TLSv1.3"),
-        ("X-ARR-ClientCert", "TUlJ"), ("Request-Id", "forged"), ("Unique-Id", "forged"), ("Redirect-Remote-User", "root"),
+        ("Remote-Addr", "10.0.0.1"), ("Remote_Addr", "10.0.0.1"), ("Remote-Port", "1"), ("Server-Addr", "10.0.0.1"),
+        ("Server-Port", "1"),
+        ("Server-Name", "evil.example"), ("Server-Protocol", "HTTP/9"), ("Content_Length", "5"),
+        ("Content_Type", "text/evil"),
+        ("Proxy", "http://evil.example"), ("SSL-Client-Cert", "TUlJ"), ("SSL-Client-Verify", "SUCCESS"),
+        ("SSL-Protocol", "TLSv1.3"),
+        ("X-ARR-ClientCert", "TUlJ"), ("Request-Id", "forged"), ("Unique-Id", "forged"),
+        ("Redirect-Remote-User", "root"),
     ];
 
     // Targets and hosts that name another port or scheme.
@@ -51,7 +63,8 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     [Theory, EveryFrontEnd]
     public async Task Get_ForgedHeader_ChangesNothingButTheHeaders(FrontEndSetup setup)
     {
-        var site = await StartAsync(setup, static app => app.Run(static context => context.Response.WriteAsync(Describe(context))));
+        var site = await StartAsync(
+            setup, static app => app.Run(static context => context.Response.WriteAsync(Describe(context))));
         var plain = await GetAsync(site, name: null, "");
 
         foreach (var (name, value) in s_headers)
@@ -96,7 +109,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
             Assert.Equal((name, isPassed ? "seen: admin" : "seen: "), (name, await GetAsync(site, name, "admin")));
     }
 
-    /// <summary>Without the line in the document that drops them, Caddy passes one of both, at random.</summary>
+    /// <summary>Without the documented line that drops them, Caddy passes either one, at random.</summary>
     [Fact]
     public async Task Get_HeaderWithUnderscoresBesideThatOfCaddy_IsNotSeen()
     {
@@ -133,11 +146,15 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         }
     }
 
-    /// <summary>Middleware that is left over from a reverse proxy undoes it, which is reported. Caddy sends the headers itself, with what is true.</summary>
+    /// <summary>
+    /// Middleware that is left over from a reverse proxy undoes it, which is reported. Caddy sends the headers itself,
+    /// with what is true.
+    /// </summary>
     [Theory]
     [InlineData(FrontEndKind.Nginx, "203.0.113.9", 1)]
     [InlineData(FrontEndKind.Caddy, "127.0.0.1", 0)]
-    public async Task Get_ForwardedHeadersOfAnybodyAreBelieved_IsReported(FrontEndKind kind, string address, int reports)
+    public async Task Get_ForwardedHeadersOfAnybodyAreBelieved_IsReported(
+        FrontEndKind kind, string address, int reports)
     {
         var options = new ForwardedHeadersOptions { ForwardedHeaders = ForwardedHeaders.All };
         options.KnownProxies.Clear();
@@ -149,7 +166,9 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
 
         Assert.Equal(address, await site.Client.GetStringAsync("/"));
         await Waiting.UntilAsync(
-            () => site.Log.All.Count(static log => log is { EventName: "ForwardedHeaderTaken", Level: LogLevel.Warning }) == reports, "the report");
+            () => site.Log.All.Count(
+                static log => log is { EventName: "ForwardedHeaderTaken", Level: LogLevel.Warning }) == reports,
+            "the report");
     }
 
     private static async Task<string> GetAsync(Site site, string? name, string value)
@@ -179,11 +198,15 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         var connection = context.Connection;
         object?[] parts =
         [
-            request.Method, request.GetEncodedUrl(), request.PathBase, request.Path, request.Protocol, request.ContentLength, request.ContentType,
+            request.Method, request.GetEncodedUrl(), request.PathBase, request.Path, request.Protocol,
+            request.ContentLength, request.ContentType,
             connection.RemoteIpAddress, connection.RemotePort > 1, connection.LocalIpAddress, connection.LocalPort,
-            connection.ClientCertificate is null, context.GetServerVariable("SSL_PROTOCOL"), context.User.Identity?.IsAuthenticated,
-            context.GetServerVariable("HTTPS"), context.GetServerVariable("REMOTE_ADDR"), context.GetServerVariable("REMOTE_USER"),
-            context.GetServerVariable("AUTH_TYPE"), context.GetServerVariable("SSL_CLIENT_VERIFY"), request.Headers.ContainsKey("Proxy"),
+            connection.ClientCertificate is null, context.GetServerVariable("SSL_PROTOCOL"),
+            context.User.Identity?.IsAuthenticated,
+            context.GetServerVariable("HTTPS"), context.GetServerVariable("REMOTE_ADDR"),
+            context.GetServerVariable("REMOTE_USER"),
+            context.GetServerVariable("AUTH_TYPE"), context.GetServerVariable("SSL_CLIENT_VERIFY"),
+            request.Headers.ContainsKey("Proxy"),
         ];
         return string.Join(" | ", parts);
     }

@@ -6,14 +6,16 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 /// <summary>Responses that are sent bit by bit: the client has each bit before the next is written.</summary>
 public sealed class StreamingTests(ITestOutputHelper output) : FrontEndTest(output)
 {
-    // The result of ASP.NET Core switches buffering off itself, which nginx understands and others must be configured for.
+    // The result of ASP.NET Core switches buffering off itself, which nginx understands and others must be configured
+    // for.
     [Theory]
     [EveryFrontEnd(Needs = [Ability.BufferingHeader])]
     [EveryFrontEnd(StreamsResponses = true)]
     public async Task ServerSentEvents_OneByOne_EachArrivesBeforeTheNextIsSent(FrontEndSetup setup)
     {
         var received = new SemaphoreSlim(0);
-        var site = await StartAsync(setup, app => app.MapGet("/", () => TypedResults.ServerSentEvents(SendAsync(received))));
+        var site = await StartAsync(
+            setup, app => app.MapGet("/", () => TypedResults.ServerSentEvents(SendAsync(received))));
 
         await using var stream = await site.Client.GetStreamAsync("/").WaitAsync(Patience);
         var events = SseParser.Create(stream).EnumerateAsync().GetAsyncEnumerator();
@@ -38,13 +40,15 @@ public sealed class StreamingTests(ITestOutputHelper output) : FrontEndTest(outp
             await response.WriteAsync("body");
         }));
 
-        using var response = await site.Client.GetAsync("/", HttpCompletionOption.ResponseHeadersRead).WaitAsync(Patience);
+        using var response = await site.Client.GetAsync("/", HttpCompletionOption.ResponseHeadersRead)
+            .WaitAsync(Patience);
         headersAreRead.SetResult();
 
         Assert.Equal("body", await response.Content.ReadAsStringAsync().WaitAsync(Patience));
     }
 
-    private static async IAsyncEnumerable<string> SendAsync(SemaphoreSlim received, [EnumeratorCancellation] CancellationToken cancellationToken = default)
+    private static async IAsyncEnumerable<string> SendAsync(
+        SemaphoreSlim received, [EnumeratorCancellation] CancellationToken cancellationToken = default)
     {
         for (var i = 1; i <= 3; i++)
         {

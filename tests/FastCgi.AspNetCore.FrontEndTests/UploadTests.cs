@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 /// <summary>Request bodies.</summary>
 public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
 {
-    // How curl ends.
+    // Exit codes of curl.
     private const int SendFailure = 55;
 
     [Theory]
@@ -17,8 +17,14 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
         var site = await StartAsync(setup, app => app.MapPost("/", HashAsync));
         var body = Content.Create(length);
 
-        using var request = new HttpRequestMessage(HttpMethod.Post, "/") { Content = new ByteArrayContent(body), Version = site.Client.DefaultRequestVersion, VersionPolicy = site.Client.DefaultVersionPolicy };
-        // HAProxy resets an HTTP/2 stream whose answer is complete before it has seen the end of the request, which .NET takes for an error.
+        using var request = new HttpRequestMessage(HttpMethod.Post, "/")
+        {
+            Content = new ByteArrayContent(body),
+            Version = site.Client.DefaultRequestVersion,
+            VersionPolicy = site.Client.DefaultVersionPolicy,
+        };
+        // HAProxy resets an HTTP/2 stream whose answer is complete before it has seen the end of the request, which
+        // .NET takes for an error.
         if (setup.Kind == FrontEndKind.HaProxy && length == 0)
             (request.Version, request.VersionPolicy) = (HttpVersion.Version11, HttpVersionPolicy.RequestVersionExact);
         using var response = await site.Client.SendAsync(request);
@@ -38,13 +44,19 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
         var site = await StartAsync(setup, app => app.MapPost("/", HashAsync));
         var body = Content.Create(length);
 
-        using var response = await site.Client.PostAsync("/", new StreamedContent(stream => stream.WriteAsync(body).AsTask()));
+        using var response = await site.Client.PostAsync(
+            "/", new StreamedContent(stream => stream.WriteAsync(body).AsTask()));
 
         var lengthAndHash = (await response.Content.ReadAsStringAsync()).Split(' ');
         Assert.Equal(Content.Hash(body), lengthAndHash[^1]);
     }
 
-    [Theory, EveryFrontEnd(StreamsRequests = true, Needs = [Ability.StreamedUpload, Ability.SmallPieces, Ability.UploadOfUnknownLength])]
+    [
+        Theory,
+        EveryFrontEnd(
+            StreamsRequests = true,
+            Needs = [Ability.StreamedUpload, Ability.SmallPieces, Ability.UploadOfUnknownLength]),
+    ]
     public async Task Post_SentInPieces_EachIsReadBeforeTheNextIsSent(FrontEndSetup setup)
     {
         var firstIsRead = new TaskCompletionSource();
@@ -74,7 +86,8 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
     [EveryFrontEnd(1, StreamsRequests = true, Needs = [Ability.EarlyAnswer])]
     [EveryFrontEnd(1024 * 1024, StreamsRequests = true, Needs = [Ability.EarlyAnswer])]
     [EveryFrontEnd(1, Kinds = [FrontEndKind.Nginx, FrontEndKind.Lighttpd])]
-    public async Task Post_AnsweredWithoutReadingTheBody_AnswerArrivesAndTheNextRequestIsServed(FrontEndSetup setup, int bufferSize)
+    public async Task Post_AnsweredWithoutReadingTheBody_AnswerArrivesAndTheNextRequestIsServed(
+        FrontEndSetup setup, int bufferSize)
     {
         var site = await StartAsync(
             setup,
@@ -87,10 +100,14 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
         var post = await site.CurlAsync("/", "--http1.1", "-H", "Expect:", "--data-binary", "@" + upload);
         var get = await site.CurlAsync("/");
 
-        // lighttpd closes when the answer is out, and a client that is still sending then may or may not notice. With TLS it may not even read
-        // the answer: the reset that it meets while it sends takes away what it has not decrypted.
+        // lighttpd closes when the answer is out, and a client that is still sending then may or may not notice. With
+        // TLS it may not even read the answer: the reset that it meets while it sends takes away what it has not
+        // decrypted.
         if (setup.Kind == FrontEndKind.Lighttpd && post.ExitCode == SendFailure)
-            Assert.StartsWith(setup.UsesTls && !post.Output.StartsWith("enough", StringComparison.Ordinal) ? "curl: (55)" : "enough", post.Output, StringComparison.Ordinal);
+            Assert.StartsWith(
+                setup.UsesTls && !post.Output.StartsWith("enough", StringComparison.Ordinal) ? "curl: (55)" : "enough",
+                post.Output,
+                StringComparison.Ordinal);
         else
             Assert.Equal((0, "enough"), post);
         Assert.Equal((0, "enough"), get);
@@ -99,7 +116,8 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
     [Theory, EveryFrontEnd]
     public async Task Post_OverTheLimit_IsAnswered413(FrontEndSetup setup)
     {
-        var site = await StartAsync(setup, app => app.MapPost("/", HashAsync), options => options.Limits.MaxRequestBodySize = 1000);
+        var site = await StartAsync(
+            setup, app => app.MapPost("/", HashAsync), options => options.Limits.MaxRequestBodySize = 1000);
 
         using var response = await site.Client.PostAsync("/", new ByteArrayContent(Content.Create(1001)));
 

@@ -4,7 +4,9 @@ using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>The configuration that the server tells in Development works as it stands; only the port of the web server is another.</summary>
+/// <summary>
+/// The configuration that the server logs in Development works unchanged, except for the web server's port.
+/// </summary>
 public sealed class WebServerBlockTests
 {
     public static TheoryData<string, bool, string> Cases => new()
@@ -18,7 +20,8 @@ public sealed class WebServerBlockTests
     };
 
     [Theory, MemberData(nameof(Cases))]
-    public async Task Development_BlockOfTheLog_ServesTheApplication(string webServer, bool usesUnixSocket, string pathBase)
+    public async Task Development_BlockOfTheLog_ServesTheApplication(
+        string webServer, bool usesUnixSocket, string pathBase)
     {
         Programs.Require(webServer == "nginx" ? "nginx" : "apache2");
         await using var site = new ConfiguredSite();
@@ -32,7 +35,9 @@ public sealed class WebServerBlockTests
                 builder.Services.AddSingleton<IHostEnvironment>(builder.Environment);
             });
 
-        var line = Assert.Single(application.Log.Find(LogLevel.Information, "WebServerFound"), line => line.StartsWith(webServer, StringComparison.Ordinal));
+        var line = Assert.Single(
+            application.Log.Find(LogLevel.Information, "WebServerFound"),
+            line => line.StartsWith(webServer, StringComparison.Ordinal));
         var port = site.Port.ToString(CultureInfo.InvariantCulture);
         var logged = line[line.IndexOf("\n\n", StringComparison.Ordinal)..];
         var file = Path.Combine(site.Folder, "logged.conf");
@@ -47,10 +52,14 @@ public sealed class WebServerBlockTests
         var (frame, command) = webServer == "nginx"
             ? ("nginx-frame.conf", new[] { "nginx", "-p", site.Folder, "-e", "stderr", "-c" })
             : ("apache-frame.conf", ["apache2", "-X", "-d", site.Folder, "-f"]);
-        // What Debian's package has beside the configuration.
+        // Debian's package installs it next to the configuration.
         File.Copy(Programs.NginxParameters, Path.Combine(site.Folder, "fastcgi_params"));
         var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", frame));
-        await site.StartServerAsync("site.conf", text.Replace("{{block}}", block, StringComparison.Ordinal).Replace("{{port}}", port, StringComparison.Ordinal), command);
+        await site.StartServerAsync(
+            "site.conf",
+            text.Replace("{{block}}", block, StringComparison.Ordinal)
+                .Replace("{{port}}", port, StringComparison.Ordinal),
+            command);
 
         using var request = new HttpRequestMessage(HttpMethod.Get, pathBase + "/a%20b");
         request.Headers.Host = "localhost";

@@ -3,7 +3,10 @@ using System.Text.Json;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>An application that <c>dotnet new</c> makes outside the repository, with the package and the one line added, behind nginx.</summary>
+/// <summary>
+/// An application created by <c>dotnet new</c> outside the repository, with the package and the one line added, behind
+/// nginx.
+/// </summary>
 internal sealed class Application : IAsyncDisposable
 {
     private const string Name = "Hello";
@@ -28,7 +31,9 @@ internal sealed class Application : IAsyncDisposable
     public static async Task<Application> CreateAsync(bool usesFeedAlone, params string[] template)
     {
         var key = string.Join(' ', [usesFeedAlone ? "alone" : "", .. template]);
-        var made = await s_made.GetOrAdd(key, _ => new(() => MakeAsync(usesFeedAlone, template, $"made-{Interlocked.Increment(ref s_count)}"))).Value;
+        var made = await s_made.GetOrAdd(
+            key,
+            _ => new(() => MakeAsync(usesFeedAlone, template, $"made-{Interlocked.Increment(ref s_count)}"))).Value;
         var application = new Application();
         foreach (var file in Directory.EnumerateFiles(made, "*", SearchOption.AllDirectories))
         {
@@ -47,10 +52,11 @@ internal sealed class Application : IAsyncDisposable
         await File.WriteAllTextAsync(project, (await File.ReadAllTextAsync(project)).Replace("</Project>", text + "</Project>", StringComparison.Ordinal));
     }
 
-    /// <summary>What the published application tells .NET, as text; null if it tells nothing.</summary>
+    /// <summary>The runtime configuration of the published application, as text; null if it has none.</summary>
     public async Task<string?> ReadRuntimeOptionAsync(string name)
     {
-        using var configuration = JsonDocument.Parse(await File.ReadAllTextAsync(Path.Combine(Published, Name + ".runtimeconfig.json")));
+        using var configuration = JsonDocument.Parse(
+            await File.ReadAllTextAsync(Path.Combine(Published, Name + ".runtimeconfig.json")));
         var options = configuration.RootElement.GetProperty("runtimeOptions").GetProperty("configProperties");
         return options.TryGetProperty(name, out var value) ? value.ToString() : null;
     }
@@ -58,27 +64,46 @@ internal sealed class Application : IAsyncDisposable
     /// <summary>Publishes it.</summary>
     /// <returns>What that wrote.</returns>
     public async Task<string> PublishAsync(params string[] arguments)
-        => await DotnetCommand.RunAsync(_folder.Path, ["publish", "-c", "Release", "-o", Published, "-p:NuGetAudit=false", .. arguments]);
+        => await DotnetCommand.RunAsync(
+            _folder.Path, ["publish", "-c", "Release", "-o", Published, "-p:NuGetAudit=false", .. arguments]);
 
     /// <summary>Starts it, and nginx before it.</summary>
     public async Task StartAsync()
     {
         var program = Path.Combine(Published, Name);
-        string[] command = File.Exists(program + ".dll") && !File.Exists(Path.Combine(Published, "libcoreclr.so")) ? ["dotnet", program + ".dll"] : [program];
-        await StartAsync(ServerProcess.Start("sh", ["-c", "cd \"$1\"; shift; umask 0; exec \"$@\"", "sh", Published, .. command, "--urls", $"fastcgi://unix:{_folder.Path}/app.sock"]), _folder.Path, "www-data");
+        string[] command = File.Exists(program + ".dll") && !File.Exists(Path.Combine(Published, "libcoreclr.so"))
+            ? ["dotnet", program + ".dll"]
+            : [program];
+        await StartAsync(
+            ServerProcess.Start(
+                "sh",
+                [
+                    "-c", "cd \"$1\"; shift; umask 0; exec \"$@\"", "sh", Published, .. command, "--urls",
+                    $"fastcgi://unix:{_folder.Path}/app.sock",
+                ]),
+            _folder.Path,
+            "www-data");
     }
 
     /// <summary>Starts it in the image that a Dockerfile makes of it, and nginx before it.</summary>
     /// <param name="dockerfile">The text. Its volume has the socket.</param>
     public async Task StartInImageAsync(string dockerfile)
     {
-        var (file, volume, work) = (Path.Combine(_folder.Path, "Dockerfile"), Path.Combine(_folder.Path, "volume"), Path.Combine(_folder.Path, "work"));
+        var (file, volume, work) = (
+            Path.Combine(_folder.Path, "Dockerfile"),
+            Path.Combine(_folder.Path, "volume"),
+            Path.Combine(_folder.Path, "work"));
         await File.WriteAllTextAsync(file, dockerfile);
         Directory.CreateDirectory(volume);
         Directory.CreateDirectory(work);
 
         // The nginx of this machine is not that of the image for which the volume is.
-        await StartAsync(ServerProcess.Start("unshare", ["--mount", "bash", Path.Combine(AppContext.BaseDirectory, "image.sh"), file, Published, volume, work]), volume, "root");
+        await StartAsync(
+            ServerProcess.Start(
+                "unshare",
+                ["--mount", "bash", Path.Combine(AppContext.BaseDirectory, "image.sh"), file, Published, volume, work]),
+            volume,
+            "root");
     }
 
     private async Task StartAsync(ServerProcess process, string socketFolder, string nginxUser)
@@ -100,17 +125,24 @@ internal sealed class Application : IAsyncDisposable
     /// <summary>Gets a page of it through nginx.</summary>
     public async Task<string> GetAsync(string path)
     {
-        using var response = await _client.GetAsync(new Uri($"http://{_nginx.EndPoint}{path}")).WaitAsync(Waiting.Patience);
+        using var response = await _client.GetAsync(new Uri($"http://{_nginx.EndPoint}{path}"))
+            .WaitAsync(Waiting.Patience);
         var text = await response.Content.ReadAsStringAsync();
         Assert.True(response.IsSuccessStatusCode, $"{response.StatusCode}\n{text}\n{_process!.Output}");
         return text;
     }
 
-    /// <summary>The file of an assembly that the running application has loaded, relative to where it is published.</summary>
+    /// <summary>
+    /// The file of an assembly that the running application has loaded, relative to where it is published.
+    /// </summary>
     public string FindLoadedAssembly(string name)
     {
-        var maps = Directory.GetDirectories("/proc").Select(static folder => Path.Combine(folder, "maps")).SelectMany(ReadLines);
-        var line = maps.First(line => line.EndsWith($"/{name}.dll", StringComparison.Ordinal) && line.Contains(Published, StringComparison.Ordinal));
+        var maps = Directory.GetDirectories("/proc")
+            .Select(static folder => Path.Combine(folder, "maps"))
+            .SelectMany(ReadLines);
+        var line = maps.First(
+            line => line.EndsWith($"/{name}.dll", StringComparison.Ordinal)
+                && line.Contains(Published, StringComparison.Ordinal));
         return line[(line.IndexOf(Published, StringComparison.Ordinal) + Published.Length + 1)..];
     }
 
@@ -144,7 +176,8 @@ internal sealed class Application : IAsyncDisposable
             Path.Combine(folder, "nuget.config"),
             $"""<configuration><packageSources>{(usesFeedAlone ? "<clear />" : "")}<add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
         await DotnetCommand.RunAsync(folder, ["new", .. template, "--name", Name, "--output", folder, "--no-restore"]);
-        await DotnetCommand.RunAsync(folder, "add", "package", "FastCgi.AspNetCore", "--version", PackageFeed.Version, "--no-restore");
+        await DotnetCommand.RunAsync(
+            folder, "add", "package", "FastCgi.AspNetCore", "--version", PackageFeed.Version, "--no-restore");
         await AddServerAsync(folder);
         return folder;
     }

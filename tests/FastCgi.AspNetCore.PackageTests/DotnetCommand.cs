@@ -16,7 +16,8 @@ internal static class DotnetCommand
         => await TryRunProgramAsync(folder, "dotnet", arguments);
 
     /// <summary>Runs another program that runs it.</summary>
-    public static async Task<(int ExitCode, string Output)> TryRunProgramAsync(string folder, string program, params string[] arguments)
+    public static async Task<(int ExitCode, string Output)> TryRunProgramAsync(
+        string folder, string program, params string[] arguments)
     {
         var startInfo = new ProcessStartInfo("nice", [program, .. arguments]) { WorkingDirectory = folder };
         foreach (var name in startInfo.Environment.Keys.Where(IsOfTheTests).ToList())
@@ -25,9 +26,10 @@ internal static class DotnetCommand
         startInfo.Environment["DOTNET_CLI_UI_LANGUAGE"] = "en";
         startInfo.Environment["DOTNET_NOLOGO"] = "1";
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
-        // One compiler for all of them, as at a desk, whatever the environment says. It ends by itself when it has nothing to do.
+        // One compiler process for all of them, regardless of the environment. It stops when idle.
         startInfo.Environment["UseSharedCompilation"] = "true";
-        // To compress the style sheets and scripts of a template takes ten times as long as all the rest of publishing it.
+        // To compress the style sheets and scripts of a template takes ten times as long as all the rest of publishing
+        // it.
         startInfo.Environment["CompressionEnabled"] = "false";
         return await RunAsync(startInfo);
     }
@@ -61,5 +63,7 @@ internal static class DotnetCommand
     }
 
     private static bool IsOfTheTests(string name)
-        => name is "CI" or "DOTNET_HOST_PATH" or "TESTINGPLATFORM_UI_LANGUAGE" || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase) || name.StartsWith("VSTEST", StringComparison.Ordinal);
+        => name is "CI" or "DOTNET_HOST_PATH" or "TESTINGPLATFORM_UI_LANGUAGE"
+            || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase)
+            || name.StartsWith("VSTEST", StringComparison.Ordinal);
 }

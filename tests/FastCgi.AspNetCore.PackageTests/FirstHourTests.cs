@@ -1,12 +1,21 @@
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>The example of <c>docs/migration.md</c>, copied line by line: each template, behind nginx and Apache, over http and https.</summary>
+/// <summary>
+/// The example in <c>docs/migration.md</c>, copied line by line: each template, behind nginx and Apache, over HTTP and
+/// HTTPS.
+/// </summary>
 public sealed class FirstHourTests
 {
-    private static readonly string[] s_blocks = ["first application", "first socket", "first certificate", "first nginx", "first apache", "first request"];
+    private static readonly string[] s_blocks =
+    [
+        "first application", "first socket", "first certificate", "first nginx", "first apache", "first request",
+    ];
 
     private static readonly string[] s_templates =
-        ["mvc=/Home/Privacy=Privacy Policy", "webapi=/weatherforecast=temperatureC", "razor=/Privacy=Privacy Policy", "blazor=/weather=Summary"];
+        [
+            "mvc=/Home/Privacy=Privacy Policy", "webapi=/weatherforecast=temperatureC", "razor=/Privacy=Privacy Policy",
+            "blazor=/weather=Summary",
+        ];
 
     [MachineFact]
     public async Task Example_Copied_EachTemplateAnswersTheFirstRequest()
@@ -23,11 +32,13 @@ public sealed class FirstHourTests
             ["--mount-proc", "--pid", "--fork", "--kill-child", script, folder.Path, .. s_templates]);
 
         Assert.True(exitCode == 0, output);
-        foreach (var (template, path) in s_templates.Select(static row => row.Split('=')).Select(static row => (row[0], row[1])))
+        foreach (var (template, path) in s_templates.Select(static row => row.Split('='))
+            .Select(static row => (row[0], row[1])))
         {
             // A request over http ends at https, because each template calls UseHttpsRedirection.
             foreach (var request in new[] { "nginx http", "nginx https", "apache http", "apache https" })
-                Assert.Contains($"{template} {request}: 200 https://localhost{path}\n", output, StringComparison.Ordinal);
+                Assert.Contains(
+                    $"{template} {request}: 200 https://localhost{path}\n", output, StringComparison.Ordinal);
         }
 
         Assert.Contains("\n200 https://localhost/\n", output, StringComparison.Ordinal);

@@ -2,7 +2,10 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>The steps of <c>samples/scale-out/Dockerfile</c>: not by a builder of images, but on a view of this machine, which is a Debian too.</summary>
+/// <summary>
+/// The steps of <c>samples/scale-out/Dockerfile</c>: not by a builder of images, but on a view of this machine, which
+/// is a Debian too.
+/// </summary>
 public sealed class ImageTests
 {
     [MachineFact]
@@ -12,7 +15,8 @@ public sealed class ImageTests
         Assert.Contains("FROM debian:", text, StringComparison.Ordinal);
         Assert.Contains("/app/MinimalApi", text, StringComparison.Ordinal);
         await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
-        await application.PublishAsync("-r", "linux-" + RuntimeInformation.OSArchitecture.ToString().ToLowerInvariant(), "--self-contained");
+        await application.PublishAsync(
+            "-r", "linux-" + RuntimeInformation.OSArchitecture.ToString().ToLowerInvariant(), "--self-contained");
 
         await application.StartInImageAsync(text.Replace("/app/MinimalApi", "/app/Hello", StringComparison.Ordinal));
 

@@ -15,7 +15,11 @@ public sealed class LinksTests
         server.Start();
         var answering = AnswerAsync(server);
         var list = Path.Combine(folder.Path, "links");
-        string[] links = [$"http://{server.LocalEndpoint}/200", $"http://{server.LocalEndpoint}/403", $"http://{server.LocalEndpoint}/404"];
+        string[] links =
+        [
+            $"http://{server.LocalEndpoint}/200", $"http://{server.LocalEndpoint}/403",
+            $"http://{server.LocalEndpoint}/404",
+        ];
 
         await File.WriteAllLinesAsync(list, links[..2]);
         var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository.Root, "build/links.sh", list);
@@ -23,7 +27,9 @@ public sealed class LinksTests
 
         await File.WriteAllLinesAsync(list, links);
         (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository.Root, "build/links.sh", list);
-        Assert.Equal((1, $"unclear (403): {links[1]}\nbroken (404): {links[2]}\n3 links, 1 broken, 1 unclear\n"), (exitCode, output));
+        Assert.Equal(
+            (1, $"unclear (403): {links[1]}\nbroken (404): {links[2]}\n3 links, 1 broken, 1 unclear\n"),
+            (exitCode, output));
 
         server.Stop();
         await Assert.ThrowsAnyAsync<Exception>(() => answering);
@@ -41,7 +47,9 @@ public sealed class LinksTests
             {
             }
 
-            await client.GetStream().WriteAsync(System.Text.Encoding.ASCII.GetBytes($"HTTP/1.1 {status} Answer\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
+            await client.GetStream().WriteAsync(
+                System.Text.Encoding.ASCII.GetBytes(
+                    $"HTTP/1.1 {status} Answer\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
         }
     }
 }

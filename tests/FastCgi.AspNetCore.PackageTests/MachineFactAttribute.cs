@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>A fact that runs commands on a machine of its own: with other mounts, and another network.</summary>
+/// <summary>A fact that runs commands on a virtual machine with its own mounts and network.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 internal sealed class MachineFactAttribute : FactAttribute
 {
@@ -10,8 +10,14 @@ internal sealed class MachineFactAttribute : FactAttribute
 
     private static string? FindObstacle()
     {
-        using var process = Process.Start(new ProcessStartInfo("unshare", ["--mount", "--net", "--pid", "--fork", "ip", "link", "set", "lo", "up"]) { RedirectStandardError = true })!;
+        using var process = Process.Start(
+            new ProcessStartInfo("unshare", ["--mount", "--net", "--pid", "--fork", "ip", "link", "set", "lo", "up"])
+            {
+                RedirectStandardError = true,
+            })!;
         process.WaitForExit();
-        return process.ExitCode == 0 ? null : "unshare, or ip, is not allowed here: " + process.StandardError.ReadToEnd().Trim();
+        return process.ExitCode == 0
+            ? null
+            : "unshare, or ip, is not allowed here: " + process.StandardError.ReadToEnd().Trim();
     }
 }

@@ -17,22 +17,35 @@ public sealed partial class PackageContentTests
         using var package = (await PackageFeed.Instance).Open();
         using var symbols = (await PackageFeed.Instance).Open("snupkg");
 
-        var files = package.Entries.Select(static entry => entry.FullName).Where(static name => !name.StartsWith('_') && !name.StartsWith('[') && !name.StartsWith("package/", StringComparison.Ordinal));
-        Assert.Equal(["FastCgi.AspNetCore.nuspec", "README.md", "buildTransitive/FastCgi.AspNetCore.targets", "icon.png", "lib/net10.0/FastCgi.AspNetCore.dll", "lib/net10.0/FastCgi.AspNetCore.xml", Compiled], files.Order(StringComparer.Ordinal));
+        var files = package.Entries.Select(static entry => entry.FullName).Where(
+            static name => !name.StartsWith('_')
+                && !name.StartsWith('[')
+                && !name.StartsWith("package/", StringComparison.Ordinal));
+        Assert.Equal(
+            [
+                "FastCgi.AspNetCore.nuspec", "README.md", "buildTransitive/FastCgi.AspNetCore.targets", "icon.png",
+                "lib/net10.0/FastCgi.AspNetCore.dll", "lib/net10.0/FastCgi.AspNetCore.xml", Compiled,
+            ],
+            files.Order(StringComparer.Ordinal));
         Assert.Contains(symbols.Entries, static entry => entry.FullName == "lib/net10.0/FastCgi.AspNetCore.pdb");
     }
 
     [Fact]
     public async Task Nuspec_TellsWhatItIs()
     {
-        var metadata = XDocument.Parse((await PackageFeed.Instance).ReadText("FastCgi.AspNetCore.nuspec")).Root!.Elements().Single();
-        string? Get(string name) => metadata.Elements().SingleOrDefault(element => element.Name.LocalName == name)?.Value;
+        var metadata = XDocument.Parse(
+            (await PackageFeed.Instance).ReadText("FastCgi.AspNetCore.nuspec")).Root!.Elements().Single();
+        string? Get(string name)
+            => metadata.Elements().SingleOrDefault(element => element.Name.LocalName == name)?.Value;
 
         Assert.Equal(("MIT", "icon.png", "README.md"), (Get("license"), Get("icon"), Get("readme")));
-        Assert.All(["projectUrl", "description", "copyright", "tags", "releaseNotes"], name => Assert.False(string.IsNullOrEmpty(Get(name)), name));
+        Assert.All(
+            ["projectUrl", "description", "copyright", "tags", "releaseNotes"],
+            name => Assert.False(string.IsNullOrEmpty(Get(name)), name));
         Assert.DoesNotContain("](docs/", Get("releaseNotes")!, StringComparison.Ordinal);
         var repository = metadata.Elements().Single(static element => element.Name.LocalName == "repository");
-        Assert.Equal(("git", Get("projectUrl")), (repository.Attribute("type")?.Value, repository.Attribute("url")?.Value));
+        Assert.Equal(
+            ("git", Get("projectUrl")), (repository.Attribute("type")?.Value, repository.Attribute("url")?.Value));
         Assert.DoesNotContain(metadata.Descendants(), static element => element.Name.LocalName == "dependency");
     }
 
@@ -55,11 +68,21 @@ public sealed partial class PackageContentTests
     [Fact]
     public async Task Documentation_IsOfThePublicTypes()
     {
-        var members = XDocument.Parse((await PackageFeed.Instance).ReadText("lib/net10.0/FastCgi.AspNetCore.xml")).Descendants("member").Select(static member => member.Attribute("name")!.Value).ToList();
-        var types = typeof(FastCgiServerOptions).Assembly.GetExportedTypes().Select(static type => type.FullName!.Replace('+', '.')).ToList();
+        var members = XDocument.Parse((await PackageFeed.Instance).ReadText("lib/net10.0/FastCgi.AspNetCore.xml"))
+            .Descendants("member")
+            .Select(static member => member.Attribute("name")!.Value)
+            .ToList();
+        var types = typeof(FastCgiServerOptions).Assembly.GetExportedTypes()
+            .Select(static type => type.FullName!.Replace('+', '.'))
+            .ToList();
 
-        Assert.Equal(types.Order(StringComparer.Ordinal), members.Where(static name => name.StartsWith("T:", StringComparison.Ordinal)).Select(static name => name[2..]).Order(StringComparer.Ordinal));
-        Assert.All(members, name => Assert.Contains(types, type => name[2..].StartsWith(type, StringComparison.Ordinal)));
+        Assert.Equal(
+            types.Order(StringComparer.Ordinal),
+            members.Where(static name => name.StartsWith("T:", StringComparison.Ordinal))
+                .Select(static name => name[2..])
+                .Order(StringComparer.Ordinal));
+        Assert.All(
+            members, name => Assert.Contains(types, type => name[2..].StartsWith(type, StringComparison.Ordinal)));
         Assert.Contains("P:FastCgi.AspNetCore.FastCgiServerLimits.MaxRequestBodySize", members);
         Assert.Contains("M:Microsoft.AspNetCore.Hosting.WebHostBuilderFastCgiExtensions.UseFastCgi(Microsoft.AspNetCore.Hosting.IWebHostBuilder)", members);
         Assert.DoesNotContain("P:FastCgi.AspNetCore.FastCgiListenOptions.Origin", members);
@@ -83,7 +106,9 @@ public sealed partial class PackageContentTests
             copy.Position = 0;
             using var image = new PEReader(copy);
             var metadata = image.GetMetadataReader();
-            return (metadata.GetGuid(metadata.GetModuleDefinition().Mvid), image.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size > 0);
+            return (
+                metadata.GetGuid(metadata.GetModuleDefinition().Mvid),
+                image.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size > 0);
         }
     }
 
@@ -92,11 +117,15 @@ public sealed partial class PackageContentTests
     {
         using var folder = new ScratchFolder();
         await DotnetCommand.RunAsync(
-            Repository.Root, "pack", "src/FastCgi.AspNetCore", "-c", "Release", "-o", folder.Path, "-p:Version=" + PackageFeed.Version, "-p:CompiledRuntimes=none",
+            Repository.Root, "pack", "src/FastCgi.AspNetCore", "-c", "Release", "-o", folder.Path,
+            "-p:Version=" + PackageFeed.Version, "-p:CompiledRuntimes=none",
             "--artifacts-path", folder.Path + "/artifacts", "-p:RunAnalyzers=false");
 
         using var package = ZipFile.OpenRead($"{folder.Path}/FastCgi.AspNetCore.{PackageFeed.Version}.nupkg");
-        Assert.Equal([Library], package.Entries.Select(static entry => entry.FullName).Where(static name => name.EndsWith(".dll", StringComparison.Ordinal)));
+        Assert.Equal(
+            [Library],
+            package.Entries.Select(static entry => entry.FullName)
+                .Where(static name => name.EndsWith(".dll", StringComparison.Ordinal)));
     }
 
     [GeneratedRegex(@"\]\(([^)\s]+)\)")]

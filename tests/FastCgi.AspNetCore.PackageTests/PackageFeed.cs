@@ -12,11 +12,14 @@ internal sealed class PackageFeed : IDisposable
 
     private PackageFeed() => AppDomain.CurrentDomain.ProcessExit += (_, _) => Dispose();
 
-    /// <summary>The one of this run.</summary>
+    /// <summary>The feed of this run.</summary>
     public static Task<PackageFeed> Instance => s_instance.Value;
 
-    /// <summary>A version that no package has in the folder of packages that all applications of the user share.</summary>
-    public static string Version { get; } = string.Create(CultureInfo.InvariantCulture, $"0.1.0-test.{Environment.ProcessId}");
+    /// <summary>
+    /// A version that no package has in the folder of packages that all applications of the user share.
+    /// </summary>
+    public static string Version { get; } = string.Create(
+        CultureInfo.InvariantCulture, $"0.1.0-test.{Environment.ProcessId}");
 
     /// <summary>Where the packages are.</summary>
     public string Path => System.IO.Path.Combine(_folder.Path, "feed");
@@ -25,7 +28,8 @@ internal sealed class PackageFeed : IDisposable
     public string GetFolder(string name) => System.IO.Path.Combine(_folder.Path, name);
 
     /// <summary>Opens the package, or that of the symbols.</summary>
-    public ZipArchive Open(string extension = "nupkg") => ZipFile.OpenRead(System.IO.Path.Combine(Path, $"FastCgi.AspNetCore.{Version}.{extension}"));
+    public ZipArchive Open(string extension = "nupkg")
+        => ZipFile.OpenRead(System.IO.Path.Combine(Path, $"FastCgi.AspNetCore.{Version}.{extension}"));
 
     /// <summary>A text in the package.</summary>
     public string ReadText(string name)
@@ -42,7 +46,8 @@ internal sealed class PackageFeed : IDisposable
 
         _folder.Dispose();
         var packages = Environment.GetEnvironmentVariable("NUGET_PACKAGES")
-            ?? System.IO.Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
+            ?? System.IO.Path.Combine(
+                Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
         foreach (var restored in Directory.GetDirectories(packages, "fastcgi.*").Select(static folder => System.IO.Path.Combine(folder, Version)).Where(Directory.Exists))
             Directory.Delete(restored, recursive: true);
     }
@@ -52,7 +57,8 @@ internal sealed class PackageFeed : IDisposable
         Programs.Require("unzip");
         var feed = new PackageFeed();
         // The analyzers take two thirds of the time, and have seen the same source in the build of these tests.
-        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository.Root, "build/release.sh", Version, feed.Path, "-p:RunAnalyzers=false");
+        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(
+            Repository.Root, "build/release.sh", Version, feed.Path, "-p:RunAnalyzers=false");
         Assert.True(exitCode == 0, output);
         return feed;
     }

@@ -17,14 +17,20 @@ public sealed class PackageTargetsTests
     {
         using var folder = new ScratchFolder();
         var targets = Repository.GetPath("src/FastCgi.AspNetCore/FastCgi.AspNetCore.targets");
-        await File.WriteAllTextAsync(Path.Combine(folder.Path, "site.csproj"), $"""<Project Sdk="Microsoft.NET.Sdk.Web">{project}<Import Project="{targets}" /></Project>""");
+        await File.WriteAllTextAsync(
+            Path.Combine(folder.Path, "site.csproj"),
+            $"""<Project Sdk="Microsoft.NET.Sdk.Web">{project}<Import Project="{targets}" /></Project>""");
         await File.WriteAllTextAsync(Path.Combine(folder.Path, "runtimeconfig.template.json"), runtimeTemplate);
 
-        var output = await DotnetCommand.RunAsync(folder.Path, "msbuild", "-getItem:RuntimeHostConfigurationOption", "-p:TargetFramework=net10.0");
+        var output = await DotnetCommand.RunAsync(
+            folder.Path, "msbuild", "-getItem:RuntimeHostConfigurationOption", "-p:TargetFramework=net10.0");
 
         using var items = JsonDocument.Parse(output);
-        var options = items.RootElement.GetProperty("Items").GetProperty("RuntimeHostConfigurationOption").EnumerateArray();
-        var values = options.Where(static option => option.GetProperty("Identity").GetString() == Spinning).Select(static option => option.GetProperty("Value").GetString());
+        var options = items.RootElement.GetProperty("Items")
+            .GetProperty("RuntimeHostConfigurationOption")
+            .EnumerateArray();
+        var values = options.Where(static option => option.GetProperty("Identity").GetString() == Spinning)
+            .Select(static option => option.GetProperty("Value").GetString());
         Assert.Equal(expected, values.SingleOrDefault());
     }
 }

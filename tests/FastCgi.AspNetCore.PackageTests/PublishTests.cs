@@ -5,7 +5,8 @@ namespace FastCgi.AspNetCore.PackageTests;
 /// <summary>Each way to publish, with all warnings of trimming and of compiling ahead.</summary>
 public sealed class PublishTests
 {
-    private static readonly string s_runtime = "linux-" + RuntimeInformation.OSArchitecture.ToString().ToLowerInvariant();
+    private static readonly string s_runtime = "linux-" + RuntimeInformation.OSArchitecture.ToString()
+        .ToLowerInvariant();
 
     /// <summary>One file, compiled ahead as far as the code stays portable, without the runtime.</summary>
     [Fact]
@@ -13,29 +14,50 @@ public sealed class PublishTests
     {
         await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
 
-        await AssertServesAsync(application, "--self-contained", "false", "-p:PublishReadyToRun=true", "-p:PublishSingleFile=true", "-p:EnableSingleFileAnalyzer=true");
+        await AssertServesAsync(
+            application,
+            "--self-contained",
+            "false",
+            "-p:PublishReadyToRun=true",
+            "-p:PublishSingleFile=true",
+            "-p:EnableSingleFileAnalyzer=true");
     }
 
     /// <summary>
-    /// All of the library is looked at and kept, not only what the application calls: compiled ahead, for which all is trimmed too, and the
-    /// warnings of both come. To make the code fast, and symbols of it, takes half of the time and shows nothing more.
+    /// All of the library is looked at and kept, not only what the application calls: compiled ahead, for which all is
+    /// trimmed too, and the warnings of both come. To make the code fast, and symbols of it, takes half of the time and
+    /// shows nothing more.
     /// </summary>
     [NativeAotFact]
     public async Task NativeAot_WholeLibrary_StartsWithoutAWarning()
     {
         await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
-        await application.AddToProjectAsync("""<ItemGroup><TrimmerRootAssembly Include="FastCgi.AspNetCore" /></ItemGroup>""");
+        await application.AddToProjectAsync(
+            """<ItemGroup><TrimmerRootAssembly Include="FastCgi.AspNetCore" /></ItemGroup>""");
 
-        await AssertServesAsync(application, "-p:PublishAot=true", "-p:Optimize=false", "-p:NativeDebugSymbols=false", "-p:TrimmerSingleWarn=false");
+        await AssertServesAsync(
+            application,
+            "-p:PublishAot=true",
+            "-p:Optimize=false",
+            "-p:NativeDebugSymbols=false",
+            "-p:TrimmerSingleWarn=false");
     }
 
-    /// <summary>One file with the runtime, trimmed to what the application calls, by the tool that leaves the code portable.</summary>
+    /// <summary>
+    /// One file with the runtime, trimmed to what the application calls, by the tool that leaves the code portable.
+    /// </summary>
     [Fact]
     public async Task TrimmedSingleFile_Starts()
     {
         await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
 
-        await AssertServesAsync(application, "--self-contained", "true", "-p:PublishTrimmed=true", "-p:PublishSingleFile=true", "-p:TrimmerSingleWarn=false");
+        await AssertServesAsync(
+            application,
+            "--self-contained",
+            "true",
+            "-p:PublishTrimmed=true",
+            "-p:PublishSingleFile=true",
+            "-p:TrimmerSingleWarn=false");
     }
 
     private static async Task AssertServesAsync(Application application, params string[] arguments)

@@ -4,15 +4,16 @@ using System.Text.RegularExpressions;
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>
-/// The commands of the README, as they stand, on a machine of their own: Debian's configuration of nginx, with its default site, its ports and its
-/// folders, and no network.
+/// The README's commands, unchanged, on a separate machine: Debian's configuration of nginx, with its default site, its
+/// ports and its folders, and no network.
 /// </summary>
 public sealed partial class ReadmeTests
 {
     [MachineFact]
     public async Task Commands_Copied_EndInAnAnswer()
     {
-        var commands = Commands().Match(await File.ReadAllTextAsync(Repository.GetPath("README.md"))).Groups["text"].Value;
+        var commands = Commands()
+            .Match(await File.ReadAllTextAsync(Repository.GetPath("README.md"))).Groups["text"].Value;
         Assert.Equal(5, commands.Split('\n').Count(static line => Command().IsMatch(line)));
         using var folder = new ScratchFolder();
         await CopySourceAsync(folder.Path);
@@ -24,7 +25,7 @@ public sealed partial class ReadmeTests
         Assert.Contains("Now listening on: fastcgi://127.0.0.1:9000", output, StringComparison.Ordinal);
     }
 
-    /// <summary>What somebody has who has cloned the repository: nothing that is built.</summary>
+    /// <summary>A fresh clone, without build output.</summary>
     internal static async Task CopySourceAsync(string folder)
     {
         const string Copy =
@@ -51,10 +52,11 @@ public sealed partial class ReadmeTests
             "wait %1 || true",
             "nginx -s stop",
         ]));
-        return await RunAsync(["--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-m", Path.Combine(folder, "machine.sh")]);
+        return await RunAsync(
+            ["--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-m", Path.Combine(folder, "machine.sh")]);
     }
 
-    /// <summary>Runs a command on a machine of its own.</summary>
+    /// <summary>Runs a command on the separate machine.</summary>
     internal static async Task<(int ExitCode, string Output)> RunAsync(IEnumerable<string> arguments)
     {
         var startInfo = new ProcessStartInfo("unshare", arguments);

@@ -3,7 +3,9 @@ using System.Xml.Linq;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>What <c>build/release.sh</c> makes. It has compared the files in the packages with <c>build/PackageFiles.txt</c>.</summary>
+/// <summary>
+/// What <c>build/release.sh</c> makes. It has compared the files in the packages with <c>build/PackageFiles.txt</c>.
+/// </summary>
 public sealed class ReleaseTests
 {
     [Fact]
@@ -14,7 +16,9 @@ public sealed class ReleaseTests
         var packages = Directory.GetFiles(feed.Path, "*.*nupkg").Order(StringComparer.Ordinal).ToList();
         Assert.NotEmpty(packages);
         var sums = packages.Select(static file => $"{Convert.ToHexStringLower(SHA256.HashData(File.ReadAllBytes(file)))}  {Path.GetFileName(file)}");
-        Assert.Equal(sums.Order(StringComparer.Ordinal), (await File.ReadAllLinesAsync(Path.Combine(feed.Path, "SHA256SUMS"))).Order(StringComparer.Ordinal));
+        Assert.Equal(
+            sums.Order(StringComparer.Ordinal),
+            (await File.ReadAllLinesAsync(Path.Combine(feed.Path, "SHA256SUMS"))).Order(StringComparer.Ordinal));
     }
 
     [Theory]
@@ -25,13 +29,16 @@ public sealed class ReleaseTests
     {
         using var folder = new ScratchFolder();
 
-        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository.Root, "build/release.sh", version, folder.Path);
+        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(
+            Repository.Root, "build/release.sh", version, folder.Path);
 
         Assert.Equal(1, exitCode);
         Assert.Contains("Change VersionPrefix in Directory.Build.props.", output, StringComparison.Ordinal);
     }
 
-    /// <summary>Every package says whose it is and for what; none but the tool has another in it or needs one.</summary>
+    /// <summary>
+    /// Every package says whose it is and for what; none but the tool has another in it or needs one.
+    /// </summary>
     [Fact]
     public async Task Nuspecs_AreComplete()
     {
@@ -41,7 +48,8 @@ public sealed class ReleaseTests
         foreach (var package in packages)
         {
             await using var archive = await System.IO.Compression.ZipFile.OpenReadAsync(package);
-            await using var nuspec = await archive.Entries.Single(static entry => entry.FullName.EndsWith(".nuspec", StringComparison.Ordinal)).OpenAsync();
+            await using var nuspec = await archive.Entries.Single(
+                static entry => entry.FullName.EndsWith(".nuspec", StringComparison.Ordinal)).OpenAsync();
             var metadata = XDocument.Load(nuspec).Root!.Elements().Single();
             Assert.All(
                 ["license", "readme", "projectUrl", "description", "copyright", "tags", "repository"],
@@ -55,8 +63,10 @@ public sealed class ReleaseTests
     {
         using var folder = new ScratchFolder();
         await UseFeedAloneAsync(folder.Path);
-        await DotnetCommand.RunAsync(folder.Path, "new", "console", "--name", "Caller", "--output", folder.Path, "--no-restore");
-        await DotnetCommand.RunAsync(folder.Path, "add", "package", "FastCgi.Client", "--version", PackageFeed.Version, "--no-restore");
+        await DotnetCommand.RunAsync(
+            folder.Path, "new", "console", "--name", "Caller", "--output", folder.Path, "--no-restore");
+        await DotnetCommand.RunAsync(
+            folder.Path, "add", "package", "FastCgi.Client", "--version", PackageFeed.Version, "--no-restore");
         await File.WriteAllTextAsync(
             Path.Combine(folder.Path, "Program.cs"),
             """
@@ -65,7 +75,10 @@ public sealed class ReleaseTests
             using var client = new HttpClient(new FastCgiHttpHandler("127.0.0.1:9000"));
             """);
 
-        Assert.DoesNotContain("warning", await DotnetCommand.RunAsync(folder.Path, "build", "-p:NuGetAudit=false"), StringComparison.Ordinal);
+        Assert.DoesNotContain(
+            "warning",
+            await DotnetCommand.RunAsync(folder.Path, "build", "-p:NuGetAudit=false"),
+            StringComparison.Ordinal);
     }
 
     [Fact]
@@ -73,9 +86,11 @@ public sealed class ReleaseTests
     {
         using var folder = new ScratchFolder();
         await UseFeedAloneAsync(folder.Path);
-        await DotnetCommand.RunAsync(folder.Path, "tool", "install", "FastCgi.Tool", "--version", PackageFeed.Version, "--tool-path", "tools");
+        await DotnetCommand.RunAsync(
+            folder.Path, "tool", "install", "FastCgi.Tool", "--version", PackageFeed.Version, "--tool-path", "tools");
 
-        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(folder.Path, Path.Combine(folder.Path, "tools", "fastcgi"), "--version");
+        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(
+            folder.Path, Path.Combine(folder.Path, "tools", "fastcgi"), "--version");
 
         Assert.Equal(0, exitCode);
         Assert.StartsWith(PackageFeed.Version, output, StringComparison.Ordinal);

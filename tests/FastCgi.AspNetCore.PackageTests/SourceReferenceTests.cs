@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>
-/// An application that references the source, as it may while there is no package, builds with the SDK and the settings of its user. With
-/// the settings of the repository, <see cref="ReadmeTests"/> build one, without a warning.
+/// An application that references the source, as it may while there is no package, builds with the SDK and the settings
+/// of its user. With the settings of the repository, <see cref="ReadmeTests"/> build one, without a warning.
 /// </summary>
 public sealed class SourceReferenceTests : IDisposable
 {
@@ -12,7 +12,9 @@ public sealed class SourceReferenceTests : IDisposable
 
     public void Dispose() => _folder.Dispose();
 
-    /// <summary>A newer SDK has more warnings, and a copy may lack the file that has the settings of the analyzers.</summary>
+    /// <summary>
+    /// A newer SDK has more warnings, and a copy may lack the file that has the settings of the analyzers.
+    /// </summary>
     [Fact]
     public async Task SourceReference_AWarningOfANewerSdk_NoError()
     {
@@ -20,23 +22,32 @@ public sealed class SourceReferenceTests : IDisposable
         await File.WriteAllTextAsync(Path.Combine(Clone, "src/FastCgi.AspNetCore/Newer.cs"), "#warning This is new.\n");
 
         // The analyzers have run when the repository was built.
-        Assert.Contains("warning CS1030: #warning: 'This is new.'", await BuildAsync("-p:RunAnalyzers=false"), StringComparison.Ordinal);
+        Assert.Contains(
+            "warning CS1030: #warning: 'This is new.'",
+            await BuildAsync("-p:RunAnalyzers=false"),
+            StringComparison.Ordinal);
     }
 
     private async Task CreateAsync()
     {
         Copy("src");
-        foreach (var file in Directory.GetFiles(Repository.Root).Where(static file => Path.GetExtension(file) is ".props" or ".json" or ".md"))
+        foreach (var file in Directory.GetFiles(Repository.Root)
+            .Where(static file => Path.GetExtension(file) is ".props" or ".json" or ".md"))
             File.Copy(file, Path.Combine(Clone, Path.GetFileName(file)));
 
         var app = Path.Combine(_folder.Path, "hello");
         await DotnetCommand.RunAsync(_folder.Path, "new", "web", "--output", app, "--no-restore");
         await DotnetCommand.RunAsync(app, "add", "reference", "../FastCgi.AspNetCore/src/FastCgi.AspNetCore");
         var program = Path.Combine(app, "Program.cs");
-        await File.WriteAllTextAsync(program, (await File.ReadAllTextAsync(program)).Replace("var app", "builder.WebHost.UseFastCgi();\nvar app", StringComparison.Ordinal));
+        await File.WriteAllTextAsync(
+            program,
+            (await File.ReadAllTextAsync(program))
+                .Replace("var app", "builder.WebHost.UseFastCgi();\nvar app", StringComparison.Ordinal));
     }
 
-    private async Task<string> BuildAsync(params string[] arguments) => await DotnetCommand.RunAsync(Path.Combine(_folder.Path, "hello"), ["build", "-p:NuGetAudit=false", .. arguments]);
+    private async Task<string> BuildAsync(params string[] arguments)
+        => await DotnetCommand.RunAsync(
+            Path.Combine(_folder.Path, "hello"), ["build", "-p:NuGetAudit=false", .. arguments]);
 
     private void Copy(string folder)
     {

@@ -2,7 +2,9 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>What <c>dotnet new fastcgi-web</c> makes: its test passes, and its unit and its nginx file serve it.</summary>
+/// <summary>
+/// What <c>dotnet new fastcgi-web</c> makes: its test passes, and its unit and its nginx file serve it.
+/// </summary>
 public sealed partial class TemplatePackageTests : IDisposable
 {
     // The name of a service has neither capitals nor dots.
@@ -29,7 +31,11 @@ public sealed partial class TemplatePackageTests : IDisposable
         await using var application = await StartApplicationAsync();
         await using var nginx = new WebServerProcess(_folder.Path);
         await StartNginxAsync(nginx);
-        using var client = new HttpClient { BaseAddress = new Uri($"http://{nginx.EndPoint}"), DefaultRequestHeaders = { Host = $"{ServiceName}.example.com" } };
+        using var client = new HttpClient
+        {
+            BaseAddress = new Uri($"http://{nginx.EndPoint}"),
+            DefaultRequestHeaders = { Host = $"{ServiceName}.example.com" },
+        };
         Assert.Equal("Hello World!", await client.GetStringAsync("/"));
         Assert.Equal("Healthy", await client.GetStringAsync("/health"));
         Assert.DoesNotContain("warn:", application.Output, StringComparison.Ordinal);
@@ -37,14 +43,22 @@ public sealed partial class TemplatePackageTests : IDisposable
 
     public void Dispose() => _folder.Dispose();
 
-    /// <summary>From the packages in a folder. What is installed is of a hive of its own.</summary>
+    /// <summary>From the packages in a folder, installed into a separate template hive.</summary>
     private async Task CreateAsync()
     {
         var feed = await PackageFeed.Instance;
         var hive = _folder.GetPath("hive");
         await DotnetCommand.RunAsync(
-            _folder.Path, "new", "install", $"FastCgi.AspNetCore.Templates::{PackageFeed.Version}", "--add-source", feed.Path, "--debug:custom-hive", hive);
-        await DotnetCommand.RunAsync(_folder.Path, "new", "fastcgi-web", "--name", Name, "--output", Created, "--debug:custom-hive", hive);
+            _folder.Path,
+            "new",
+            "install",
+            $"FastCgi.AspNetCore.Templates::{PackageFeed.Version}",
+            "--add-source",
+            feed.Path,
+            "--debug:custom-hive",
+            hive);
+        await DotnetCommand.RunAsync(
+            _folder.Path, "new", "fastcgi-web", "--name", Name, "--output", Created, "--debug:custom-hive", hive);
         await File.WriteAllTextAsync(
             Path.Combine(Created, "nuget.config"), $"""<configuration><packageSources><add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
     }
@@ -53,24 +67,40 @@ public sealed partial class TemplatePackageTests : IDisposable
     {
         string[] expected =
         [
-            ".gitignore", "My.Shop.Tests/ApplicationTests.cs", "My.Shop.Tests/My.Shop.Tests.csproj", "My.Shop.slnx", "My.Shop/My.Shop.csproj", "My.Shop/Program.cs",
-            "My.Shop/Properties/launchSettings.json", "My.Shop/appsettings.json", "README.md", "deploy/my-shop.service", "deploy/my-shop.service.d/socket.conf",
+            ".gitignore", "My.Shop.Tests/ApplicationTests.cs", "My.Shop.Tests/My.Shop.Tests.csproj", "My.Shop.slnx",
+            "My.Shop/My.Shop.csproj", "My.Shop/Program.cs",
+            "My.Shop/Properties/launchSettings.json", "My.Shop/appsettings.json", "README.md", "deploy/my-shop.service",
+            "deploy/my-shop.service.d/socket.conf",
             "deploy/my-shop.socket", "deploy/nginx.conf", "nuget.config",
         ];
-        var files = Directory.GetFiles(Created, "*", SearchOption.AllDirectories).Order(StringComparer.Ordinal).ToList();
+        var files = Directory.GetFiles(Created, "*", SearchOption.AllDirectories)
+            .Order(StringComparer.Ordinal)
+            .ToList();
         Assert.Equal(expected, files.Select(file => Path.GetRelativePath(Created, file)));
-        Assert.All(files, static file => Assert.DoesNotMatch(@"(?i)fastcgiweb|fcgi-service|_\w+Version_|\bapp/|/app\b(?!\.sock)", File.ReadAllText(file)));
+        Assert.All(
+            files,
+            static file => Assert.DoesNotMatch(
+                @"(?i)fastcgiweb|fcgi-service|_\w+Version_|\bapp/|/app\b(?!\.sock)", File.ReadAllText(file)));
     }
 
     /// <summary>With the command and the environment of the unit.</summary>
     private async Task<ServerProcess> StartApplicationAsync()
     {
         var unit = await File.ReadAllTextAsync($"{Created}/deploy/{ServiceName}.service");
-        var environment = Setting().Matches(unit).Select(match => match.Groups["value"].Value.Replace($"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal))
+        var environment = Setting()
+            .Matches(unit)
+            .Select(
+                match => match.Groups["value"].Value.Replace(
+                    $"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal))
             // Only root may give the socket to a group.
-            .Where(static value => Environment.IsPrivilegedProcess || !value.Contains("__Group", StringComparison.Ordinal))
-            .Select(static value => Environment.IsPrivilegedProcess ? value : value.Replace("__Mode=0660", "__Mode=0666", StringComparison.Ordinal));
-        var program = Command().Match(unit).Groups["value"].Value.Replace($"/srv/{ServiceName}", Published, StringComparison.Ordinal);
+            .Where(
+                static value => Environment.IsPrivilegedProcess || !value.Contains("__Group", StringComparison.Ordinal))
+            .Select(
+                static value => Environment.IsPrivilegedProcess
+                    ? value
+                    : value.Replace("__Mode=0660", "__Mode=0666", StringComparison.Ordinal));
+        var program = Command()
+            .Match(unit).Groups["value"].Value.Replace($"/srv/{ServiceName}", Published, StringComparison.Ordinal);
         var process = ServerProcess.Start("env", ["--chdir=" + Published, .. environment, program]);
         await Waiting.UntilAsync(
             () => Task.FromResult(process.Output.Contains("Application started.", StringComparison.Ordinal)),
@@ -82,13 +112,18 @@ public sealed partial class TemplatePackageTests : IDisposable
     private async Task StartNginxAsync(WebServerProcess nginx)
     {
         File.Copy(Programs.NginxParameters, _folder.GetPath("fastcgi_params"));
-        var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", "nginx-frame.conf"));
+        var frame = await File.ReadAllTextAsync(
+            Path.Combine(AppContext.BaseDirectory, "FrontEnds", "nginx-frame.conf"));
         var server = (await File.ReadAllTextAsync(Created + "/deploy/nginx.conf"))
             .Replace("listen 80;", $"listen {nginx.EndPoint};", StringComparison.Ordinal)
             // The clients of the file use port 80.
-            .Replace("include fastcgi_params;", "include fastcgi_params; fastcgi_param SERVER_PORT 80;", StringComparison.Ordinal)
+            .Replace(
+                "include fastcgi_params;",
+                "include fastcgi_params; fastcgi_param SERVER_PORT 80;",
+                StringComparison.Ordinal)
             .Replace($"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal);
-        await File.WriteAllTextAsync(_folder.GetPath("nginx.conf"), frame.Replace("{{document}}", server, StringComparison.Ordinal));
+        await File.WriteAllTextAsync(
+            _folder.GetPath("nginx.conf"), frame.Replace("{{document}}", server, StringComparison.Ordinal));
         await nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
     }
 

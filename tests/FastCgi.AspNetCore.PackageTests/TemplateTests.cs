@@ -5,14 +5,15 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>What <c>dotnet new</c> makes, with the package from a folder and nothing else, published as everybody does it.</summary>
+/// <summary>The output of <c>dotnet new</c>, with the package from a folder, published with default settings.</summary>
 public sealed class TemplateTests
 {
     [Theory]
     [InlineData("/weatherforecast", "temperatureC", "webapi", "--no-openapi")]
     [InlineData("/Privacy", "Privacy Policy", "razor")]
     [InlineData("/", "Hello World!", "web", "--language", "F#")]
-    public async Task Template_Published_ServesAndRunsTheCompiledAssembly(string page, string text, params string[] template)
+    public async Task Template_Published_ServesAndRunsTheCompiledAssembly(
+        string page, string text, params string[] template)
     {
         await using var application = await Application.CreateAsync(usesFeedAlone: true, template);
         var output = await application.PublishAsync();
@@ -20,8 +21,11 @@ public sealed class TemplateTests
 
         Assert.Contains(text, await application.GetAsync(page), StringComparison.Ordinal);
         Assert.DoesNotContain("warning", output, StringComparison.Ordinal);
-        var expected = RuntimeInformation.RuntimeIdentifier.EndsWith("-x64", StringComparison.Ordinal) ? "runtimes/linux-x64/lib/net10.0/FastCgi.AspNetCore.dll" : "FastCgi.AspNetCore.dll";
+        var expected = RuntimeInformation.RuntimeIdentifier.EndsWith("-x64", StringComparison.Ordinal)
+            ? "runtimes/linux-x64/lib/net10.0/FastCgi.AspNetCore.dll"
+            : "FastCgi.AspNetCore.dll";
         Assert.Equal(expected, application.FindLoadedAssembly("FastCgi.AspNetCore"));
-        Assert.Equal("0", await application.ReadRuntimeOptionAsync("System.Threading.ThreadPool.UnfairSemaphoreSpinLimit"));
+        Assert.Equal(
+            "0", await application.ReadRuntimeOptionAsync("System.Threading.ThreadPool.UnfairSemaphoreSpinLimit"));
     }
 }

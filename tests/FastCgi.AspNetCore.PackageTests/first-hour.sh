@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Runs the example of docs/migration.md as it is, for each template, behind each web server. Mounts hide the system's folders that it writes to.
-#   first-hour.sh FOLDER TEMPLATE=PATH=TEXT …   FOLDER has the blocks of the page as files, and a clone of the repository
+# Runs the example in docs/migration.md unchanged, for each template, behind each web server. Mounts hide the system
+# folders that it writes to.
+#   first-hour.sh FOLDER TEMPLATE=PATH=TEXT …
+# FOLDER has the blocks of the page as files, and a clone of the repository.
 set -euo pipefail
 folder=$1
 script=$0

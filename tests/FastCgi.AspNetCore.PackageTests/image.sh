@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Does what a Dockerfile says, without a builder: on a copy-on-write view of this machine, which is the Debian that it begins with.
+# Does what a Dockerfile says, without a builder: on a copy-on-write view of this machine, which is the Debian that it
+# begins with.
 #   image.sh DOCKERFILE CONTEXT VOLUME FOLDER
-# CONTEXT is what it copies, VOLUME the folder of the machine that it has as its volume, FOLDER an empty one to work in. Needs root, and mounts of its own.
+# CONTEXT is the folder to copy, VOLUME the folder to mount as its volume, and FOLDER an empty working folder. Needs
+# root, and a mount namespace.
 set -euo pipefail
 dockerfile=$1 context=$2 volume=$3 folder=$4
 root=$folder/root

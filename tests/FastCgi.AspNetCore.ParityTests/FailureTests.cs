@@ -8,7 +8,8 @@ public sealed class FailureTests(ParitySites sites) : ParityTest(sites)
         .. from prefix in (string[])["/failures", "/handled"]
            from failure in (string[])
            [
-               "before", "after", "bad-request", "too-many", "too-few", "bad-header", "body-of-204", "late-status", "late-header",
+               "before", "after", "bad-request", "too-many", "too-few", "bad-header", "body-of-204", "late-status",
+               "late-header",
                "on-starting", "on-completed",
            ]
            select $"{prefix}/{failure}",

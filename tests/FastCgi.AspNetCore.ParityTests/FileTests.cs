@@ -70,6 +70,7 @@ public sealed class FileTests(ParitySites sites) : ParityTest(sites)
         }
 
         await client.SendAsync(ClientRequest.Post("/body/small", "text/plain", new string('x', 1000)).Compress("gzip"));
-        await client.SendAsync(ClientRequest.Post("/echo", "text/plain", "not compressed").With("Content-Encoding", "gzip"));
+        await client.SendAsync(
+            ClientRequest.Post("/echo", "text/plain", "not compressed").With("Content-Encoding", "gzip"));
     });
 }

@@ -23,7 +23,8 @@ public sealed class MvcTests(ParitySites sites) : ParityTest(sites)
     public Task Get_NegotiatedContent_IsTheSame() => CompareAsync(async client =>
     {
         await client.SendAsync(ClientRequest.Get("/products/7").With("Accept", "text/xml"));
-        await client.SendAsync(ClientRequest.Get("/products/text").With("Accept", "text/plain;q=0.1, application/json"));
+        await client.SendAsync(
+            ClientRequest.Get("/products/text").With("Accept", "text/plain;q=0.1, application/json"));
         await client.SendAsync(ClientRequest.Get("/products/search?page=1").With("X-Filter", "new"));
         await client.SendAsync(new ClientRequest("HEAD", "/products/7"));
     });
@@ -32,11 +33,13 @@ public sealed class MvcTests(ParitySites sites) : ParityTest(sites)
     public Task Send_ApiChanges_AreTheSame() => CompareAsync(async client =>
     {
         await client.SendAsync(ClientRequest.Post("/products", Json, """{"name":"Engine","price":10}"""));
-        await client.SendAsync(ClientRequest.Post("/products", Json, """{"name":"A name that is much too long","price":-1}"""));
+        await client.SendAsync(
+            ClientRequest.Post("/products", Json, """{"name":"A name that is much too long","price":-1}"""));
         await client.SendAsync(ClientRequest.Post("/products", Json, "{"));
         await client.SendAsync(ClientRequest.Post("/products", Json, string.Empty));
         await client.SendAsync(ClientRequest.Post("/products", "text/csv", "a,b"));
-        await client.SendAsync(ClientRequest.Post("/products/7", Json, """{"name":"Engine","price":10}""") with { Method = "PUT" });
+        await client.SendAsync(
+            ClientRequest.Post("/products/7", Json, """{"name":"Engine","price":10}""") with { Method = "PUT" });
         await client.SendAsync(ClientRequest.Post("/products/7", Json, new string(' ', 201)) with { Method = "PUT" });
         await client.SendAsync(new ClientRequest("DELETE", "/products/7"));
         await client.SendAsync(new ClientRequest("DELETE", "/products/0"));
@@ -48,7 +51,8 @@ public sealed class MvcTests(ParitySites sites) : ParityTest(sites)
     {
         var page = await client.GetAsync("/guestbook");
         var token = page.GetHiddenField(Token);
-        await client.SendAsync(ClientRequest.PostForm("/guestbook", ("Name", "A"), ("Stars", "9"), ("Text", "<b>ü</b>"), (Token, token)));
+        await client.SendAsync(
+            ClientRequest.PostForm("/guestbook", ("Name", "A"), ("Stars", "9"), ("Text", "<b>ü</b>"), (Token, token)));
         await client.SendAsync(ClientRequest.PostForm("/guestbook", ("Name", "Ada ü"), ("Stars", "5"), (Token, token)));
         // TempData is there once.
         await client.GetAsync("/guestbook");
@@ -77,7 +81,8 @@ public sealed class MvcTests(ParitySites sites) : ParityTest(sites)
     {
         var page = await client.GetAsync("/contact/a%20topic");
         var token = page.GetHiddenField(Token);
-        await client.SendAsync(ClientRequest.PostForm("/contact/a%20topic", ("Question", string.Empty), (Token, token)));
+        await client.SendAsync(
+            ClientRequest.PostForm("/contact/a%20topic", ("Question", string.Empty), (Token, token)));
         await client.SendAsync(ClientRequest.PostForm("/contact/a%20topic", ("Question", "Why?"), (Token, token)));
         await client.GetAsync("/contact/a%20topic");
         await client.SendAsync(ClientRequest.PostForm("/contact/a%20topic?handler=Cancel", (Token, token)));

@@ -10,7 +10,10 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
         await client.SendAsync(ClientRequest.Get("/cors").With("Origin", "https://stranger.example"));
         await client.SendAsync(new ClientRequest("OPTIONS", "/cors").With("Origin", "https://partner.example")
             .With("Access-Control-Request-Method", "PUT").With("Access-Control-Request-Headers", "x-custom"));
-        await client.SendAsync(new ClientRequest("OPTIONS", "/cors").With("Origin", "https://partner.example").With("Access-Control-Request-Method", "DELETE"));
+        await client.SendAsync(
+            new ClientRequest("OPTIONS", "/cors")
+                .With("Origin", "https://partner.example")
+                .With("Access-Control-Request-Method", "DELETE"));
         await client.SendAsync(ClientRequest.Post("/cors", "text/plain", "x") with { Method = "PUT" });
     });
 
@@ -42,20 +45,25 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
     public Task Get_AcceptedLanguage_IsTheSame() => CompareAsync(async client =>
     {
         await client.SendAsync(ClientRequest.Get("/culture").With("Accept-Language", "fr, de;q=0.8"));
-        await client.SendAsync(ClientRequest.Get("/culture").With("Cookie", ".AspNetCore.Culture=c%3Dtr-TR%7Cuic%3Dtr-TR"));
+        await client.SendAsync(
+            ClientRequest.Get("/culture").With("Cookie", ".AspNetCore.Culture=c%3Dtr-TR%7Cuic%3Dtr-TR"));
     });
 
     [Fact]
     public Task Get_ForgedForwardedHeaders_AreNotBelieved() => CompareAsync(async client =>
     {
-        await client.SendAsync(ClientRequest.Get("/echo").With("X-Forwarded-For", "10.0.0.1").With("X-Forwarded-Proto", "https"));
+        await client.SendAsync(
+            ClientRequest.Get("/echo").With("X-Forwarded-For", "10.0.0.1").With("X-Forwarded-Proto", "https"));
         await client.SendAsync(ClientRequest.Get("/certificate").With("X-Client-Cert", "forged"));
     });
 
     [Fact]
     public Task Send_Logged_IsTheSame() => CompareAsync(async client =>
     {
-        await client.SendAsync(ClientRequest.Post("/logged?a=1", "text/plain", "the body").With("X-Logged", "in").With("X-Secret", "not logged"));
+        await client.SendAsync(
+            ClientRequest.Post("/logged?a=1", "text/plain", "the body")
+                .With("X-Logged", "in")
+                .With("X-Secret", "not logged"));
         await client.SendAsync(ClientRequest.Post("/logged", "application/json", "{}"));
     });
 }

@@ -33,7 +33,8 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
     [InlineData("OPTIONS")]
     [InlineData("PROPFIND")]
     [InlineData("CUSTOM")]
-    public Task Send_Method_IsSeenTheSame(string method) => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/echo")));
+    public Task Send_Method_IsSeenTheSame(string method)
+        => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/echo")));
 
     [Theory]
     [InlineData("GET")]
@@ -52,10 +53,21 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
 
     [Fact]
     public Task Get_Headers_AreSeenTheSame() => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo")
-        .With("Accept", "text/html, */*;q=0.1").With("Accept-Language", "de").With("Authorization", "Bearer token").With("DNT", "1")
-        .With("If-None-Match", "\"a\"").With("Origin", "https://elsewhere.example").With("Referer", "https://elsewhere.example/ü")
-        .With("Sec-Fetch-Mode", "navigate").With("TE", "trailers").With("Upgrade-Insecure-Requests", "1").With("X-Custom", "a b\tc")
-        .With("X-Forwarded-For", "1.2.3.4").With("X-Forwarded-Host", "forged.example").With("X-Request-ID", "id").With("X-UPPER", "u")
+        .With("Accept", "text/html, */*;q=0.1")
+            .With("Accept-Language", "de")
+            .With("Authorization", "Bearer token")
+            .With("DNT", "1")
+        .With("If-None-Match", "\"a\"")
+            .With("Origin", "https://elsewhere.example")
+            .With("Referer", "https://elsewhere.example/ü")
+        .With("Sec-Fetch-Mode", "navigate")
+            .With("TE", "trailers")
+            .With("Upgrade-Insecure-Requests", "1")
+            .With("X-Custom", "a b\tc")
+        .With("X-Forwarded-For", "1.2.3.4")
+            .With("X-Forwarded-Host", "forged.example")
+            .With("X-Request-ID", "id")
+            .With("X-UPPER", "u")
         .With("Via", "1.1 cache").With("Cache-Control", "no-cache").With("Content-Language", "en")));
 
     [Fact]
@@ -69,7 +81,8 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
     [InlineData("[::1]:5000")]
     [InlineData("xn--bcher-kva.example")]
     [InlineData("UPPER.example")]
-    public Task Get_Host_IsSeenTheSame(string host) => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo").With("Host", host)));
+    public Task Get_Host_IsSeenTheSame(string host)
+        => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo").With("Host", host)));
 
     [Fact]
     public Task Get_Http10_IsSeenTheSame() => CompareAsync(async client =>
@@ -99,6 +112,7 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
     public Task Post_ExpectContinue_IsTheSame() => CompareAsync(async client =>
     {
         await client.SendAsync(ClientRequest.Post("/echo", "text/plain", "the body") with { ExpectsContinue = true });
-        await client.SendAsync(ClientRequest.Post("/body/unread", "text/plain", "the body") with { ExpectsContinue = true });
+        await client.SendAsync(
+            ClientRequest.Post("/body/unread", "text/plain", "the body") with { ExpectsContinue = true });
     });
 }

@@ -58,7 +58,8 @@ public sealed class ResultTests(ParitySites sites) : ParityTest(sites)
     [InlineData("/results/large")]
     [InlineData("/results/ranged")]
     [InlineData("/results/json")]
-    public Task Head_AnyResult_IsTheSame(string target) => CompareAsync(client => client.SendAsync(new ClientRequest("HEAD", target)));
+    public Task Head_AnyResult_IsTheSame(string target)
+        => CompareAsync(client => client.SendAsync(new ClientRequest("HEAD", target)));
 
     [Theory]
     [InlineData("bytes=0-9")]
@@ -80,8 +81,10 @@ public sealed class ResultTests(ParitySites sites) : ParityTest(sites)
         await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-None-Match", "\"large\""));
         await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-None-Match", "\"small\", W/\"large\""));
         await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-Match", "\"small\""));
-        await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-Modified-Since", "Mon, 06 May 2024 07:08:09 GMT"));
-        await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-Unmodified-Since", "Sun, 05 May 2024 07:08:09 GMT"));
+        await client.SendAsync(
+            ClientRequest.Get("/results/ranged").With("If-Modified-Since", "Mon, 06 May 2024 07:08:09 GMT"));
+        await client.SendAsync(
+            ClientRequest.Get("/results/ranged").With("If-Unmodified-Since", "Sun, 05 May 2024 07:08:09 GMT"));
         await client.SendAsync(new ClientRequest("HEAD", "/results/ranged").With("If-None-Match", "*"));
     });
 
@@ -89,5 +92,6 @@ public sealed class ResultTests(ParitySites sites) : ParityTest(sites)
     [InlineData("POST")]
     [InlineData("OPTIONS")]
     [InlineData("DELETE")]
-    public Task Send_MethodWithoutEndpoint_IsTheSame(string method) => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/results/text")));
+    public Task Send_MethodWithoutEndpoint_IsTheSame(string method)
+        => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/results/text")));
 }

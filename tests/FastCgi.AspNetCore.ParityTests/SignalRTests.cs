@@ -14,10 +14,12 @@ public sealed class SignalRTests(ParitySites sites) : IClassFixture<NodeClient>
     {
         using var client = new Conversation(GetSite(kind), tls: null);
 
-        var response = await client.SendAsync(new ClientRequest("POST", "/chat/negotiate?negotiateVersion=1") { Body = [] });
+        var response = await client.SendAsync(
+            new ClientRequest("POST", "/chat/negotiate?negotiateVersion=1") { Body = [] });
 
         var transports = JsonNode.Parse(response.Text)!["availableTransports"]!.AsArray();
-        Assert.Equal(["ServerSentEvents", "LongPolling"], transports.Select(transport => (string?)transport!["transport"]));
+        Assert.Equal(
+            ["ServerSentEvents", "LongPolling"], transports.Select(transport => (string?)transport!["transport"]));
     }
 
     [Theory]

@@ -26,7 +26,8 @@ public sealed class StateTests(ParitySites sites) : ParityTest(sites)
     });
 
     [Fact]
-    public Task Get_ByUserOfACertificate_IsTheSame() => CompareAsync(CallByCertificateAsync, usesTls: true, sendsCertificate: true);
+    public Task Get_ByUserOfACertificate_IsTheSame()
+        => CompareAsync(CallByCertificateAsync, usesTls: true, sendsCertificate: true);
 
     [Fact]
     public Task Get_WithoutCertificate_IsTheSame() => CompareAsync(CallByCertificateAsync, usesTls: true);
@@ -52,9 +53,11 @@ public sealed class StateTests(ParitySites sites) : ParityTest(sites)
         await client.SendAsync(ClientRequest.Get("/response-cache").With("Accept-Language", "en"));
         await client.SendAsync(ClientRequest.Get("/response-cache").With("Accept-Language", "en"));
         await client.SendAsync(ClientRequest.Get("/response-cache").With("Accept-Language", "de"));
-        await client.SendAsync(ClientRequest.Get("/response-cache").With("Accept-Language", "en").With("Cache-Control", "no-cache"));
+        await client.SendAsync(
+            ClientRequest.Get("/response-cache").With("Accept-Language", "en").With("Cache-Control", "no-cache"));
         await client.SendAsync(new ClientRequest("HEAD", "/response-cache").With("Accept-Language", "en"));
-        await client.SendAsync(ClientRequest.Get("/response-cache").With("Accept-Language", "fr").With("Cache-Control", "only-if-cached"));
+        await client.SendAsync(
+            ClientRequest.Get("/response-cache").With("Accept-Language", "fr").With("Cache-Control", "only-if-cached"));
     });
 
     [Fact]

@@ -76,7 +76,9 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         Assert.EndsWith("closed: null\n", output, StringComparison.Ordinal);
     }
 
-    /// <summary>The middleware trusts this client's address by default, so only the condition protects FastCGI requests.</summary>
+    /// <summary>
+    /// The middleware trusts this client's address by default, so only the condition protects FastCGI requests.
+    /// </summary>
     [Theory]
     [InlineData("nginx", "")]
     [InlineData("nginx", "/chat")]

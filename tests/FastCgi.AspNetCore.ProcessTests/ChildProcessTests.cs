@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>What a program that the application starts is given. Other tests pass sockets to every process, so these run beside no other.</summary>
+/// <summary>
+/// What a child process inherits. Other tests pass sockets to every process, so these tests run alone.
+/// </summary>
 [Collection(nameof(ChildProcessTests))]
 [CollectionDefinition(nameof(ChildProcessTests), DisableParallelization = true)]
 public sealed class ChildProcessTests : IDisposable

@@ -2,13 +2,14 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>The blocks of <c>docs/deploy.md</c>, as they stand, under systemd and behind nginx.</summary>
+/// <summary>The blocks of <c>docs/deploy.md</c>, unchanged, under systemd and behind nginx.</summary>
 [Trait("Category", "Users")]
 public sealed partial class DeploymentTests(ITestOutputHelper output)
 {
-    // FASTCGI_DEPLOYMENT_REQUESTS asks for more.
+    // FASTCGI_DEPLOYMENT_REQUESTS overrides the number.
     private static readonly int s_requestCount =
-        int.Parse(Environment.GetEnvironmentVariable("FASTCGI_DEPLOYMENT_REQUESTS") ?? "4000", CultureInfo.InvariantCulture);
+        int.Parse(
+            Environment.GetEnvironmentVariable("FASTCGI_DEPLOYMENT_REQUESTS") ?? "4000", CultureInfo.InvariantCulture);
 
     private const string SignIn =
         """
@@ -17,20 +18,24 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
         site /Account/Login -o /dev/null --data-urlencode "__RequestVerificationToken=$token" -d 'Name=Ada&Password=fastcgi'
         """;
 
-    // A page for those who are signed in; others are sent to the form.
+    // A page for signed-in users; others are redirected to the form.
     private const string IsSignedIn =
         "curl -fsS -o /dev/null -w '%{http_code}' -H 'Host: app.example.com' -b /tmp/cookies http://127.0.0.1/Account";
 
     [SystemdFact]
     public async Task Blocks_RunAsTheyStand_OnlyTheFirstSetUpLosesARequest()
     {
-        Assert.Contains(await ReadAsync("keys"), await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "Mvc.Program.cs")), StringComparison.Ordinal);
+        Assert.Contains(
+            await ReadAsync("keys"),
+            await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "Mvc.Program.cs")),
+            StringComparison.Ordinal);
         await using var root = await SystemdRoot.StartAsync();
         await RunBlockAsync(root, "publish");
         await RunBlockAsync(root, "units");
 
         await ConfigureNginxAsync(root, await ReadAsync("nginx"));
-        Assert.Equal("200", (await RunBlockAsync(root, "one process")).Split('\n', StringSplitOptions.RemoveEmptyEntries)[^1]);
+        Assert.Equal(
+            "200", (await RunBlockAsync(root, "one process")).Split('\n', StringSplitOptions.RemoveEmptyEntries)[^1]);
         await root.RunAsync(SignIn);
         await RunBlockAsync(root, "restart one process");
         Assert.Equal("200", await root.RunAsync(IsSignedIn));
@@ -41,7 +46,7 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
 
         var upstream = await ReadAsync("two instances in nginx");
         await ConfigureNginxAsync(root, Upstream().Replace(await ReadAsync("nginx"), upstream, 1));
-        // nginx returns before its processes with the configuration before have ended.
+        // The reload returns before nginx's old processes have ended.
         await root.RunAsync(
             $"""
             master=$(cat /run/nginx.pid)
@@ -60,7 +65,8 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
 
     private static Task<string> ReadAsync(string block) => DocumentBlock.ReadAsync("deploy.md", block);
 
-    private static async Task<string> RunBlockAsync(SystemdRoot root, string block) => await root.RunAsync(await ReadAsync(block));
+    private static async Task<string> RunBlockAsync(SystemdRoot root, string block)
+        => await root.RunAsync(await ReadAsync(block));
 
     private static Task ConfigureNginxAsync(SystemdRoot root, string configuration)
         => root.RunAsync($"cat >/etc/nginx/conf.d/app.conf <<'END'\n{configuration}\nEND");
@@ -69,17 +75,27 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
     {
         await root.RunAsync((await ReadAsync("on demand")).Replace("00:10:00", "00:00:01", StringComparison.Ordinal));
         await Waiting.UntilAsync(
-            async () => (await root.TryRunAsync("systemctl is-active app")).Output.Trim() == "inactive", static () => null, "the idle process to end");
-        await root.RunAsync("curl -fsS -o /dev/null -H 'Host: app.example.com' http://127.0.0.1/ && systemctl is-active app");
+            async () => (await root.TryRunAsync("systemctl is-active app")).Output.Trim() == "inactive",
+            static () => null,
+            "the idle process to end");
+        await root.RunAsync(
+            "curl -fsS -o /dev/null -H 'Host: app.example.com' http://127.0.0.1/ && systemctl is-active app");
     }
 
-    /// <summary>Runs the last line of the block, the restart, while clients send GET and POST, over connections that are kept and that are not.</summary>
+    /// <summary>
+    /// Runs the last line of the block, the restart, while clients send GET and POST over persistent and new
+    /// connections.
+    /// </summary>
     private async Task RestartUnderLoadAsync(SystemdRoot root, string block)
     {
-        string[] kinds = ["-k", "-k -p /tmp/form -T application/x-www-form-urlencoded", "", "-p /tmp/form -T application/x-www-form-urlencoded"];
+        string[] kinds =
+        [
+            "-k", "-k -p /tmp/form -T application/x-www-form-urlencoded", "",
+            "-p /tmp/form -T application/x-www-form-urlencoded",
+        ];
         await root.RunAsync("echo a=b >/tmp/form");
         var lines = (await ReadAsync(block)).Split('\n');
-        // A publish takes longer than the requests.
+        // Publishing takes longer than the requests.
         await root.RunAsync(string.Join('\n', lines.SkipLast(1)));
         var (count, restarts, isOver) = (0, 0, false);
         var clients = Task.WhenAll(kinds.Select(SendAsync));
@@ -87,7 +103,7 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
         {
             await root.RunAsync(lines[^1]);
             restarts++;
-            // systemd gives up a unit that is started more than five times in ten seconds.
+            // systemd stops restarting a unit after five starts in ten seconds.
             await Task.WhenAny(clients, Task.Delay(TimeSpan.FromSeconds(2.1)));
         }
         while (Volatile.Read(ref count) < s_requestCount && !clients.IsCompleted);
@@ -100,7 +116,8 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
         {
             while (!Volatile.Read(ref isOver))
             {
-                var report = await root.RunAsync($"ab -q -l -r -c 4 -n 250 -H 'Host: app.example.com' {kind} http://127.0.0.1/");
+                var report = await root.RunAsync(
+                    $"ab -q -l -r -c 4 -n 250 -H 'Host: app.example.com' {kind} http://127.0.0.1/");
                 Assert.Equal(250, Count(report, "Complete requests"));
                 Assert.Equal(0, Count(report, "Failed requests"));
                 Assert.DoesNotContain("Non-2xx responses", report, StringComparison.Ordinal);
@@ -112,7 +129,7 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
     private static int Count(string report, string name)
         => int.Parse(Regex.Match(report, name + @": +(\d+)").Groups[1].Value, CultureInfo.InvariantCulture);
 
-    /// <summary>What the page says of nginx's log.</summary>
+    /// <summary>The lines that the page predicts in nginx's log.</summary>
     [GeneratedRegex(@" connect\(\) to unix:/run/app-[12]/app\.sock failed \(111: Connection refused\) while connecting to upstream,")]
     private static partial Regex Announced();
 

@@ -2,7 +2,9 @@ using System.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>mod_fcgid starts the application as a guard and asks it in each of its three roles, with the configuration of docs/roles.md.</summary>
+/// <summary>
+/// mod_fcgid starts the application as an authorizer and uses its three roles, with the configuration in docs/roles.md.
+/// </summary>
 public sealed class FcgidAuthorizerTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();
@@ -59,7 +61,8 @@ public sealed class FcgidAuthorizerTests : IDisposable
     {
         using var client = new HttpClient { BaseAddress = server.Address, Timeout = Waiting.Patience };
         if (user is not null)
-            client.DefaultRequestHeaders.Authorization = new AuthenticationHeaderValue("Basic", Convert.ToBase64String(Encoding.ASCII.GetBytes(user)));
+            client.DefaultRequestHeaders.Authorization = new AuthenticationHeaderValue(
+                "Basic", Convert.ToBase64String(Encoding.ASCII.GetBytes(user)));
         using var response = await client.GetAsync(path);
         return response.StatusCode;
     }

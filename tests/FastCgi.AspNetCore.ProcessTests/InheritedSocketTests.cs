@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>The application is given its listening socket by what starts it, each time the real program.</summary>
+/// <summary>The application inherits its listening socket from the real program that starts it.</summary>
 [Trait("Category", "Users")]
 public sealed class InheritedSocketTests : IDisposable
 {
@@ -16,7 +16,8 @@ public sealed class InheritedSocketTests : IDisposable
     [InlineData("Socket")]
     public async Task SpawnFcgi_UnixSocket_IsServedAndLeftToItsMaker(string engine)
     {
-        await using var starter = Starter.Start(["FastCgi__Transport__Engine=" + engine], "spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
+        await using var starter = Starter.Start(
+            ["FastCgi__Transport__Engine=" + engine], "spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
 
         var process = await starter.GetProcessAsync(UnixEndPoint);
         await starter.WaitForOutputAsync($"Now listening on: fastcgi://unix:{SocketPath}");
@@ -30,7 +31,8 @@ public sealed class InheritedSocketTests : IDisposable
     public async Task SpawnFcgi_TcpPort_IsServed()
     {
         using var port = new PortReservation();
-        await using var starter = Starter.Start("spawn-fcgi", "-n", "-a", "127.0.0.1", "-p", $"{port.EndPoint.Port}", "--", Starter.Application);
+        await using var starter = Starter.Start(
+            "spawn-fcgi", "-n", "-a", "127.0.0.1", "-p", $"{port.EndPoint.Port}", "--", Starter.Application);
 
         Assert.NotEqual(0, await starter.GetProcessAsync(port.EndPoint));
     }
@@ -38,7 +40,14 @@ public sealed class InheritedSocketTests : IDisposable
     [Fact]
     public async Task SpawnFcgi_Descriptor0NamedInConfiguration_IsServedOnce()
     {
-        await using var starter = Starter.Start(["FastCgi__Endpoints__Web__Url=fastcgi://fd:0"], "spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
+        await using var starter = Starter.Start(
+            ["FastCgi__Endpoints__Web__Url=fastcgi://fd:0"],
+            "spawn-fcgi",
+            "-n",
+            "-s",
+            SocketPath,
+            "--",
+            Starter.Application);
 
         Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
         Assert.Single(starter.Output.Split("Now listening on").Skip(1));
@@ -49,18 +58,32 @@ public sealed class InheritedSocketTests : IDisposable
     [InlineData("Socket")]
     public async Task SpawnFcgi_ProcessesShareTheSocket_OneStopsAndTheOthersServe(string engine)
     {
-        // A shell gives a program in the background no standard input of its own accord.
+        // By default, a shell gives background programs no standard input.
         const string TwoProcesses = "\"$1\" <&3 & \"$1\" <&3 & wait";
         await using var starter = Starter.Start(
-            ["FastCgi__Transport__Engine=" + engine], "spawn-fcgi", "-n", "-s", SocketPath, "--", "/bin/sh", "-c", "exec 3<&0; " + TwoProcesses, "sh", Starter.Application);
+            ["FastCgi__Transport__Engine=" + engine],
+            "spawn-fcgi",
+            "-n",
+            "-s",
+            SocketPath,
+            "--",
+            "/bin/sh",
+            "-c",
+            "exec 3<&0; " + TwoProcesses,
+            "sh",
+            Starter.Application);
 
-        await Waiting.FindAsync(() => Task.FromResult(starter.Output.Split("Now listening on").Length > 2 ? "" : null), () => starter.Output);
-        // The system chooses who answers, and may choose the same one each time.
+        await Waiting.FindAsync(
+            () => Task.FromResult(starter.Output.Split("Now listening on").Length > 2 ? "" : null),
+            () => starter.Output);
+        // The system chooses which process answers, and may choose the same one each time.
         var first = await starter.GetProcessAsync(UnixEndPoint);
         Signal.Send(first, "TERM");
 
         var second = await Waiting.FindAsync(
-            async () => await starter.GetAsync(UnixEndPoint, "/process") is { } process && process != $"{first}" ? process : null,
+            async () => await starter.GetAsync(UnixEndPoint, "/process") is { } process && process != $"{first}"
+                ? process
+                : null,
             () => "The other process does not answer.");
         Signal.Send(int.Parse(second), "TERM");
         Assert.Equal(0, await starter.WaitForExitAsync());
@@ -74,7 +97,17 @@ public sealed class InheritedSocketTests : IDisposable
     public async Task SpawnFcgi_StandardStreamsOfNoUse_IsServed(string redirections, string uri)
     {
         await using var starter = Starter.Start(
-            ["Logging__LogLevel__Default=Trace"], "spawn-fcgi", "-n", "-s", SocketPath, "--", "/bin/sh", "-c", $"exec \"$1\" {redirections}", "sh", Starter.Application);
+            ["Logging__LogLevel__Default=Trace"],
+            "spawn-fcgi",
+            "-n",
+            "-s",
+            SocketPath,
+            "--",
+            "/bin/sh",
+            "-c",
+            $"exec \"$1\" {redirections}",
+            "sh",
+            Starter.Application);
 
         for (var i = 0; i < 50; i++)
             await starter.GetAsync(UnixEndPoint, uri);
@@ -83,7 +116,8 @@ public sealed class InheritedSocketTests : IDisposable
     [Fact]
     public async Task Lighttpd_BinPath_IsServed()
     {
-        await using var server = await SpawningServer.StartAsync(_folder, "lighttpd.conf", "lighttpd", "-D", "-f", "lighttpd.conf");
+        await using var server = await SpawningServer.StartAsync(
+            _folder, "lighttpd.conf", "lighttpd", "-D", "-f", "lighttpd.conf");
 
         Assert.NotEqual("", await server.GetAsync("/process"));
     }
@@ -112,7 +146,14 @@ public sealed class InheritedSocketTests : IDisposable
     {
         using var port = new PortReservation();
         await using var starter = Starter.StartBySystemd(
-            Starter.Engine, "-l", $"{port.EndPoint}", "-l", SocketPath, "--fdname=other:web", "-E", "ASPNETCORE_URLS=fastcgi://fd:web");
+            Starter.Engine,
+            "-l",
+            $"{port.EndPoint}",
+            "-l",
+            SocketPath,
+            "--fdname=other:web",
+            "-E",
+            "ASPNETCORE_URLS=fastcgi://fd:web");
 
         Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
         Assert.Single(starter.Output.Split("Now listening on").Skip(1));
@@ -123,7 +164,8 @@ public sealed class InheritedSocketTests : IDisposable
     [InlineData("fastcgi://fd:9999", "the descriptor is not open")]
     [InlineData("fastcgi://fd:web", "no socket named 'web' was passed to this process")]
     [InlineData("fastcgi://fd:web", "the passed sockets are not for this process: LISTEN_PID is 1 but this is process", "LISTEN_PID=1", "LISTEN_FDS=1")]
-    public async Task Start_NamedSocketIsNotThere_FailsWithALineThatSaysWhy(string address, string reason, params string[] environment)
+    public async Task Start_NamedSocketIsNotThere_FailsWithALineThatSaysWhy(
+        string address, string reason, params string[] environment)
     {
         await using var starter = Starter.Start(["ASPNETCORE_URLS=" + address, .. environment], Starter.Application);
 
@@ -134,7 +176,8 @@ public sealed class InheritedSocketTests : IDisposable
     [Fact]
     public async Task Start_ListenPidOfAnotherProcess_IsIgnoredWithAWarning()
     {
-        await using var starter = Starter.Start(["LISTEN_PID=1", "LISTEN_FDS=1", $"ASPNETCORE_URLS=fastcgi://unix:{SocketPath}"], Starter.Application);
+        await using var starter = Starter.Start(
+            ["LISTEN_PID=1", "LISTEN_FDS=1", $"ASPNETCORE_URLS=fastcgi://unix:{SocketPath}"], Starter.Application);
 
         Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
         Assert.Contains("LISTEN_PID is 1", starter.Output, StringComparison.Ordinal);

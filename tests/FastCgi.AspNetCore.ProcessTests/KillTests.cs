@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>The application is killed under load, and the next start needs no help.</summary>
+/// <summary>The application is killed under load, and restarts without manual cleanup.</summary>
 public sealed class KillTests
 {
     private static readonly TimeSpan s_recovery = TimeSpan.FromSeconds(1);
@@ -26,6 +26,7 @@ public sealed class KillTests
         await load.EndAsync();
 
         Assert.NotEmpty(load.Failures);
-        Assert.DoesNotContain(load.Failures, failure => Stopwatch.GetElapsedTime(readyAt, failure.BegunAt) > s_recovery);
+        Assert.DoesNotContain(
+            load.Failures, failure => Stopwatch.GetElapsedTime(readyAt, failure.BegunAt) > s_recovery);
     }
 }

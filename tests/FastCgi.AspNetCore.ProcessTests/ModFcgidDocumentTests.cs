@@ -3,7 +3,9 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>The configurations of <c>docs/front-ends/apache-mod-fcgid.md</c> work as they stand; only ports and folders are other ones.</summary>
+/// <summary>
+/// The configurations in <c>docs/front-ends/apache-mod-fcgid.md</c> work unchanged, except for ports and folders.
+/// </summary>
 public sealed class ModFcgidDocumentTests : IDisposable
 {
     private static readonly string s_noBody = Hash([]);
@@ -31,8 +33,10 @@ public sealed class ModFcgidDocumentTests : IDisposable
     {
         using var certificate = _certificates.CreateServer(FrontEndDocument.HostName);
         await File.WriteAllTextAsync(Path.Combine(_folder.Path, "certificate.pem"), certificate.ExportCertificatePem());
-        await File.WriteAllTextAsync(Path.Combine(_folder.Path, "key.pem"), certificate.GetECDsaPrivateKey()!.ExportPkcs8PrivateKeyPem());
-        await File.WriteAllTextAsync(Path.Combine(_folder.Path, "client-ca.pem"), _certificates.Authority.ExportCertificatePem());
+        await File.WriteAllTextAsync(
+            Path.Combine(_folder.Path, "key.pem"), certificate.GetECDsaPrivateKey()!.ExportPkcs8PrivateKeyPem());
+        await File.WriteAllTextAsync(
+            Path.Combine(_folder.Path, "client-ca.pem"), _certificates.Authority.ExportCertificatePem());
         await using var server = await StartAsync(isFull: true);
         using var clientCertificate = _certificates.CreateClient("Ada");
         var body = RandomNumberGenerator.GetBytes(5_000_000);
@@ -46,7 +50,7 @@ public sealed class ModFcgidDocumentTests : IDisposable
         await AssertNothingIsSaidAsync();
     }
 
-    /// <summary>The application's log is in that of Apache, and has no advice.</summary>
+    /// <summary>Apache's log contains the application's log, which has no warnings.</summary>
     private async Task AssertNothingIsSaidAsync()
     {
         var log = await File.ReadAllTextAsync(Path.Combine(_folder.Path, "error.log"));
@@ -58,7 +62,8 @@ public sealed class ModFcgidDocumentTests : IDisposable
 
     private Task<SpawningServer> StartAsync(bool isFull)
     {
-        var document = new FrontEndDocument("apache-mod-fcgid").GetConfiguration(isFull ? FrontEndDocument.Full : FrontEndDocument.Smallest, "{{port}}")
+        var document = new FrontEndDocument("apache-mod-fcgid")
+            .GetConfiguration(isFull ? FrontEndDocument.Full : FrontEndDocument.Smallest, "{{port}}")
             .Replace("/srv/hello/hello", "{{folder}}/app/ApplicationToStart", StringComparison.Ordinal)
             .Replace("/srv/hello", "{{folder}}/app", StringComparison.Ordinal)
             .Replace("/usr/share/dotnet", "{{dotnet}}", StringComparison.Ordinal)

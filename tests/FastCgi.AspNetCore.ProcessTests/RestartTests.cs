@@ -1,13 +1,14 @@
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>The application is restarted under load, and no client notices.</summary>
+/// <summary>The application restarts under load without losing a request.</summary>
 public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket)
 {
-    // So many that each client has had some, of the new process too. What counts comes while the process is restarted.
+    // Enough for each client to get responses from both processes.
     private const int MinRequestsBetweenRestarts = 300;
 
-    // FASTCGI_RESTARTS asks for another number.
-    private static readonly int s_restartCount = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_RESTARTS") ?? "5", CultureInfo.InvariantCulture);
+    // FASTCGI_RESTARTS overrides the number.
+    private static readonly int s_restartCount = int.Parse(
+        Environment.GetEnvironmentVariable("FASTCGI_RESTARTS") ?? "5", CultureInfo.InvariantCulture);
 
     [Fact]
     public async Task Restart_OneOfTwoInstancesAtATime_NoRequestLost()
@@ -18,7 +19,11 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
         var instances = usesUnixSocket
             ? new[] { $"unix:{folder.Path}/1.sock", $"unix:{folder.Path}/2.sock" }
             : [$"{firstPort.EndPoint}", $"{secondPort.EndPoint}"];
-        AppProcess[] running = [await AppProcess.StartAsync($"fastcgi://{instances[0]}"), await AppProcess.StartAsync($"fastcgi://{instances[1]}")];
+        AppProcess[] running =
+        [
+            await AppProcess.StartAsync($"fastcgi://{instances[0]}"),
+            await AppProcess.StartAsync($"fastcgi://{instances[1]}"),
+        ];
         try
         {
             await using var nginx = await WebServer.StartNginxAsync(folder.Path, instances);
@@ -46,7 +51,8 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
         using var folder = new ScratchFolder();
         using var listener = Listen(folder);
         var url = string.Create(CultureInfo.InvariantCulture, $"fastcgi://fd:{listener.Handle}");
-        await using var nginx = await WebServer.StartNginxAsync(folder.Path, usesUnixSocket ? $"unix:{listener.LocalEndPoint}" : $"{listener.LocalEndPoint}");
+        await using var nginx = await WebServer.StartNginxAsync(
+            folder.Path, usesUnixSocket ? $"unix:{listener.LocalEndPoint}" : $"{listener.LocalEndPoint}");
         var running = await AppProcess.StartAsync(url);
         try
         {
@@ -67,13 +73,16 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
         }
     }
 
-    /// <summary>What systemd does for a socket unit: the socket outlives the processes that are given it.</summary>
+    /// <summary>As with a systemd socket unit, the socket outlives the processes that inherit it.</summary>
     private Socket Listen(ScratchFolder folder)
     {
         var socket = usesUnixSocket
             ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
             : new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        socket.Bind(usesUnixSocket ? new UnixDomainSocketEndPoint(folder.Path + "/app.sock") : new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
+        socket.Bind(
+            usesUnixSocket
+                ? new UnixDomainSocketEndPoint(folder.Path + "/app.sock")
+                : new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
         socket.Listen(4096);
         Descriptors.Inherit(socket);
         return socket;
@@ -88,7 +97,12 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
         Assert.DoesNotContain("No such file", nginx.Log, StringComparison.Ordinal);
     }
 
-    private static string Tail(string log) => string.Join('\n', log.Split('\n').Where(static line => !line.Contains("connect() failed", StringComparison.Ordinal)).TakeLast(20));
+    private static string Tail(string log)
+        => string.Join(
+            '\n',
+            log.Split('\n')
+                .Where(static line => !line.Contains("connect() failed", StringComparison.Ordinal))
+                .TakeLast(20));
 }
 
 public sealed class UnixRestartTests(ITestOutputHelper output) : RestartTests(output, usesUnixSocket: true);

@@ -4,7 +4,10 @@ using YamlDotNet.Core;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>The files of <c>samples/scale-out</c>: those for several machines with an instance for each, the others as far as they can be checked.</summary>
+/// <summary>
+/// The files of <c>samples/scale-out</c>: those for several machines run with one process per machine; the others are
+/// validated.
+/// </summary>
 public sealed class ScaleOutTests
 {
     private const int RequestCount = 1_500;
@@ -20,7 +23,8 @@ public sealed class ScaleOutTests
         var machines = await Task.WhenAll(ports.Select(StartAsync));
         try
         {
-            await using var frontEnd = await WebServer.StartSampleAsync(folder.Path, configuration, ports.Select(static port => port.EndPoint));
+            await using var frontEnd = await WebServer.StartSampleAsync(
+                folder.Path, configuration, ports.Select(static port => port.EndPoint));
             await using var load = Load.Start(frontEnd.EndPoint);
             await load.WaitForAsync(RequestCount);
             for (var i = 0; i < 2; i++)
@@ -44,7 +48,7 @@ public sealed class ScaleOutTests
         }
     }
 
-    /// <summary>The classes of the client are made from the schema that Kubernetes publishes.</summary>
+    /// <summary>The client's classes are generated from the schema that Kubernetes publishes.</summary>
     [Fact]
     public async Task Manifests_HaveOnlyWhatTheSchemaHas()
     {
@@ -53,13 +57,20 @@ public sealed class ScaleOutTests
         var objects = KubernetesYaml.LoadAllFromString(text, strict: true);
 
         Assert.Equal(
-            [typeof(V1ConfigMap), typeof(V1Deployment), typeof(V1PersistentVolumeClaim), typeof(V1Service), typeof(V1Ingress)],
+            [
+                typeof(V1ConfigMap), typeof(V1Deployment), typeof(V1PersistentVolumeClaim), typeof(V1Service),
+                typeof(V1Ingress),
+            ],
             objects.Select(static each => each.GetType()));
         var pod = objects.OfType<V1Deployment>().Single().Spec.Template.Spec;
-        Assert.Equal(10, pod.Containers.Single(static container => container.Name == "app").Lifecycle.PreStop.Sleep.Seconds);
-        Assert.Equal("/ping", pod.Containers.Single(static container => container.Name == "nginx").ReadinessProbe.HttpGet.Path);
+        Assert.Equal(
+            10, pod.Containers.Single(static container => container.Name == "app").Lifecycle.PreStop.Sleep.Seconds);
+        Assert.Equal(
+            "/ping", pod.Containers.Single(static container => container.Name == "nginx").ReadinessProbe.HttpGet.Path);
         Assert.Contains("# Needs Kubernetes 1.30 for the sleep of preStop", text, StringComparison.Ordinal);
-        Assert.ThrowsAny<YamlException>(() => KubernetesYaml.LoadAllFromString(text.Replace("readinessProbe:", "readyProbe:", StringComparison.Ordinal), strict: true));
+        Assert.ThrowsAny<YamlException>(
+            () => KubernetesYaml.LoadAllFromString(
+                text.Replace("readinessProbe:", "readyProbe:", StringComparison.Ordinal), strict: true));
     }
 
     [Theory]
@@ -75,7 +86,9 @@ public sealed class ScaleOutTests
         Assert.Equal("", await WebServer.CheckNginxAsync(folder.Path, text));
     }
 
-    private static Task<AppProcess> StartAsync(PortReservation port) => AppProcess.StartAsync($"fastcgi://{port.EndPoint}");
+    private static Task<AppProcess> StartAsync(PortReservation port)
+        => AppProcess.StartAsync($"fastcgi://{port.EndPoint}");
 
-    private static Task<string> ReadAsync(string file) => File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "scale-out", file));
+    private static Task<string> ReadAsync(string file)
+        => File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "scale-out", file));
 }

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>Whatever the server is told to stop by, each request that a web server has sent or is about to send gets its answer.</summary>
+/// <summary>
+/// After each signal to stop, every request that a web server has sent or is about to send gets its response.
+/// </summary>
 public sealed class StopTests : IDisposable
 {
     private const int ConnectionsOfAKind = 20;
@@ -39,7 +41,7 @@ public sealed class StopTests : IDisposable
         Assert.Null(await connection.TryReadAnswerAsync());
     }
 
-    /// <summary>Stops the application while there are requests and connections in every state that they can be in.</summary>
+    /// <summary>Stops the application while requests and connections are in every possible state.</summary>
     private async Task StopUnderWayAsync(Action stop)
     {
         var running = await ConnectAsync();
@@ -55,7 +57,7 @@ public sealed class StopTests : IDisposable
             Assert.NotNull(await connection.TryReadAnswerAsync());
         }
 
-        // These may still wait to be accepted when the server stops.
+        // The server may not have accepted these when it stops.
         var waiting = await ConnectAsync();
         foreach (var connection in waiting)
             await connection.SendAsync("/", keepConnection: false);

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>The application under systemd: what it tells it, and the units that samples/systemd has.</summary>
+/// <summary>The application under systemd: its notifications, and the units in samples/systemd.</summary>
 [Trait("Category", "Users")]
 public sealed class SystemdTests : IDisposable
 {
@@ -13,11 +13,13 @@ public sealed class SystemdTests : IDisposable
         var application = Path.Combine(_folder.Path, "app.sock");
         using var systemd = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
         systemd.Bind(new UnixDomainSocketEndPoint(path));
-        await using var starter = Starter.Start([$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{application}"], Starter.Application);
+        await using var starter = Starter.Start(
+            [$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{application}"], Starter.Application);
 
         Assert.StartsWith("READY=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
-        // It is ready, so nobody need wait for it.
-        Signal.Send(int.Parse(await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(application), "/process")), "TERM");
+        // The application is ready, so no retry is necessary.
+        Signal.Send(
+            int.Parse(await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(application), "/process")), "TERM");
         Assert.StartsWith("STOPPING=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
         Assert.Equal(0, await starter.WaitForExitAsync());
         Assert.Equal(0, systemd.Available);
@@ -33,12 +35,14 @@ public sealed class SystemdTests : IDisposable
         if (file != unit)
             File.Copy(Path.Combine(_folder.Path, file), path);
 
-        await using var verify = Starter.Start("systemd-analyze", "verify", path, Path.Combine(_folder.Path, "app.socket"));
+        await using var verify = Starter.Start(
+            "systemd-analyze", "verify", path, Path.Combine(_folder.Path, "app.socket"));
         Assert.True(await verify.WaitForExitAsync() == 0, verify.Output);
         Assert.DoesNotContain("app", verify.Output, StringComparison.Ordinal);
 
-        // At the most 2.0 of 10, where a service without any care has 9.6.
-        await using var security = Starter.Start("systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", path);
+        // At most 2.0 of 10. An unhardened service has 9.6.
+        await using var security = Starter.Start(
+            "systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", path);
         Assert.True(await security.WaitForExitAsync() == 0, security.Output);
     }
 
@@ -54,12 +58,13 @@ public sealed class SystemdTests : IDisposable
     {
         foreach (var file in Directory.EnumerateFiles(Path.Combine(AppContext.BaseDirectory, "systemd")))
         {
-            var text = (await File.ReadAllTextAsync(file)).Replace("=/srv/app/app", "=/bin/true", StringComparison.Ordinal);
+            var text = (await File.ReadAllTextAsync(file))
+                .Replace("=/srv/app/app", "=/bin/true", StringComparison.Ordinal);
             await File.WriteAllTextAsync(Path.Combine(_folder.Path, Path.GetFileName(file)), text);
         }
     }
 
-    /// <summary>systemd-analyze creates a folder that exists already where systemd runs.</summary>
+    /// <summary>systemd-analyze creates this folder unless systemd is running.</summary>
     [AttributeUsage(AttributeTargets.Method)]
     private sealed class AnalyzeTheoryAttribute : TheoryAttribute
     {

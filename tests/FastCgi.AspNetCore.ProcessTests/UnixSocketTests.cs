@@ -9,11 +9,14 @@ public sealed class UnixSocketTests : IDisposable
     [Fact]
     public async Task Start_FolderOfAnotherUser_FailsWithALineThatSaysWhatToDo()
     {
-        var folder = Directory.CreateDirectory(Path.Combine(_folder.Path, "run"), UnixFileMode.UserRead | UnixFileMode.UserExecute);
+        var folder = Directory.CreateDirectory(
+            Path.Combine(_folder.Path, "run"), UnixFileMode.UserRead | UnixFileMode.UserExecute);
         await using var starter = StartWithoutRights($"ASPNETCORE_URLS=fastcgi://unix:{folder.FullName}/app.sock");
 
         Assert.NotEqual(0, await starter.WaitForExitAsync());
-        Assert.Matches("Failed to listen on fastcgi://unix:.*/run/app.sock: .*(cannot access it|cannot create a socket in).*\\.", starter.Output);
+        Assert.Matches(
+            "Failed to listen on fastcgi://unix:.*/run/app.sock: .*(cannot access it|cannot create a socket in).*\\.",
+            starter.Output);
     }
 
     [Fact]
@@ -22,7 +25,8 @@ public sealed class UnixSocketTests : IDisposable
         var folder = Directory.CreateDirectory(Path.Combine(_folder.Path, "run"));
         File.SetUnixFileMode(folder.FullName, (UnixFileMode)0x1FF);
         await using var starter = StartWithoutRights(
-            $"FastCgi__Endpoints__Web__Url=fastcgi://unix:{folder.FullName}/app.sock", "FastCgi__Endpoints__Web__Owner=root");
+            $"FastCgi__Endpoints__Web__Url=fastcgi://unix:{folder.FullName}/app.sock",
+            "FastCgi__Endpoints__Web__Owner=root");
 
         Assert.NotEqual(0, await starter.WaitForExitAsync());
         Assert.Contains("Only root can set Owner", starter.Output, StringComparison.Ordinal);
@@ -31,7 +35,7 @@ public sealed class UnixSocketTests : IDisposable
 
     public void Dispose() => _folder.Dispose();
 
-    /// <summary>Starts the application as nobody in particular: root may everything.</summary>
+    /// <summary>Starts the application as an unprivileged user, because root can access everything.</summary>
     private Starter StartWithoutRights(params string[] environment)
     {
         // That user may not be able to read the current folder.

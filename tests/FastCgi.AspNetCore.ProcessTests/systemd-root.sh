@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs systemd as process 1 of a root of its own: this machine's files, with what is written kept apart and gone afterwards, its own processes,
-# network and control groups. Needs root, and a kernel that allows it.
+# Runs systemd as process 1 of a container: this machine's files with a temporary overlay for changes, its own
+# processes, network and control groups. Needs root, and a kernel that allows it.
 #   systemd-root.sh check FOLDER             ends with 0 if this machine allows it
 #   systemd-root.sh start FOLDER REPOSITORY  runs it; it has started when FOLDER/pid is there
 #   systemd-root.sh run FOLDER …             runs a command in it, in the current folder
@@ -50,7 +50,7 @@ mount_root() {
   mount -t devpts -o newinstance,ptmxmode=666 devpts dev/pts
   mount -t sysfs sysfs sys
   mount -t cgroup2 cgroup2 sys/fs/cgroup
-  # Last: it may be in one of these folders.
+  # Mounted last, because it may be in one of these folders.
   mkdir -p ".$repository"
   mount_copy repository "$repository" ".$repository"
   # Services look for the runtime here.

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.SocketTests;
 
-/// <summary>Tests that run one after the other, beside no other: they measure its rate and memory, count or use up the descriptors of the process, or set variables of its environment.</summary>
+/// <summary>
+/// Tests that run sequentially: they measure rate and memory, count or exhaust descriptors, or set environment
+/// variables.
+/// </summary>
 [CollectionDefinition(Name, DisableParallelization = true)]
 public static class Alone
 {

@@ -3,7 +3,10 @@ using System.Security.Cryptography;
 
 namespace FastCgi.AspNetCore.Soak;
 
-/// <summary>Sends requests of all kinds straight to the server, one after the other or several at a time, and checks each answer.</summary>
+/// <summary>
+/// Sends requests of all kinds straight to the server, one after the other or several at a time, and checks each
+/// answer.
+/// </summary>
 internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed, bool keepsConnection)
 {
     // The last ids come soon, also in a short run.
@@ -48,19 +51,29 @@ internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed,
 
     private Task StepAsync(SoakConnection connection) => _random.Next(100) switch
     {
-        < 38 => GetAsync(connection, "/hello", "hello", static answer => answer.HasStatus(200) && answer.Text == SoakApplication.Hello),
+        < 38 => GetAsync(
+            connection,
+            "/hello",
+            "hello",
+            static answer => answer.HasStatus(200) && answer.Text == SoakApplication.Hello),
         < 50 when keepsConnection => MultiplexAsync(connection),
         < 64 => UploadAsync(connection, _random.Next(2_000), "POST"),
         < 66 => UploadAsync(connection, _random.Next(50_000, 400_000), "upload"),
         < 68 => DownloadAsync(connection, _random.Next(50_000, 1_000_000)),
-        < 72 => GetAsync(connection, "/events", "SSE", static answer => answer.Text == string.Concat(Enumerable.Range(0, SoakApplication.EventCount).Select(static i => $"data: {i}\n\n"))),
+        < 72 => GetAsync(
+            connection,
+            "/events",
+            "SSE",
+            static answer => answer.Text == string.Concat(
+                Enumerable.Range(0, SoakApplication.EventCount).Select(static i => $"data: {i}\n\n"))),
         < 76 => AbortAsync(connection),
         < 82 => HeadAsync(connection),
         < 88 => GetAsync(connection, "/missing", "404", static answer => answer.HasStatus(404)),
         _ => VisitAsync(connection),
     };
 
-    private async Task GetAsync(SoakConnection connection, string uri, string kind, Func<Answer, bool> isRight, string method = "GET")
+    private async Task GetAsync(
+        SoakConnection connection, string uri, string kind, Func<Answer, bool> isRight, string method = "GET")
     {
         var id = connection.NextId();
         await connection.SendAsync(RecordBytes.Get(id, uri, keepsConnection, method));
@@ -69,10 +82,15 @@ internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed,
     }
 
     private Task HeadAsync(SoakConnection connection)
-        => GetAsync(connection, "/hello", "HEAD", static answer => answer.HasStatus(200) && answer.Body.Length == 0, "HEAD");
+        => GetAsync(
+            connection, "/hello", "HEAD", static answer => answer.HasStatus(200) && answer.Body.Length == 0, "HEAD");
 
     private Task DownloadAsync(SoakConnection connection, int length)
-        => GetAsync(connection, $"/download?length={length}", "download", answer => answer.Body.AsSpan().SequenceEqual(SoakApplication.GetContent(length)));
+        => GetAsync(
+            connection,
+            $"/download?length={length}",
+            "download",
+            answer => answer.Body.AsSpan().SequenceEqual(SoakApplication.GetContent(length)));
 
     private async Task UploadAsync(SoakConnection connection, int length, string kind)
     {
@@ -80,13 +98,18 @@ internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed,
         var id = connection.NextId();
         await connection.SendAsync(RecordBytes.Post(id, "/upload", body, keepsConnection));
         var answer = (await connection.ReadAsync(id))[id];
-        progress.Count(kind, answer.IsComplete && answer.Text == $"{length} {Convert.ToHexString(SHA256.HashData(body))}", answer);
+        progress.Count(
+            kind, answer.IsComplete && answer.Text == $"{length} {Convert.ToHexString(SHA256.HashData(body))}", answer);
     }
 
     private async Task AbortAsync(SoakConnection connection)
     {
         var id = connection.NextId();
-        await connection.SendAsync([.. RecordBytes.Begin(id, 1, keepsConnection), .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("GET", "/wait"))]);
+        await connection.SendAsync(
+            [
+                .. RecordBytes.Begin(id, 1, keepsConnection),
+                .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("GET", "/wait")),
+            ]);
         if (_random.Next(2) == 0)
             await Task.Yield();
         await connection.SendAsync(RecordBytes.Abort(id));
@@ -100,7 +123,8 @@ internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed,
         await connection.SendAsync(
         [
             .. ids.SelectMany(static id => RecordBytes.Begin(id)),
-            .. ids.Reverse().SelectMany(static id => RecordBytes.ParamsStream(id, RecordBytes.RequestParams(uri: "/hello"))),
+            .. ids.Reverse()
+                .SelectMany(static id => RecordBytes.ParamsStream(id, RecordBytes.RequestParams(uri: "/hello"))),
             .. ids.SelectMany(static id => RecordBytes.Record(RecordBytes.Stdin, id)),
         ]);
         foreach (var answer in (await connection.ReadAsync(ids)).Values)
@@ -114,7 +138,9 @@ internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed,
         await connection.SendAsync(RecordBytes.Get(id, "/session", keepsConnection, "GET", cookie));
         var answer = (await connection.ReadAsync(id))[id];
         progress.Count("session", answer.IsComplete && answer.Text == $"<p>{++_sessionCount}</p>", answer);
-        _cookie ??= answer.Head.Split("\r\n").Single(static line => line.StartsWith("Set-Cookie: ", StringComparison.Ordinal))[12..].Split(';')[0];
+        _cookie ??= answer.Head.Split("\r\n")
+            .Single(static line => line.StartsWith("Set-Cookie: ", StringComparison.Ordinal))[12..]
+            .Split(';')[0];
         // Visitors come and go.
         if (_sessionCount == 50)
             (_cookie, _sessionCount) = (null, 0);

@@ -5,16 +5,21 @@ using FastCgi.AspNetCore.Testing.FrontEnds;
 
 namespace FastCgi.AspNetCore.Soak;
 
-internal sealed record EngineResult(string Engine, Progress Progress, Figures Before, Figures After, string ServerOutput);
+internal sealed record EngineResult(
+    string Engine, Progress Progress, Figures Before, Figures After, string ServerOutput);
 
 /// <summary>What the server has when nothing is under way and the garbage is collected.</summary>
-internal sealed record Figures(double HeapMiB, int RentedBuffers, double BufferMiB, int Connections, double ResidentMiB, int Descriptors)
+internal sealed record Figures(
+    double HeapMiB, int RentedBuffers, double BufferMiB, int Connections, double ResidentMiB, int Descriptors)
 {
-    /// <summary>Whether no more is under way than this look: connections that nginx keeps, with a buffer each on the engine that has one for each.</summary>
+    /// <summary>
+    /// Whether no more is under way than this look: connections that nginx keeps, with a buffer each on the engine that
+    /// has one for each.
+    /// </summary>
     public bool IsIdle => Connections <= 1 + NginxLane.KeptConnections && RentedBuffers <= Connections + 1;
 }
 
-/// <summary>Drives a server process with one of the engines.</summary>
+/// <summary>Loads a server process that uses one of the engines.</summary>
 internal static class EngineRun
 {
     private const long WarmUpRequests = 20_000;
@@ -27,10 +32,18 @@ internal static class EngineRun
         var tcp = port.EndPoint;
         var unix = folder.GetPath("app.sock");
         await using var server = ServerProcess.Start(
-            Environment.ProcessPath!, ["serve", engine, $"fastcgi://{tcp}", $"fastcgi://unix:{unix}?mode=0666"], folder.Path);
-        await Waiting.UntilAsync(async () => !await FastCgiClient.IsRefusedAsync(tcp), () => server.HasExited ? server.Output : null, "the server");
+            Environment.ProcessPath!,
+            ["serve", engine, $"fastcgi://{tcp}", $"fastcgi://unix:{unix}?mode=0666"],
+            folder.Path);
+        await Waiting.UntilAsync(
+            async () => !await FastCgiClient.IsRefusedAsync(tcp),
+            () => server.HasExited ? server.Output : null,
+            "the server");
         var process = (int)(await AskAsync(tcp, "/process"))[0];
-        await using var nginx = usesNginx ? await FrontEnd.StartAsync(new FrontEndSetup { Kind = FrontEndKind.Nginx, KeepsConnections = true }, folder.Path, tcp, more: "") : null;
+        await using var nginx = usesNginx
+            ? await FrontEnd.StartAsync(
+                new FrontEndSetup { Kind = FrontEndKind.Nginx, KeepsConnections = true }, folder.Path, tcp, more: "")
+            : null;
         await DriveAsync(new Progress(Math.Min(WarmUpRequests, requests / 10), time / 5), tcp, unix, nginx?.EndPoint);
         var before = await ReadFiguresAsync(tcp, process);
         var progress = new Progress(requests, time);
@@ -70,7 +83,8 @@ internal static class EngineRun
             await Task.Delay(TimeSpan.FromMilliseconds(250));
             var values = await AskAsync(tcp, "/figures");
             var (resident, descriptors) = ReadProcess(process);
-            figures = new Figures(values[0] / MiB, (int)values[1], values[2] / MiB, (int)values[3], resident, descriptors);
+            figures = new Figures(
+                values[0] / MiB, (int)values[1], values[2] / MiB, (int)values[3], resident, descriptors);
         }
         while (!figures.IsIdle && ++tries < 40);
 
@@ -83,6 +97,8 @@ internal static class EngineRun
     private static (double ResidentMiB, int Descriptors) ReadProcess(int process)
     {
         var pages = File.ReadAllText($"/proc/{process}/statm").Split(' ')[1];
-        return (long.Parse(pages, CultureInfo.InvariantCulture) * Environment.SystemPageSize / MiB, Directory.GetFiles($"/proc/{process}/fd").Length);
+        return (
+            long.Parse(pages, CultureInfo.InvariantCulture) * Environment.SystemPageSize / MiB,
+            Directory.GetFiles($"/proc/{process}/fd").Length);
     }
 }

@@ -15,7 +15,11 @@ internal sealed class NginxLane(IPEndPoint endPoint, Progress progress, int seed
     public async Task RunAsync()
     {
         using var handler = new SocketsHttpHandler { UseCookies = true };
-        using var client = new HttpClient(handler) { BaseAddress = new Uri($"http://{endPoint}"), Timeout = Waiting.Patience };
+        using var client = new HttpClient(handler)
+        {
+            BaseAddress = new Uri($"http://{endPoint}"),
+            Timeout = Waiting.Patience,
+        };
         while (progress.GoesOn)
         {
             try
@@ -31,7 +35,11 @@ internal sealed class NginxLane(IPEndPoint endPoint, Progress progress, int seed
 
     private Task StepAsync(HttpClient client) => _random.Next(100) switch
     {
-        < 50 => GetAsync(client, "/hello", 200, static body => body.SequenceEqual(System.Text.Encoding.ASCII.GetBytes(SoakApplication.Hello))),
+        < 50 => GetAsync(
+            client,
+            "/hello",
+            200,
+            static body => body.SequenceEqual(System.Text.Encoding.ASCII.GetBytes(SoakApplication.Hello))),
         < 65 => UploadAsync(client, _random.Next(2_000)),
         < 68 => UploadAsync(client, _random.Next(50_000, 400_000)),
         < 72 => DownloadAsync(client, _random.Next(50_000, 1_000_000)),
@@ -50,13 +58,20 @@ internal sealed class NginxLane(IPEndPoint endPoint, Progress progress, int seed
     }
 
     private Task DownloadAsync(HttpClient client, int length)
-        => GetAsync(client, $"/download?length={length}", 200, body => body.AsSpan().SequenceEqual(SoakApplication.GetContent(length)));
+        => GetAsync(
+            client,
+            $"/download?length={length}",
+            200,
+            body => body.AsSpan().SequenceEqual(SoakApplication.GetContent(length)));
 
     private async Task HeadAsync(HttpClient client)
     {
         using var request = new HttpRequestMessage(HttpMethod.Head, "/hello");
         using var response = await client.SendAsync(request);
-        progress.Count("nginx", response.StatusCode == HttpStatusCode.OK && (await response.Content.ReadAsByteArrayAsync()).Length == 0, response.StatusCode);
+        progress.Count(
+            "nginx",
+            response.StatusCode == HttpStatusCode.OK && (await response.Content.ReadAsByteArrayAsync()).Length == 0,
+            response.StatusCode);
     }
 
     private async Task UploadAsync(HttpClient client, int length)

@@ -2,7 +2,7 @@ using System.Diagnostics;
 using System.Globalization;
 using FastCgi.AspNetCore.Soak;
 
-// serve ENGINE ADDRESS...: the server, as a process of its own.
+// serve ENGINE ADDRESS...: runs the server in a separate process.
 if (args is ["serve", .. var rest])
 {
     SoakApplication.Run(rest);
@@ -28,7 +28,9 @@ for (var i = 0; i + 1 < args.Length; i += 2)
     }
 }
 
-var hasNginx = "/usr/sbin:/usr/bin".Split(':').Concat((Environment.GetEnvironmentVariable("PATH") ?? "").Split(':')).Any(static folder => File.Exists(Path.Combine(folder, "nginx")));
+var hasNginx = "/usr/sbin:/usr/bin".Split(':')
+    .Concat((Environment.GetEnvironmentVariable("PATH") ?? "").Split(':'))
+    .Any(static folder => File.Exists(Path.Combine(folder, "nginx")));
 if (!hasNginx)
     Console.WriteLine("nginx is not installed: nothing is sent through it.");
 

@@ -3,7 +3,7 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.Soak;
 
-/// <summary>Counts what all lanes do, and tells them when it is enough.</summary>
+/// <summary>Counts the work of all lanes, and stops them.</summary>
 internal sealed class Progress(long requests, TimeSpan? time)
 {
     /// <summary>The requests whose rate is compared.</summary>
@@ -37,7 +37,10 @@ internal sealed class Progress(long requests, TimeSpan? time)
 
     public IReadOnlyCollection<string> Failures => _failures;
 
-    /// <summary>The rates, in requests a second, of the first 20,000 that came when all was warm, and of the last 20,000; 0 if there were too few.</summary>
+    /// <summary>
+    /// The rates, in requests a second, of the first 20,000 that came when all was warm, and of the last 20,000; 0 if
+    /// there were too few.
+    /// </summary>
     public (double First, double Last) GetRates()
     {
         var windows = _windowEnds.OrderBy(static end => end.Key).Select(static end => end.Value).ToList();

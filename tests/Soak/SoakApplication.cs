@@ -4,7 +4,7 @@ using Microsoft.AspNetCore.Hosting.Server;
 
 namespace FastCgi.AspNetCore.Soak;
 
-/// <summary>The application that is driven, in a process of its own.</summary>
+/// <summary>The application under load, in a separate process.</summary>
 internal static class SoakApplication
 {
     public const string Hello = "Hello, world!";
@@ -12,11 +12,13 @@ internal static class SoakApplication
 
     private static readonly byte[] s_content = MakeContent(1024 * 1024);
 
-    /// <summary>Runs until the process is told to stop.</summary>
+    /// <summary>Runs until the process stops.</summary>
     public static void Run(string[] arguments)
     {
         var builder = WebApplication.CreateBuilder();
-        builder.Logging.ClearProviders().AddSimpleConsole(static console => console.SingleLine = true).SetMinimumLevel(LogLevel.Warning)
+        builder.Logging.ClearProviders()
+            .AddSimpleConsole(static console => console.SingleLine = true)
+            .SetMinimumLevel(LogLevel.Warning)
             // The keys of the sessions' cookies may be lost with the machine.
             .AddFilter("Microsoft.AspNetCore.DataProtection", LogLevel.Error);
         builder.WebHost.UseFastCgi(options =>
@@ -31,7 +33,9 @@ internal static class SoakApplication
         app.UseWhen(static context => context.Request.Path == "/session", static branch => branch.UseSession());
         app.MapMethods("/hello", ["GET", "HEAD"], static () => Hello);
         app.MapPost("/upload", UploadAsync);
-        app.MapGet("/download", static (int length) => Results.Bytes(s_content.AsMemory(0, length), "application/octet-stream"));
+        app.MapGet(
+            "/download",
+            static (int length) => Results.Bytes(s_content.AsMemory(0, length), "application/octet-stream"));
         app.MapGet("/events", SendEventsAsync);
         app.MapGet("/session", static (HttpContext context) =>
         {

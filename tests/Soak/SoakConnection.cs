@@ -25,7 +25,8 @@ internal sealed class SoakConnection : IDisposable
     /// <summary>How often the ids have begun again.</summary>
     public int WrapCount { get; private set; }
 
-    public static async Task<SoakConnection> ConnectAsync(EndPoint endPoint, ushort lastId) => new(await FastCgiClient.ConnectAsync(endPoint), lastId);
+    public static async Task<SoakConnection> ConnectAsync(EndPoint endPoint, ushort lastId)
+        => new(await FastCgiClient.ConnectAsync(endPoint), lastId);
 
     public ushort NextId()
     {
@@ -40,15 +41,18 @@ internal sealed class SoakConnection : IDisposable
 
     public Task SendAsync(byte[] bytes) => _client.SendAsync(bytes);
 
-    /// <summary>Reads the answers of requests, in whatever order they come.</summary>
+    /// <summary>Reads the responses of requests in any order.</summary>
     public async Task<Dictionary<int, Answer>> ReadAsync(params int[] ids)
     {
         var open = ids.ToDictionary(static id => id, static _ => (Content: new MemoryStream(), IsFinished: false));
         var answers = new Dictionary<int, Answer>();
         while (open.Count > 0)
         {
-            var record = await _client.ReadRecordAsync() ?? throw new EndOfStreamException("The server closed the connection.");
-            var (content, isFinished) = open.TryGetValue(record.Id, out var found) ? found : throw new InvalidDataException($"{record} is of no request that is open.");
+            var record = await _client.ReadRecordAsync() ?? throw new EndOfStreamException(
+                "The server closed the connection.");
+            var (content, isFinished) = open.TryGetValue(record.Id, out var found)
+                ? found
+                : throw new InvalidDataException($"{record} is of no request that is open.");
             if (record.Type == RecordBytes.Stdout && !isFinished)
             {
                 content.Write(record.Content);
@@ -80,6 +84,8 @@ internal sealed class SoakConnection : IDisposable
     private static Answer Parse(byte[] stdout, bool isFinished)
     {
         var end = stdout.AsSpan().IndexOf("\r\n\r\n"u8);
-        return end < 0 ? new Answer("", stdout, isFinished) : new Answer(Encoding.Latin1.GetString(stdout, 0, end), stdout[(end + 4)..], isFinished);
+        return end < 0
+            ? new Answer("", stdout, isFinished)
+            : new Answer(Encoding.Latin1.GetString(stdout, 0, end), stdout[(end + 4)..], isFinished);
     }
 }

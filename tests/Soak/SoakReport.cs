@@ -6,7 +6,8 @@ internal static class SoakReport
     // What the session store and the tables of paths may still take, and what the collector keeps for itself.
     private const double HeapGrowth = 1.25, HeapAllowance = 8;
 
-    // The engine's loops and threads may open a few late; a leak of one for a connection or a request would be thousands.
+    // The engine's loops and threads may open a few late; a leak of one for a connection or a request would be
+    // thousands.
     private const int DescriptorAllowance = 16;
 
     public static void Print(IReadOnlyList<EngineResult> results, TimeSpan elapsed)
@@ -37,9 +38,12 @@ internal static class SoakReport
         var (first, last) = progress.GetRates();
         return
         [
-            $"{progress.Total:N0}", $"{progress.Failed:N0}", $"{progress.Total / progress.Elapsed.TotalSeconds:N0}", $"{first:N0}",
-            first == 0 ? "-" : $"{last:N0} ({((last / first) - 1) * 100:+0;-0;0} %)", $"{progress.Wraps:N0}", $"{before.HeapMiB:F1} → {after.HeapMiB:F1}",
-            $"{before.ResidentMiB:F0} → {after.ResidentMiB:F0}", $"{before.Descriptors} → {after.Descriptors}", $"{after.RentedBuffers} → {after.BufferMiB:F1}",
+            $"{progress.Total:N0}", $"{progress.Failed:N0}", $"{progress.Total / progress.Elapsed.TotalSeconds:N0}",
+            $"{first:N0}",
+            first == 0 ? "-" : $"{last:N0} ({((last / first) - 1) * 100:+0;-0;0} %)", $"{progress.Wraps:N0}",
+            $"{before.HeapMiB:F1} → {after.HeapMiB:F1}",
+            $"{before.ResidentMiB:F0} → {after.ResidentMiB:F0}", $"{before.Descriptors} → {after.Descriptors}",
+            $"{after.RentedBuffers} → {after.BufferMiB:F1}",
         ];
     }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Drives a server with requests of all kinds until there were N, half of them on each engine, checks each answer, and prints what the server had at the
-# beginning and at the end. Ends with exit code 1 if an answer was wrong or something has grown.
+# Drives a server with requests of all kinds until there were N, half of them on each engine, checks each answer, and
+# prints what the server had at the beginning and at the end. Ends with exit code 1 if an answer was wrong or something
+# has grown.
 #   run.sh [--requests N] [--seconds N] [--no-build]
 # --requests is 2,000,000 if not given; --seconds ends it sooner.
 set -euo pipefail

@@ -4,7 +4,7 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>Certificates for tests: an authority, and what it has signed.</summary>
+/// <summary>Certificates for tests: an authority, and certificates that it has signed.</summary>
 public sealed class Certificates : IDisposable
 {
     private static readonly DateTimeOffset s_from = DateTimeOffset.UtcNow.AddDays(-1);
@@ -14,8 +14,10 @@ public sealed class Certificates : IDisposable
     {
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         var request = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256);
-        request.CertificateExtensions.Add(new X509BasicConstraintsExtension(certificateAuthority: true, false, 0, critical: true));
-        request.CertificateExtensions.Add(new X509KeyUsageExtension(X509KeyUsageFlags.KeyCertSign | X509KeyUsageFlags.CrlSign, critical: true));
+        request.CertificateExtensions.Add(
+            new X509BasicConstraintsExtension(certificateAuthority: true, false, 0, critical: true));
+        request.CertificateExtensions.Add(
+            new X509KeyUsageExtension(X509KeyUsageFlags.KeyCertSign | X509KeyUsageFlags.CrlSign, critical: true));
         request.CertificateExtensions.Add(new X509SubjectKeyIdentifierExtension(request.PublicKey, critical: false));
         Authority = request.CreateSelfSigned(s_from, s_until);
     }
@@ -41,7 +43,8 @@ public sealed class Certificates : IDisposable
     {
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         var request = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256);
-        request.CertificateExtensions.Add(new X509BasicConstraintsExtension(certificateAuthority: false, false, 0, critical: true));
+        request.CertificateExtensions.Add(
+            new X509BasicConstraintsExtension(certificateAuthority: false, false, 0, critical: true));
         request.CertificateExtensions.Add(new X509EnhancedKeyUsageExtension([new Oid(usage)], critical: false));
         if (alternativeNames is not null)
             request.CertificateExtensions.Add(alternativeNames);

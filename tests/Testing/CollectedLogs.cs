@@ -3,7 +3,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>Keeps what was logged, so that a test can look at it, and fail on an error that it did not expect.</summary>
+/// <summary>Collects log messages for a test, which fails on unexpected errors.</summary>
 public sealed class CollectedLogs : ILoggerProvider
 {
     private readonly ConcurrentQueue<CollectedLog> _all = new();
@@ -17,13 +17,16 @@ public sealed class CollectedLogs : ILoggerProvider
     public IEnumerable<string> Find(LogLevel level, string eventName)
         => _all.Where(log => log.Level == level && log.EventName == eventName).Select(static log => log.Message);
 
-    public IEnumerable<CollectedLog> UnexpectedErrors => _all.Where(log => log.Level >= LogLevel.Error && !Expected.Contains(log.EventName));
+    public IEnumerable<CollectedLog> UnexpectedErrors
+        => _all.Where(log => log.Level >= LogLevel.Error && !Expected.Contains(log.EventName));
 
-    /// <summary>Fails if there is an error that nobody expected, or none that somebody did.</summary>
+    /// <summary>Fails if an error is unexpected, or an expected one is missing.</summary>
     public void Verify()
     {
         Assert.Empty(UnexpectedErrors);
-        Assert.All(Expected, expected => Assert.Contains(_all, log => log.Level >= LogLevel.Error && log.EventName == expected));
+        Assert.All(
+            Expected,
+            expected => Assert.Contains(_all, log => log.Level >= LogLevel.Error && log.EventName == expected));
     }
 
     /// <summary>The one message of a name, waiting for it: some are written on another thread.</summary>
@@ -46,9 +49,16 @@ public sealed class CollectedLogs : ILoggerProvider
 
         public bool IsEnabled(LogLevel logLevel) => true;
 
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
-            => logs._all.Enqueue(new CollectedLog(logLevel, category, eventId.Name ?? "", formatter(state, exception), exception));
+        public void Log<TState>(
+            LogLevel logLevel,
+            EventId eventId,
+            TState state,
+            Exception? exception,
+            Func<TState, Exception?, string> formatter)
+            => logs._all.Enqueue(
+                new CollectedLog(logLevel, category, eventId.Name ?? "", formatter(state, exception), exception));
     }
 }
 
-public sealed record CollectedLog(LogLevel Level, string Category, string EventName, string Message, Exception? Exception);
+public sealed record CollectedLog(
+    LogLevel Level, string Category, string EventName, string Message, Exception? Exception);

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>A block of code in a document, named by a comment before it, so that the tests run what a reader copies.</summary>
+/// <summary>
+/// A block of code in a document, named by a comment before it, so that the tests run what a reader copies.
+/// </summary>
 public static class DocumentBlock
 {
     private const string Fence = "```";
@@ -9,12 +11,15 @@ public static class DocumentBlock
     {
         var lines = await File.ReadAllLinesAsync(Path.Combine(AppContext.BaseDirectory, "Documents", document));
         var block = lines.SkipWhile(line => line != $"<!-- {name} -->").Skip(1).ToList();
-        Assert.True(block.Count > 0 && block[0].StartsWith(Fence, StringComparison.Ordinal), $"{document} has no block named '{name}'.");
+        Assert.True(
+            block.Count > 0 && block[0].StartsWith(Fence, StringComparison.Ordinal),
+            $"{document} has no block named '{name}'.");
         return string.Join('\n', block.Skip(1).TakeWhile(static line => line != Fence));
     }
 
-    /// <param name="replacements">What stands in the block, and what takes its place. Each must be there.</param>
-    public static async Task<string> ReadAsync(string document, string name, params (string Documented, string Actual)[] replacements)
+    /// <param name="replacements">Text in the block, and its replacement. Each text must be present.</param>
+    public static async Task<string> ReadAsync(
+        string document, string name, params (string Documented, string Actual)[] replacements)
     {
         var text = await ReadAsync(document, name);
         foreach (var (documented, actual) in replacements)

@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.Testing;
 
 public sealed record ReceivedRecord(byte Type, int Id, byte[] Content);
 
-/// <summary>A web server made by hand, which knows the server only by its address.</summary>
+/// <summary>A hand-written web server, which knows only the server's address.</summary>
 public sealed class FastCgiClient : IDisposable
 {
     private const string UnixPrefix = "fastcgi://unix:";
@@ -24,7 +24,9 @@ public sealed class FastCgiClient : IDisposable
 
     public int LocalPort => ((IPEndPoint)_socket.LocalEndPoint!).Port;
 
-    /// <summary>Asks for a page on a connection of its own and gives back the text of the answer, which must be a 200.</summary>
+    /// <summary>
+    /// Requests a page on a new connection and returns the text of the response, which must be a 200.
+    /// </summary>
     public static async Task<string> GetAsync(string address, string uri = "/")
     {
         using var client = await ConnectAsync(address);
@@ -39,7 +41,7 @@ public sealed class FastCgiClient : IDisposable
         return await client.ReadTextAsync();
     }
 
-    /// <summary>Connects to where the server says that it listens.</summary>
+    /// <summary>Connects to an address that the server reports.</summary>
     public static Task<FastCgiClient> ConnectAsync(string address)
         => ConnectAsync(address.StartsWith(UnixPrefix, StringComparison.Ordinal)
             ? new UnixDomainSocketEndPoint(address[UnixPrefix.Length..])
@@ -60,7 +62,7 @@ public sealed class FastCgiClient : IDisposable
         }
     }
 
-    /// <summary>A Unix socket whose backlog is full says so at once, as to a web server, which tries again.</summary>
+    /// <summary>Retries while the backlog of a Unix socket is full, as web servers do.</summary>
     private static async Task ConnectAsync(Socket socket, EndPoint endPoint)
     {
         while (true)
@@ -70,14 +72,15 @@ public sealed class FastCgiClient : IDisposable
                 await socket.ConnectAsync(endPoint);
                 return;
             }
-            catch (SocketException exception) when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
+            catch (SocketException exception)
+                when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
             {
                 await Task.Yield();
             }
         }
     }
 
-    /// <summary>Whether nobody accepts connections there.</summary>
+    /// <summary>Whether connections are refused.</summary>
     public static async Task<bool> IsRefusedAsync(EndPoint endPoint)
     {
         try
@@ -94,9 +97,10 @@ public sealed class FastCgiClient : IDisposable
     public Task SendAsync(byte[] bytes) => _stream.WriteAsync(bytes).AsTask().Within("the server to receive");
 
     /// <summary>Sends a request without a body.</summary>
-    public Task SendAsync(string uri, bool keepConnection = true, string method = "GET") => SendAsync(RecordBytes.Get(1, uri, keepConnection, method));
+    public Task SendAsync(string uri, bool keepConnection = true, string method = "GET")
+        => SendAsync(RecordBytes.Get(1, uri, keepConnection, method));
 
-    /// <summary>Sends a request, and reads its answer, on a connection that is kept.</summary>
+    /// <summary>Sends a request and reads its response, on a persistent connection.</summary>
     public async Task<string> GetAsync(string uri)
     {
         await SendAsync(uri);
@@ -108,14 +112,17 @@ public sealed class FastCgiClient : IDisposable
     public async Task<ReceivedRecord?> ReadRecordAsync()
     {
         var header = new byte[8];
-        var read = await _stream.ReadAtLeastAsync(header, header.Length, throwOnEndOfStream: false).AsTask().Within("a record");
+        var read = await _stream.ReadAtLeastAsync(header, header.Length, throwOnEndOfStream: false)
+            .AsTask()
+            .Within("a record");
         if (read == 0)
             return null;
 
         Assert.Equal(header.Length, read);
         var content = new byte[BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4)) + header[6]];
         await _stream.ReadExactlyAsync(content).AsTask().Within("the content of a record");
-        return new ReceivedRecord(header[1], BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2)), content[..^header[6]]);
+        return new ReceivedRecord(
+            header[1], BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2)), content[..^header[6]]);
     }
 
     /// <summary>Reads to the end of a request.</summary>
@@ -124,7 +131,8 @@ public sealed class FastCgiClient : IDisposable
         using var content = new MemoryStream();
         while (true)
         {
-            var record = await ReadRecordAsync() ?? throw new EndOfStreamException($"Closed after {content.Length} bytes of an answer.");
+            var record = await ReadRecordAsync() ?? throw new EndOfStreamException(
+                $"Closed after {content.Length} bytes of an answer.");
             Assert.Equal(id, record.Id);
             if (record.Type == RecordBytes.EndRequest)
                 return content.ToArray();
@@ -143,7 +151,7 @@ public sealed class FastCgiClient : IDisposable
         return response[(response.AsSpan().IndexOf("\r\n\r\n"u8) + 4)..];
     }
 
-    /// <summary>Reads the answer: the text behind the header block, if the status is 200.</summary>
+    /// <summary>Reads the response: the text after the header block. The status must be 200.</summary>
     public async Task<string> ReadTextAsync()
     {
         var text = Encoding.UTF8.GetString(await ReadResponseAsync());
@@ -152,8 +160,8 @@ public sealed class FastCgiClient : IDisposable
         return text[(end + 4)..];
     }
 
-    /// <summary>Reads an answer of whatever status.</summary>
-    /// <returns>Header block and body, or <see langword="null"/> if the connection has ended before.</returns>
+    /// <summary>Reads a response with any status.</summary>
+    /// <returns>Header block and body, or <see langword="null"/> if the connection closes first.</returns>
     public async Task<string?> TryReadAnswerAsync()
     {
         try
@@ -166,7 +174,7 @@ public sealed class FastCgiClient : IDisposable
         }
     }
 
-    /// <summary>Reads until the server has closed the connection, in whatever way.</summary>
+    /// <summary>Reads until the server closes or resets the connection.</summary>
     public async Task ReadToEndAsync()
     {
         try
@@ -181,10 +189,10 @@ public sealed class FastCgiClient : IDisposable
         }
     }
 
-    /// <summary>Sends nothing any more, and goes on receiving.</summary>
+    /// <summary>Stops sending, and continues to receive.</summary>
     public void EndSending() => _socket.Shutdown(SocketShutdown.Send);
 
-    /// <summary>Closes the connection so that it looks lost.</summary>
+    /// <summary>Resets the connection.</summary>
     public void Reset()
     {
         _socket.LingerState = new LingerOption(enable: true, seconds: 0);

@@ -2,7 +2,7 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>A page of <c>docs/front-ends</c>, with a configuration behind each of its headings.</summary>
+/// <summary>A page of <c>docs/front-ends</c>, with a configuration after each heading.</summary>
 public sealed partial class FrontEndDocument(string name)
 {
     /// <summary>The host whose site the configurations are.</summary>
@@ -15,7 +15,7 @@ public sealed partial class FrontEndDocument(string name)
     /// <summary>The whole page.</summary>
     public string Text { get; } = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name + ".md"));
 
-    /// <summary>The configuration behind a heading, but for the port on which the web server listens.</summary>
+    /// <summary>The configuration after a heading, with the web server's port replaced.</summary>
     public string GetConfiguration(string heading, string port)
     {
         var start = Text.IndexOf($"\n## {heading}\n", StringComparison.Ordinal);

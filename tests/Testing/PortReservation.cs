@@ -4,7 +4,7 @@ using System.Net.Sockets;
 namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>
-/// A free TCP port that nobody else is given until it is disposed. The socket is bound and does not listen, so a web server, which
+/// A free TCP port, reserved until disposal. The socket is bound and does not listen, so a web server, which
 /// sets SO_REUSEADDR as .NET does, can still bind and listen on it.
 /// </summary>
 public sealed class PortReservation : IDisposable

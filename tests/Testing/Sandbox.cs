@@ -4,7 +4,9 @@ using System.Runtime.Versioning;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>Calls of the system that a <see cref="Sandbox"/> can refuse. Each has a number on x86-64, and another on ARM.</summary>
+/// <summary>
+/// Calls of the system that a <see cref="Sandbox"/> can refuse. Each has a number on x86-64, and another on ARM.
+/// </summary>
 public enum SystemCall
 {
     EpollCreate,
@@ -18,8 +20,8 @@ public enum SystemCall
 }
 
 /// <summary>
-/// A thread on which the system refuses a call, as a sandbox, a container or an old kernel does (seccomp). What it does must start no thread,
-/// nor make the thread pool start one: that would be in the sandbox too, and stay there.
+/// A thread on which the system refuses a call, as a sandbox, a container or an old kernel does (seccomp). What it does
+/// must start no thread, nor make the thread pool start one: that would be in the sandbox too, and stay there.
 /// </summary>
 [SupportedOSPlatform("linux")]
 public static unsafe partial class Sandbox
@@ -44,14 +46,14 @@ public static unsafe partial class Sandbox
         action();
     });
 
-    /// <summary>Does something on a thread with a table of descriptors of its own: no other thread takes a number or gives one back meanwhile.</summary>
+    /// <summary>Runs an action on a thread with its own descriptor table, which no other thread changes.</summary>
     public static void RunWithOwnDescriptors(Action action) => RunOnThread(() =>
     {
         Assert.Equal(0, unshare(OwnDescriptors));
         action();
     });
 
-    /// <summary>Does something as a user who may not what root may: with his files, of this thread alone.</summary>
+    /// <summary>Runs an action on a thread without root's privileges.</summary>
     public static void RunAsOrdinaryUser(Action action) => RunOnThread(() =>
     {
         if (Environment.IsPrivilegedProcess)

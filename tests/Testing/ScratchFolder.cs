@@ -18,7 +18,7 @@ public sealed class ScratchFolder : IDisposable
         }
 
         Directory.CreateDirectory(Path, Mode);
-        // Whatever the umask is: the worker processes of a web server that root starts run as another user.
+        // Regardless of the umask: the worker processes of a web server started by root run as another user.
         File.SetUnixFileMode(Path, Mode);
     }
 
@@ -38,7 +38,8 @@ public sealed class ScratchFolder : IDisposable
     }
 
     /// <summary>An address for an application in it: of a unix socket, or of a port that the system chooses.</summary>
-    public string GetAddress(bool usesUnixSocket) => usesUnixSocket ? $"fastcgi://unix:{Path}/app.sock" : "fastcgi://127.0.0.1:0";
+    public string GetAddress(bool usesUnixSocket)
+        => usesUnixSocket ? $"fastcgi://unix:{Path}/app.sock" : "fastcgi://127.0.0.1:0";
 
     public void Dispose() => Directory.Delete(Path, recursive: true);
 

@@ -3,11 +3,11 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>A server that ends with the test: when it is disposed, and when the test process is gone, however that happens.</summary>
+/// <summary>A server that ends with the test: on disposal, or when the test process ends for any reason.</summary>
 public sealed class ServerProcess : IAsyncDisposable
 {
-    // The server has its own process group. When the test process ends, the pipe on standard input closes, and the group is killed.
-    // An ordinary user's search path lacks the folder of the web servers.
+    // The server has its own process group. When the test process ends, the pipe on standard input closes, and the
+    // group is killed. An ordinary user's search path lacks the folder of the web servers.
     private const string Guard =
         """
         PATH=$PATH:/usr/sbin
@@ -55,7 +55,7 @@ public sealed class ServerProcess : IAsyncDisposable
         }
     }
 
-    /// <summary>What it has written to standard output and standard error.</summary>
+    /// <summary>Its standard output and standard error.</summary>
     public string Output
     {
         get
@@ -65,7 +65,10 @@ public sealed class ServerProcess : IAsyncDisposable
         }
     }
 
-    /// <param name="folder">The current folder and the home of the process, so that it writes nowhere else. The default is those of the tests.</param>
+    /// <param name="folder">
+    /// The current folder and the home of the process, so that it writes nowhere else. The default is those of the
+    /// tests.
+    /// </param>
     public static ServerProcess Start(string program, IEnumerable<string> arguments, string? folder = null)
     {
         Programs.Require(program);
@@ -105,16 +108,19 @@ public sealed class ServerProcess : IAsyncDisposable
         }
         catch (TimeoutException)
         {
-            throw new TimeoutException($"The server does not end. Its threads {s_slowStop} after it was told to:\n{threads}\n{Output}");
+            throw new TimeoutException(
+                $"The server does not end. Its threads {s_slowStop} after it was told to:\n{threads}\n{Output}");
         }
 
         _process.Dispose();
     }
 
-    /// <summary>The threads of the server: the name, the state and the place in the system of each.</summary>
+    /// <summary>The server's threads: name, state, and wait channel of each.</summary>
     private string DescribeThreads()
     {
-        var servers = Directory.GetDirectories("/proc").Where(folder => Read(folder, "stat").Split(") ")[^1].Split(' ') is [_, var parent, ..] && parent == $"{_process.Id}");
+        var servers = Directory.GetDirectories("/proc").Where(
+            folder => Read(folder, "stat").Split(") ")[^1].Split(' ') is [_, var parent, ..]
+                && parent == $"{_process.Id}");
         return string.Join('\n', servers.SelectMany(static server => Directory.GetDirectories(Path.Combine(server, "task")))
             .Select(static thread => $"{Read(thread, "comm").Trim()} {Read(thread, "stat").Split(") ")[^1].Split(' ')[0]} {Read(thread, "wchan")}"));
     }

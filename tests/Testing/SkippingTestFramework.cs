@@ -5,7 +5,8 @@ using Xunit.Sdk;
 namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>
-/// Reports a test that failed because of a <see cref="MissingProgramException"/> as skipped. xunit 2 cannot skip a running test.
+/// Reports a test that failed because of a <see cref="MissingProgramException"/> as skipped. xunit 2 cannot skip a
+/// running test.
 /// </summary>
 public sealed class SkippingTestFramework(IMessageSink messages) : XunitTestFramework(messages)
 {

@@ -1,11 +1,11 @@
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>A rendezvous instead of a sleep: what is awaited comes, or the test says what did not.</summary>
+/// <summary>Waiting for events instead of sleeping: the event occurs, or the test reports which one did not.</summary>
 public static class Waiting
 {
     private static readonly TimeSpan s_interval = TimeSpan.FromMilliseconds(10);
 
-    /// <summary>How long a test waits for what must happen; it passes only where a test fails.</summary>
+    /// <summary>The maximum time to wait for an expected event. Only a failing test waits that long.</summary>
     public static TimeSpan Patience { get; } = TimeSpan.FromSeconds(60);
 
     /// <summary>Waits for a task of this process.</summary>
@@ -31,7 +31,7 @@ public static class Waiting
 
     public static TaskCompletionSource<T> Signal<T>() => new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    /// <summary>Waits for what another process does and tells nobody.</summary>
+    /// <summary>Polls for an event in another process.</summary>
     public static async Task UntilAsync(Func<Task<bool>> condition, Func<string?> getFailure, string what)
     {
         using var timeout = new CancellationTokenSource(Patience);
@@ -46,10 +46,11 @@ public static class Waiting
         }
     }
 
-    /// <summary>Waits for what another thread does and tells nobody.</summary>
-    public static Task UntilAsync(Func<bool> condition, string what) => UntilAsync(() => Task.FromResult(condition()), static () => null, what);
+    /// <summary>Polls for an event on another thread.</summary>
+    public static Task UntilAsync(Func<bool> condition, string what)
+        => UntilAsync(() => Task.FromResult(condition()), static () => null, what);
 
-    /// <summary>Waits until another process has made something.</summary>
+    /// <summary>Polls until a value is available.</summary>
     public static async Task<T> FindAsync<T>(Func<Task<T?>> find, Func<string> explain)
         where T : class
     {

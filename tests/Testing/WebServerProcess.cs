@@ -3,7 +3,9 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>A web server in the foreground, on a free port, with its configuration and <c>error.log</c> in its own folder.</summary>
+/// <summary>
+/// A web server in the foreground, on a free port, with its configuration and <c>error.log</c> in its own folder.
+/// </summary>
 public sealed class WebServerProcess(string folder) : IAsyncDisposable
 {
     private readonly PortReservation _port = new();

@@ -19,8 +19,17 @@ internal static class ApacheBench
 {
     private static readonly TimeSpan s_longest = TimeSpan.FromMinutes(10);
 
-    /// <summary>Runs ab. One that gives up, for a connection that was reset or a timeout, is an exception with its message.</summary>
-    public static AbResult Run(Settings settings, EndPoint server, string path, int requests, int connections, bool keepAlive = false, int seconds = 0)
+    /// <summary>
+    /// Runs ab. One that gives up, for a connection that was reset or a timeout, is an exception with its message.
+    /// </summary>
+    public static AbResult Run(
+        Settings settings,
+        EndPoint server,
+        string path,
+        int requests,
+        int connections,
+        bool keepAlive = false,
+        int seconds = 0)
     {
         string[] arguments = ["-c", settings.LoadCores, "ab", "-q", "-s", "30", "-c", Text(connections), .. keepAlive ? ["-k"] : Array.Empty<string>(),
             .. seconds > 0 ? ["-t", Text(seconds)] : Array.Empty<string>(), "-n", Text(requests), $"http://{server}{path}"];
@@ -30,13 +39,16 @@ internal static class ApacheBench
         var text = process.StandardOutput.ReadToEnd();
         process.WaitForExit();
         if (process.ExitCode != 0)
-            throw new InvalidOperationException($"ab on {path}: {errors.Result.Trim().Split('\n')[^1]} (exit code {process.ExitCode})");
+            throw new InvalidOperationException(
+                $"ab on {path}: {errors.Result.Trim().Split('\n')[^1]} (exit code {process.ExitCode})");
 
         var complete = (long)Read(text, "Complete requests:");
         var missing = seconds > 0 ? 0 : requests - complete;
-        var failed = (long)Read(text, "Failed requests:") + missing + (text.Contains("Non-2xx", StringComparison.Ordinal) ? (long)Read(text,
-            "Non-2xx responses:") : 0);
-        return new AbResult(complete, Read(text, "Requests per second:"), Read(text, "Time per request:"), Read(text, "100%"), failed);
+        var failed = (long)Read(text, "Failed requests:") + missing + (
+            text.Contains("Non-2xx", StringComparison.Ordinal) ? (long)Read(text,
+                "Non-2xx responses:") : 0);
+        return new AbResult(
+            complete, Read(text, "Requests per second:"), Read(text, "Time per request:"), Read(text, "100%"), failed);
     }
 
     private static double Read(string text, string label)

@@ -4,7 +4,10 @@ using System.Text;
 
 namespace History.Driver;
 
-/// <summary>Horizontal bars as an SVG: ours in one colour, others in another, published figures in grey. The background is transparent.</summary>
+/// <summary>
+/// Horizontal bars as an SVG: ours in one colour, others in another, published figures in grey. The background is
+/// transparent.
+/// </summary>
 internal static class BarPicture
 {
     private const double Width = 840, Left = 400, Right = 90, Top = 48, Step = 22;
@@ -18,7 +21,8 @@ internal static class BarPicture
 
     /// <summary>Writes the file.</summary>
     /// <returns>The line that shows it in a document beside the folder.</returns>
-    public static string Write(string file, string title, string unit, IEnumerable<(string Name, double Value, Kind Kind)> bars)
+    public static string Write(
+        string file, string title, string unit, IEnumerable<(string Name, double Value, Kind Kind)> bars)
     {
         var all = bars.Where(static bar => double.IsFinite(bar.Value)).ToArray();
         var height = Top + (all.Length * Step) + 8;
@@ -26,7 +30,9 @@ internal static class BarPicture
         svg.Append(CultureInfo.InvariantCulture,
             $"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {Width} {height}\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#808890\" " +
             $"role=\"img\">\n");
-        svg.Append(CultureInfo.InvariantCulture, $"<title>{Escape(title)}</title>\n<text x=\"8\" y=\"20\" font-weight=\"bold\">{Escape(title)}</text>\n");
+        svg.Append(
+            CultureInfo.InvariantCulture,
+            $"<title>{Escape(title)}</title>\n<text x=\"8\" y=\"20\" font-weight=\"bold\">{Escape(title)}</text>\n");
         svg.Append(CultureInfo.InvariantCulture, $"<text x=\"8\" y=\"38\">{Escape(unit)}</text>\n");
         var scale = (Width - Left - Right) / all.Max(static bar => bar.Value);
         for (var i = 0; i < all.Length; i++)
@@ -34,10 +40,14 @@ internal static class BarPicture
             var (name, value, kind) = all[i];
             var y = Top + (i * Step);
             var colour = kind switch { Kind.Ours => "#0a84d6", Kind.Other => "#d9730d", _ => "#8a8f98" };
-            svg.Append(CultureInfo.InvariantCulture, $"<text x=\"{Left - 8:0}\" y=\"{y + 14:0}\" text-anchor=\"end\">{Escape(name)}</text>\n");
+            svg.Append(
+                CultureInfo.InvariantCulture,
+                $"<text x=\"{Left - 8:0}\" y=\"{y + 14:0}\" text-anchor=\"end\">{Escape(name)}</text>\n");
             svg.Append(CultureInfo.InvariantCulture, $"<rect x=\"{Left:0}\" y=\"{y + 2:0}\" width=\"{Math.Max(1, value * scale):0.0}\" height=\"16\" " +
                 $"fill=\"{colour}\"/>\n");
-            svg.Append(CultureInfo.InvariantCulture, $"<text x=\"{Left + (value * scale) + 6:0.0}\" y=\"{y + 14:0}\">{Figures.Number(value)}</text>\n");
+            svg.Append(
+                CultureInfo.InvariantCulture,
+                $"<text x=\"{Left + (value * scale) + 6:0.0}\" y=\"{y + 14:0}\">{Figures.Number(value)}</text>\n");
         }
 
         Directory.CreateDirectory(Path.GetDirectoryName(file)!);

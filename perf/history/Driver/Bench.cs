@@ -8,7 +8,8 @@ namespace History.Driver;
 /// <summary>Starts the servers of the records and loads them.</summary>
 internal sealed class Bench(Settings settings, Setup setup)
 {
-    private static readonly HttpClient s_http = new(new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false });
+    private static readonly HttpClient s_http = new(
+        new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false });
 
     public Settings Settings => settings;
 
@@ -20,7 +21,8 @@ internal sealed class Bench(Settings settings, Setup setup)
     public int Choose(int full, int quick) => settings.IsQuick ? quick : full;
 
     /// <summary>Starts the application on the FastCGI server.</summary>
-    public ServerProcess StartFastCgi(EndPoint at, params string[] options) => StartSite(at, ["--server", "fastcgi", "--urls", FastCgiUrl(at), .. options]);
+    public ServerProcess StartFastCgi(EndPoint at, params string[] options)
+        => StartSite(at, ["--server", "fastcgi", "--urls", FastCgiUrl(at), .. options]);
 
     /// <summary>Starts the application on the FastCGI server, on two sockets.</summary>
     public ServerProcess StartFastCgi(EndPoint at, EndPoint second) => StartSite(at, ["--server", "fastcgi", "--urls",
@@ -30,11 +32,25 @@ internal sealed class Bench(Settings settings, Setup setup)
     public ServerProcess StartKestrel(EndPoint at, params string[] options) =>
         setup.Start(at, "env", [Setup.DefaultSpinning, "dotnet", Assembly, .. Setup.Kestrel(at), .. options]);
 
-    /// <summary>Starts the page on HttpListener, which fails if a connection comes while it starts: so none is made to see whether it listens.</summary>
+    /// <summary>
+    /// Starts the page on HttpListener, which fails if a connection comes while it starts: so none is made to see
+    /// whether it listens.
+    /// </summary>
     public ServerProcess StartListener(IPEndPoint at) =>
-        setup.StartWhen(at, IsListed, "env", Setup.DefaultSpinning, "dotnet", Assembly, "--server", "httplistener", "--urls", $"http://{at}");
+        setup.StartWhen(
+            at,
+            IsListed,
+            "env",
+            Setup.DefaultSpinning,
+            "dotnet",
+            Assembly,
+            "--server",
+            "httplistener",
+            "--urls",
+            $"http://{at}");
 
-    public AbResult Load(ServerProcess server, string path, int requests, int connections, bool keepAlive = false, int seconds = 0)
+    public AbResult Load(
+        ServerProcess server, string path, int requests, int connections, bool keepAlive = false, int seconds = 0)
     {
         var result = ApacheBench.Run(settings, server.EndPoint, path, requests, connections, keepAlive, seconds);
         Log($"{server.EndPoint}{path} -n {requests} -c {connections}{(keepAlive ? " -k" : "")}: {result.Rate:0}/s, longest {result.Longest} ms, " +
@@ -68,8 +84,10 @@ internal sealed class Bench(Settings settings, Setup setup)
         using var request = new HttpRequestMessage(HttpMethod.Get, $"http://{server}{path}");
         foreach (var (name, value) in new[]
         {
-            ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"), ("Accept", "text/html,*/*;q=0.8"),
-            ("Accept-Language", "en-US,en;q=0.5"), ("Accept-Encoding", "gzip, deflate"), ("Cookie", "session=0123456789abcdef"),
+            ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"),
+            ("Accept", "text/html,*/*;q=0.8"),
+            ("Accept-Language", "en-US,en;q=0.5"), ("Accept-Encoding", "gzip, deflate"),
+            ("Cookie", "session=0123456789abcdef"),
             ("Referer", "http://localhost/"), ("Cache-Control", "no-cache"), ("X-Requested-With", "XMLHttpRequest"),
         })
         {
@@ -89,7 +107,8 @@ internal sealed class Bench(Settings settings, Setup setup)
         return [.. text.Split(' ').Select(static figure => double.Parse(figure, CultureInfo.InvariantCulture))];
     }
 
-    public string Picture(string name, string title, string unit, IEnumerable<(string Name, double Value, BarPicture.Kind Kind)> bars) =>
+    public string Picture(
+        string name, string title, string unit, IEnumerable<(string Name, double Value, BarPicture.Kind Kind)> bars) =>
         BarPicture.Write(Path.Combine(settings.Images, name + ".svg"), title, unit, bars);
 
     public static void Log(string line) => Console.Error.WriteLine(line);

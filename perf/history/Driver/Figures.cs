@@ -12,14 +12,22 @@ internal sealed class Figures
     public double Mean => _values.Average();
 
     /// <summary>The standard deviation, in percent of the mean.</summary>
-    public double Deviation => _values.Count < 2 ? 0 : Math.Sqrt(_values.Sum(value => (value - Mean) * (value - Mean)) / (_values.Count - 1)) / Mean * 100;
+    public double Deviation
+        => _values.Count < 2
+            ? 0
+            : Math.Sqrt(_values.Sum(value => (value - Mean) * (value - Mean)) / (_values.Count - 1)) / Mean * 100;
 
     public void Add(double value) => _values.Add(value);
 
     /// <summary>The mean, and the deviation as the record prints it.</summary>
-    public override string ToString() => _values.Count < 2 ? Number(Mean) : $"{Number(Mean)} ± {Deviation.ToString("0.0", CultureInfo.InvariantCulture)} %";
+    public override string ToString()
+        => _values.Count < 2
+            ? Number(Mean)
+            : $"{Number(Mean)} ± {Deviation.ToString("0.0", CultureInfo.InvariantCulture)} %";
 
     /// <summary>A number for a table.</summary>
-    public static string Number(double value) => value.ToString(Math.Abs(value) < 10 ? "0.00" : Math.Abs(value) < 100 ? "0.0" : "#,0",
-        CultureInfo.InvariantCulture);
+    public static string Number(double value) => value.ToString(
+        Math.Abs(value) < 10 ? "0.00" : Math.Abs(value) < 100 ? "0.0" : "#,0",
+        
+            CultureInfo.InvariantCulture);
 }

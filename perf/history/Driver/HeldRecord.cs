@@ -44,14 +44,23 @@ internal static class HeldRecord
         ]));
         section.Add(bench.Picture(section.Name, "managed memory of a held request", "bytes",
         [
-            ("ours, multiplexed", rows[0].Bytes, BarPicture.Kind.Ours), ("ours, multiplexed, own share", rows[1].Bytes - ParamsBytes, BarPicture.Kind.Ours),
-            ("ours, own connection", rows[2].Bytes, BarPicture.Kind.Ours), ("Kestrel, own connection", rows[4].Bytes, BarPicture.Kind.Other),
-            ("published: Helios", 1_065, BarPicture.Kind.Published), ("published: System.Web", 29_594, BarPicture.Kind.Published),
+            ("ours, multiplexed", rows[0].Bytes, BarPicture.Kind.Ours),
+            ("ours, multiplexed, own share", rows[1].Bytes - ParamsBytes, BarPicture.Kind.Ours),
+            ("ours, own connection", rows[2].Bytes, BarPicture.Kind.Ours),
+            ("Kestrel, own connection", rows[4].Bytes, BarPicture.Kind.Other),
+            ("published: Helios", 1_065, BarPicture.Kind.Published),
+            ("published: System.Web", 29_594, BarPicture.Kind.Published),
         ]));
-        section.AtMost($"{rows[1].Requests:#,0} multiplexed: own share, KiB", (rows[1].Bytes - ParamsBytes) / 1024, 1.04);
-        section.AtMost($"{rows[3].Requests:#,0} connections: own share with the connection, KiB", (rows[3].Bytes - ParamsBytes) / 1024, 1.04);
-        section.AtMost($"{rows[0].Requests:#,0} multiplexed: total ÷ Kestrel's", rows[0].Bytes / rows[4].Bytes, 1 / 3.0);
-        section.AtMost($"{rows[2].Requests:#,0} connections: total ÷ Kestrel's", rows[2].Bytes / rows[4].Bytes, 1 / 3.0);
+        section.AtMost(
+            $"{rows[1].Requests:#,0} multiplexed: own share, KiB", (rows[1].Bytes - ParamsBytes) / 1024, 1.04);
+        section.AtMost(
+            $"{rows[3].Requests:#,0} connections: own share with the connection, KiB",
+            (rows[3].Bytes - ParamsBytes) / 1024,
+            1.04);
+        section.AtMost(
+            $"{rows[0].Requests:#,0} multiplexed: total ÷ Kestrel's", rows[0].Bytes / rows[4].Bytes, 1 / 3.0);
+        section.AtMost(
+            $"{rows[2].Requests:#,0} connections: total ÷ Kestrel's", rows[2].Bytes / rows[4].Bytes, 1 / 3.0);
         section.AtMost("held requests missing", rows.Take(4).Sum(static row => row.Missing), 0);
         var (paced, full) = MeasureCollector(bench, section);
         section.AtMost("time in the collector at 1,000 requests/s, %", paced, 0.06);
@@ -65,15 +74,24 @@ internal static class HeldRecord
         => int.Parse(File.ReadLines("/proc/self/limits").Single(static line => line.StartsWith("Max open files", StringComparison.Ordinal))
             .Split(' ', StringSplitOptions.RemoveEmptyEntries)[3], CultureInfo.InvariantCulture);
 
-    private static Row MeasureFastCgi(Bench bench, string name, int connections, int multiplexed, params string[] options)
+    private static Row MeasureFastCgi(
+        Bench bench, string name, int connections, int multiplexed, params string[] options)
     {
         var server = bench.StartFastCgi(bench.Setup.NewUnix(), options);
         for (var i = 0; i < 3; i++)
             bench.Setup.Load.StartFastCgi(server, 100, 0, "--hold", "0.2", "--path", "/hold").End();
         var wanted = connections * multiplexed;
         var before = Bench.ReadFigures(server, isFastCgi: true, collect: true);
-        var load = bench.Setup.Load.StartFastCgi(server, connections, 0, "--hold", bench.Settings.IsQuick ? "4" : "10", "--mux", $"{multiplexed}",
-            "--path", "/hold");
+        var load = bench.Setup.Load.StartFastCgi(
+            server,
+            connections,
+            0,
+            "--hold",
+            bench.Settings.IsQuick ? "4" : "10",
+            "--mux",
+            $"{multiplexed}",
+            
+                "--path", "/hold");
         var after = WaitForHeld(server, before[0] + wanted, isFastCgi: true);
         var report = JsonNode.Parse(load.End())!;
         bench.Setup.StopAll();
@@ -97,13 +115,15 @@ internal static class HeldRecord
         clients.Dispose();
         bench.Setup.StopAll();
         Bench.Log($"{name}: {(after[2] - before[2]) / connections:0} bytes");
-        return new Row(name, connections, (after[2] - before[2]) / connections, (long)(before[0] + connections - after[0]));
+        return new Row(
+            name, connections, (after[2] - before[2]) / connections, (long)(before[0] + connections - after[0]));
     }
 
     private static double[] WaitForHeld(ServerProcess server, double held, bool isFastCgi)
     {
         var clock = Stopwatch.StartNew();
-        while (Bench.ReadFigures(server, isFastCgi, collect: false)[0] < held && clock.Elapsed < TimeSpan.FromSeconds(60))
+        while (Bench.ReadFigures(server, isFastCgi, collect: false)[0] < held
+            && clock.Elapsed < TimeSpan.FromSeconds(60))
             Thread.Sleep(200);
         Thread.Sleep(1_000);
         return Bench.ReadFigures(server, isFastCgi, collect: true);
@@ -115,19 +135,22 @@ internal static class HeldRecord
         var seconds = bench.Choose(20, 4);
         var server = bench.StartFastCgi(bench.Setup.NewUnix());
         bench.Setup.Load.StartFastCgi(server, 30, 3).End();
-        var paced = Measure(server, isFastCgi: true, () => bench.Setup.Load.StartFastCgi(server, 10, seconds, "--rate", "1000").End());
+        var paced = Measure(
+            server, isFastCgi: true, () => bench.Setup.Load.StartFastCgi(server, 10, seconds, "--rate", "1000").End());
         var full = Measure(server, isFastCgi: true, () => bench.Setup.Load.StartFastCgi(server, 30, seconds).End());
         bench.Setup.StopAll();
         var kestrel = bench.StartKestrel(Setup.NewTcp());
         var load = new HttpLoad(kestrel.EndPoint, "/");
         bench.Setup.Load.StartHttp(load, 30, 3).End();
-        var kestrelPaced = Measure(kestrel, isFastCgi: false, () => bench.Setup.Load.StartHttp(load with { Rate = 1_000 }, 10, seconds).End());
+        var kestrelPaced = Measure(
+            kestrel, isFastCgi: false, () => bench.Setup.Load.StartHttp(load with { Rate = 1_000 }, 10, seconds).End());
         var kestrelFull = Measure(kestrel, isFastCgi: false, () => bench.Setup.Load.StartHttp(load, 30, seconds).End());
         bench.Setup.StopAll();
         section.Add($"Time that the collector stops the process, hello, direct, {seconds} s:");
         section.AddTable(["", "1,000 requests/s", "full load"],
         [
-            ["FastCgi.AspNetCore", Percent(paced), Percent(full)], ["Kestrel", Percent(kestrelPaced), Percent(kestrelFull)],
+            ["FastCgi.AspNetCore", Percent(paced), Percent(full)],
+            ["Kestrel", Percent(kestrelPaced), Percent(kestrelFull)],
             ["published: System.Web", "", "2.0 %"], ["published: Helios", "", "0.06 %"],
         ]);
         return (paced, full);
@@ -138,7 +161,8 @@ internal static class HeldRecord
         var before = Bench.ReadFigures(server, isFastCgi, collect: false)[3];
         var clock = Stopwatch.StartNew();
         load();
-        return (Bench.ReadFigures(server, isFastCgi, collect: false)[3] - before) / clock.Elapsed.TotalMicroseconds * 100;
+        return (
+            Bench.ReadFigures(server, isFastCgi, collect: false)[3] - before) / clock.Elapsed.TotalMicroseconds * 100;
     }
 
     private static string Percent(double value) => value.ToString("0.000", CultureInfo.InvariantCulture) + " %";

@@ -10,7 +10,8 @@ internal static class LadderRecord
 
     private static readonly (string Name, bool IsUnix, bool IsKept)[] s_ours =
     [
-        ("TCP, a connection per request", false, false), ("unix socket, a connection per request", true, false), ("TCP, kept", false, true),
+        ("TCP, a connection per request", false, false), ("unix socket, a connection per request", true, false),
+        ("TCP, kept", false, true),
         ("unix socket, kept", true, true),
     ];
 
@@ -30,7 +31,8 @@ internal static class LadderRecord
         var behind = bench.StartKestrel(bench.Setup.NewUnix());
         List<Row> rows =
         [
-            new("Kestrel, bare, without nginx", bare), new("Kestrel behind nginx, unix socket, kept", bench.Setup.StartNginx(behind, isFastCgi: false)),
+            new("Kestrel, bare, without nginx", bare),
+            new("Kestrel behind nginx, unix socket, kept", bench.Setup.StartNginx(behind, isFastCgi: false)),
         ];
         rows.AddRange(s_ours.Select(our => new Row("FastCgi.AspNetCore, " + our.Name,
             bench.Setup.StartNginx(our.IsUnix ? own.Unix : own.Tcp, isFastCgi: true, our.IsKept))
@@ -46,19 +48,28 @@ internal static class LadderRecord
         section.Add(bench.Picture(section.Name, "hello through nginx, 30 connections", "requests/s",
         [
             .. bars, ("published: HyperFastCgi, unix socket, kept", 4_483, BarPicture.Kind.Published),
-            ("published: bare .NET server", 5_000, BarPicture.Kind.Published), ("published: fastcgi-mono-server", 571, BarPicture.Kind.Published),
+            ("published: bare .NET server", 5_000, BarPicture.Kind.Published),
+            ("published: fastcgi-mono-server", 571, BarPicture.Kind.Published),
         ]));
         section.Add("Without kept connections nginx connects to the server for each request, and both close; bare Kestrel has no connection of that kind. " +
             "That is the price of a web server, not of the protocol, so the line to compare with is Kestrel behind nginx.");
         bench.Setup.StopAll();
         var threads = MeasureThreads(bench, section);
-        var monoRatio = best[2] > 0 ? string.Create(CultureInfo.InvariantCulture, $", {best[2]:0.0} × that of fastcgi-mono-server4") : "";
+        var monoRatio = best[2] > 0
+            ? string.Create(CultureInfo.InvariantCulture, $", {best[2]:0.0} × that of fastcgi-mono-server4")
+            : "";
         section.Line = string.Create(CultureInfo.InvariantCulture,
             $"{best[0]:#,0} requests/s through nginx with 30 connections: {best[1]:0.00} × the rate of the same application on Kestrel " +
             $"without nginx{monoRatio}; {threads}");
     }
 
-    private static void Measure(Bench bench, Section section, List<Row> rows, string page, List<double> best, List<(string, double, BarPicture.Kind)> bars)
+    private static void Measure(
+        Bench bench,
+        Section section,
+        List<Row> rows,
+        string page,
+        List<double> best,
+        List<(string, double, BarPicture.Kind)> bars)
     {
         var rounds = bench.Choose(4, 2);
         foreach (var row in rows)
@@ -93,16 +104,25 @@ internal static class LadderRecord
                 bare), 0.9);
         section.AtLeast($"{page}, unix socket, kept: the lowest ÷ Kestrel behind nginx", Lowest(ours[^1], rows[1]), 1);
         if (mono is not null)
-            section.AtLeast($"{page}: the lowest of all ours ÷ fastcgi-mono-server4", ours.Min(row => Lowest(row, mono)), 4);
+            section.AtLeast(
+                $"{page}: the lowest of all ours ÷ fastcgi-mono-server4", ours.Min(row => Lowest(row, mono)), 4);
         section.AtMost($"{page}: failed requests", ours.Sum(static row => row.Failed), 0);
         if (page != "hello")
             return;
 
-        best.AddRange([ours[^1].Rates[2].Mean, ours[^1].Rates[2].Mean / bare.Rates[2].Mean, mono is null ? 0 : ours[^1].Rates[2].Mean / mono.Rates[2].Mean]);
+        best.AddRange(
+            [
+                ours[^1].Rates[2].Mean,
+                ours[^1].Rates[2].Mean / bare.Rates[2].Mean,
+                mono is null ? 0 : ours[^1].Rates[2].Mean / mono.Rates[2].Mean,
+            ]);
         bars.AddRange(rows.Select(static row => (row.Name, row.Rates[2].Mean, row.IsOurs ? BarPicture.Kind.Ours : BarPicture.Kind.Other)));
     }
 
-    /// <summary>HyperFastCgi gained 19 to 24 % from /minthreads=20,8. Here a page that blocks for 50 ms, right after the start, and JSON.</summary>
+    /// <summary>
+    /// HyperFastCgi gained 19 to 24 % from /minthreads=20,8. Here a page that blocks for 50 ms, right after the start,
+    /// and JSON.
+    /// </summary>
     private static string MeasureThreads(Bench bench, Section section)
     {
         var seconds = bench.Choose(10, 3);
@@ -117,7 +137,9 @@ internal static class LadderRecord
             {
                 var nginx = bench.Setup.StartNginx(server, isFastCgi);
                 var blocked = bench.Load(nginx, "/block", 1_000_000, 400, keepAlive: true, seconds);
-                rows.Add((options.Length > 0 ? $"{name}, SetMinThreads(20, 8)" : $"{name}, default", blocked, nginx, new Figures()));
+                rows.Add(
+                    (options.Length > 0 ? $"{name}, SetMinThreads(20, 8)" : $"{name}, default", blocked, nginx,
+                        new Figures()));
             }
         }
 
@@ -147,7 +169,12 @@ internal static class LadderRecord
         try
         {
             var socket = bench.Setup.NewUnix();
-            bench.Setup.Start(socket, "fastcgi-mono-server4", $"/socket=unix:{socket}", $"/applications=/:{bench.Settings.Tools}", "/loglevels=None");
+            bench.Setup.Start(
+                socket,
+                "fastcgi-mono-server4",
+                $"/socket=unix:{socket}",
+                $"/applications=/:{bench.Settings.Tools}",
+                "/loglevels=None");
             var nginx = bench.Setup.StartNginx(socket, isFastCgi: true, isKept: false,
                 $"fastcgi_param SCRIPT_FILENAME {bench.Settings.Tools}$fastcgi_script_name;");
             Bench.Check(nginx.EndPoint, "/index.ashx");
@@ -168,7 +195,8 @@ internal static class LadderRecord
         _ => "/json",
     };
 
-    private static double Lowest(Row row, Row against) => row.Rates.Zip(against.Rates, static (rate, other) => rate.Mean / other.Mean).Min();
+    private static double Lowest(Row row, Row against)
+        => row.Rates.Zip(against.Rates, static (rate, other) => rate.Mean / other.Mean).Min();
 
     private sealed record Row(string Name, ServerProcess Server)
     {

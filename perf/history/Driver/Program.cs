@@ -6,9 +6,11 @@ using SideBySide.Driver;
 // --site, --tools, --images, --machine, --results, --readme, --quick, --only NAME. See run.sh.
 (Func<Section> Describe, Action<Bench, Section> Run)[] records =
 [
-    (LadderRecord.Describe, LadderRecord.Run), (SessionRecord.Describe, SessionRecord.Run), (ComparersRecord.Describe, ComparersRecord.Run),
+    (LadderRecord.Describe, LadderRecord.Run), (SessionRecord.Describe, SessionRecord.Run),
+    (ComparersRecord.Describe, ComparersRecord.Run),
         (NodeRecord.Describe, NodeRecord.Run),
-    (SmallRecord.Describe, SmallRecord.Run), (HeldRecord.Describe, HeldRecord.Run), (SocketsRecord.Describe, SocketsRecord.Run),
+    (SmallRecord.Describe, SmallRecord.Run), (HeldRecord.Describe, HeldRecord.Run),
+    (SocketsRecord.Describe, SocketsRecord.Run),
 ];
 var settings = Settings.Parse(args);
 var sections = new List<Section>();

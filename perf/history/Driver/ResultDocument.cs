@@ -4,10 +4,14 @@ using SideBySide.Driver;
 
 namespace History.Driver;
 
-/// <summary>What is printed and written: all sections, first one table of all that is asked; and the lines that perf/README.md quotes.</summary>
+/// <summary>
+/// What is printed and written: all sections, first one table of all that is asked; and the lines that perf/README.md
+/// quotes.
+/// </summary>
 internal static class ResultDocument
 {
-    private const string Start = "<!-- written by perf/history/run.sh -->", End = "<!-- end of what perf/history/run.sh writes -->";
+    private const string Start =
+        "<!-- written by perf/history/run.sh -->", End = "<!-- end of what perf/history/run.sh writes -->";
 
     public static string Make(Settings settings, IReadOnlyList<Section> sections, TimeSpan duration)
     {
@@ -16,10 +20,18 @@ internal static class ResultDocument
             "with this server beside it. " +
             "Published figures were measured on other machines; only ratios within one run compare. Load generator, nginx and servers share the processors, " +
             "so requests/s include all three.\n\n");
-        text.Append(CultureInfo.InvariantCulture, $"{settings.Machine}. {DateTime.UtcNow:yyyy-MM-dd}, {duration.TotalMinutes:0} minutes.");
-        text.Append(settings.IsQuick ? " **A quick run** (`--quick`): small counts, to try the script; not a result to rely on.\n\n" : "\n\n");
-        var (beaten, all) = (sections.Sum(static section => section.Score.Beaten), sections.Sum(static section => section.Score.All));
-        text.Append(CultureInfo.InvariantCulture, $"{beaten} of {all} beaten.\n\n| record | what | asked | measured | result |\n|---|---|--:|--:|---|\n");
+        text.Append(
+            CultureInfo.InvariantCulture,
+            $"{settings.Machine}. {DateTime.UtcNow:yyyy-MM-dd}, {duration.TotalMinutes:0} minutes.");
+        text.Append(
+            settings.IsQuick
+                ? " **A quick run** (`--quick`): small counts, to try the script; not a result to rely on.\n\n"
+                : "\n\n");
+        var (beaten, all) = (
+            sections.Sum(static section => section.Score.Beaten), sections.Sum(static section => section.Score.All));
+        text.Append(
+            CultureInfo.InvariantCulture,
+            $"{beaten} of {all} beaten.\n\n| record | what | asked | measured | result |\n|---|---|--:|--:|---|\n");
         foreach (var row in sections.SelectMany(static section => section.Rows))
             text.Append(row);
         text.Append('\n');

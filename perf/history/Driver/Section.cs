@@ -33,12 +33,15 @@ internal sealed record Section(string Name, string Title, string Source)
         _text.Append('\n');
     }
 
-    public void AtLeast(string what, double measured, double asked) => Check(what, "≥ ", measured, asked, measured >= asked);
+    public void AtLeast(string what, double measured, double asked)
+        => Check(what, "≥ ", measured, asked, measured >= asked);
 
-    public void AtMost(string what, double measured, double asked) => Check(what, "≤ ", measured, asked, measured <= asked);
+    public void AtMost(string what, double measured, double asked)
+        => Check(what, "≤ ", measured, asked, measured <= asked);
 
     /// <summary>The rows of the table of all records.</summary>
-    public IEnumerable<string> Rows => Failure is null ? _checks : [.. _checks, $"| {Name} | all of it | | | **not measured**: {Failure} |\n"];
+    public IEnumerable<string> Rows
+        => Failure is null ? _checks : [.. _checks, $"| {Name} | all of it | | | **not measured**: {Failure} |\n"];
 
     public override string ToString()
     {
@@ -50,6 +53,7 @@ internal sealed record Section(string Name, string Title, string Source)
     {
         Score = (Score.Beaten + (holds ? 1 : 0), Score.All + 1);
         var result = holds ? "beaten" : asked == 0 ? "**missed**" : $"**missed by {Figures.Number(Math.Abs(measured - asked) / asked * 100)} %**";
-        _checks.Add($"| {Name} | {what} | {relation}{Figures.Number(asked)} | {Figures.Number(measured)} | {result} |\n");
+        _checks.Add(
+            $"| {Name} | {what} | {relation}{Figures.Number(asked)} | {Figures.Number(measured)} | {result} |\n");
     }
 }

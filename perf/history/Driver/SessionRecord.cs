@@ -40,7 +40,8 @@ internal static class SessionRecord
         section.Add(string.Create(CultureInfo.InvariantCulture,
             $"Requests/s of the first and the last {Step:#,0} of the long run: {start:#,0} and {end:#,0}."));
         section.Add(new Picture("session page without cookies", "requests of the long run", "requests/s").Write(
-            Path.Combine(bench.Settings.Images, section.Name + ".svg"), [("FastCgi.AspNetCore", Points(curve))]).Trim());
+            Path.Combine(bench.Settings.Images, section.Name + ".svg"),
+            [("FastCgi.AspNetCore", Points(curve))]).Trim());
         section.AtMost($"{first:#,0} requests: failed", one.Failed, 0);
         section.AtMost($"{second:#,0} requests: failed", two.Failed, 0);
         section.AtLeast($"requests/s of the last {Step:#,0} ÷ the first", end / start, 0.9);
@@ -73,7 +74,9 @@ internal static class SessionRecord
         }
     }
 
-    /// <summary>The rate while these requests were answered, without the first sample, which ab does not fill.</summary>
+    /// <summary>
+    /// The rate while these requests were answered, without the first sample, which ab does not fill.
+    /// </summary>
     private static double RateAt(List<(double Requests, double Rate)> curve, double from)
     {
         var inside = curve.Skip(1).Where(sample => sample.Requests >= from && sample.Requests <= from + (2 * Step)).Select(static sample =>

@@ -4,7 +4,10 @@ using SideBySide.Driver;
 
 namespace History.Driver;
 
-/// <summary>One processor and 1 GiB for what is started while this is in force: by taskset, and by a cgroup of either version if root may make one.</summary>
+/// <summary>
+/// One processor and 1 GiB for what is started while this is in force: by taskset, and by a cgroup of either version if
+/// root may make one.
+/// </summary>
 internal sealed class SmallMachine : IDisposable
 {
     public const string Processor = "0";
@@ -16,7 +19,11 @@ internal sealed class SmallMachine : IDisposable
     /// <summary>Puts this process, and so all that it starts, and the database into the small machine.</summary>
     public SmallMachine(int database)
     {
-        Process.Start(new ProcessStartInfo("taskset", ["-a", "-p", "-c", Processor, Text(database)]) { RedirectStandardOutput = true })!.WaitForExit();
+        Process.Start(
+            new ProcessStartInfo("taskset", ["-a", "-p", "-c", Processor, Text(database)])
+            {
+                RedirectStandardOutput = true,
+            })!.WaitForExit();
         (_parent, var limit) = Directory.Exists("/sys/fs/cgroup/memory") ? ("/sys/fs/cgroup/memory", "memory.limit_in_bytes") : ("/sys/fs/cgroup",
             "memory.max");
         var group = Path.Combine(_parent, $"perf-history-{Environment.ProcessId}");
@@ -60,14 +67,20 @@ internal sealed class SmallMachine : IDisposable
     /// <summary>The process that pg_ctl started.</summary>
     public static int FindDatabase()
     {
-        var host = Setup.Database.Split(';').First(static part => part.StartsWith("Host=", StringComparison.Ordinal))["Host=".Length..];
-        return int.Parse(File.ReadLines(Path.Combine(host, "data", "postmaster.pid")).First(), CultureInfo.InvariantCulture);
+        var host = Setup.Database.Split(';')
+            .First(static part => part.StartsWith("Host=", StringComparison.Ordinal))["Host=".Length..];
+        return int.Parse(
+            File.ReadLines(Path.Combine(host, "data", "postmaster.pid")).First(), CultureInfo.InvariantCulture);
     }
 
-    private static void Move(string group, int process) => File.WriteAllText(Path.Combine(group, "cgroup.procs"), Text(process));
+    private static void Move(string group, int process)
+        => File.WriteAllText(Path.Combine(group, "cgroup.procs"), Text(process));
 
     private static IEnumerable<int> Family(int id) =>
-        File.ReadAllText($"/proc/{id}/task/{id}/children").Split(' ', StringSplitOptions.RemoveEmptyEntries).Select(int.Parse).Prepend(id);
+        File.ReadAllText($"/proc/{id}/task/{id}/children")
+            .Split(' ', StringSplitOptions.RemoveEmptyEntries)
+            .Select(int.Parse)
+            .Prepend(id);
 
     private static string Text(int number) => number.ToString(CultureInfo.InvariantCulture);
 }

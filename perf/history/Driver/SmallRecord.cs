@@ -21,7 +21,8 @@ internal static class SmallRecord
         using var setup = new Setup(settings);
         var small = new Bench(settings, setup);
         string[] options = ["--database", Setup.Database];
-        var (own, kestrel) = (small.StartFastCgi(setup.NewUnix(), options), small.StartKestrel(setup.NewUnix(), options));
+        var (own, kestrel) = (
+            small.StartFastCgi(setup.NewUnix(), options), small.StartKestrel(setup.NewUnix(), options));
         Row[] rows =
         [
             new("FastCgi.AspNetCore", own, setup.StartNginx(own, isFastCgi: true)),
@@ -46,18 +47,23 @@ internal static class SmallRecord
 
         section.Add($"A page with 50 rows from PostgreSQL: {machine.Description}. `ab -n {requests}`, {Times} times in turns, warm servers; mean and " +
             "standard deviation.");
-        section.AddTable(["", "sequential, requests/s", "10 at a time, requests/s", "loss", "resident memory, MiB", "failed"],
-            [.. rows.Select(static row => (string[])[row.Name, $"{row.Sequential}", $"{row.Concurrent}", $"{Loss(row):0.0} %",
-            Figures.Number(row.Server.Memory / 1024), $"{row.Failed}"]),
-             ["published: nginx and fastcgi-mono-server4", "50.1", "48.0", "4.1 %", "", ""], ["published: IIS", "36.3", "38.1", "−5.0 %", "", ""]]);
+        section.AddTable(
+            ["", "sequential, requests/s", "10 at a time, requests/s", "loss", "resident memory, MiB", "failed"],
+            
+                [.. rows.Select(static row => (string[])[row.Name, $"{row.Sequential}", $"{row.Concurrent}", $"{Loss(row):0.0} %",
+                Figures.Number(row.Server.Memory / 1024), $"{row.Failed}"]),
+                 ["published: nginx and fastcgi-mono-server4", "50.1", "48.0", "4.1 %", "", ""],
+                 ["published: IIS", "36.3", "38.1", "−5.0 %", "", ""]]);
         section.Add(bench.Picture(section.Name, "page with 50 rows, one processor, 1 GiB", "requests/s",
             [.. rows.SelectMany(static (row, i) => new[]
             {
                 ($"{row.Name}, sequential", row.Sequential.Mean, i == 0 ? BarPicture.Kind.Ours : BarPicture.Kind.Other),
                 ($"{row.Name}, 10 at a time", row.Concurrent.Mean, i == 0 ? BarPicture.Kind.Ours : BarPicture.Kind.Other),
             }), ("published: Mono, sequential", 50.1, BarPicture.Kind.Published), ("published: IIS, sequential", 36.3, BarPicture.Kind.Published)]));
-        section.AtLeast("sequential: ours ÷ Kestrel behind nginx", rows[0].Sequential.Mean / rows[1].Sequential.Mean, 1);
-        section.AtLeast("10 at a time: ours ÷ Kestrel behind nginx", rows[0].Concurrent.Mean / rows[1].Concurrent.Mean, 1);
+        section.AtLeast(
+            "sequential: ours ÷ Kestrel behind nginx", rows[0].Sequential.Mean / rows[1].Sequential.Mean, 1);
+        section.AtLeast(
+            "10 at a time: ours ÷ Kestrel behind nginx", rows[0].Concurrent.Mean / rows[1].Concurrent.Mean, 1);
         section.AtMost("loss from 1 to 10 at a time, %", Loss(rows[0]), 4);
         section.AtMost("failed requests", rows[0].Failed, 0);
         section.Line = string.Create(CultureInfo.InvariantCulture,

@@ -42,13 +42,16 @@ internal static class SocketsRecord
         section.AddTable(["", "kept, requests/s", "not kept, requests/s", "not kept ÷ kept", "longest ms", "failed"],
             [.. rows.Select(static row => (string[])[row.Name, Text(row.Kept), Text(row.Single), Figures.Number(row.Share), Figures.Number(row.Longest),
             row.Failure ?? $"{row.Failed}"]),
-             ["published: F# sockets", "3,500", "1,000", "0.29", "", ""], ["published: IIS, HttpListener", "2,500", "500", "0.20", "", ""],
+             ["published: F# sockets", "3,500", "1,000", "0.29", "", ""],
+             ["published: IIS, HttpListener", "2,500", "500", "0.20", "", ""],
                  ["published: warp", "3,500", "3,500", "1.00", "", ""]]);
         section.Add(bench.Picture(section.Name, "hello, 1,000 connections", "requests/s",
             [.. rows.SelectMany(static (row, i) => new[]
             {
-                ($"{row.Name}, kept", row.Kept.Any ? row.Kept.Mean : double.NaN, i < 2 ? BarPicture.Kind.Ours : BarPicture.Kind.Other),
-                ($"{row.Name}, not kept", row.Single.Any ? row.Single.Mean : double.NaN, i < 2 ? BarPicture.Kind.Ours : BarPicture.Kind.Other),
+                ($"{row.Name}, kept", row.Kept.Any ? row.Kept.Mean : double.NaN,
+                    i < 2 ? BarPicture.Kind.Ours : BarPicture.Kind.Other),
+                ($"{row.Name}, not kept", row.Single.Any ? row.Single.Mean : double.NaN,
+                    i < 2 ? BarPicture.Kind.Ours : BarPicture.Kind.Other),
             }), ("published: F# sockets, kept", 3_500, BarPicture.Kind.Published), ("published: F# sockets, not kept", 1_000, BarPicture.Kind.Published)]));
         var (ours, behind, direct) = (rows[0], rows[2], rows[3]);
         section.AtMost("failed requests", ours.Failed + rows[1].Failed, 0);

@@ -10,7 +10,10 @@ internal static class Comparers
     private const int Entries = 100_000;
 
     private static readonly string[] s_names =
-        ["User-Agent", "Accept", "Accept-Language", "Accept-Encoding", "Cookie", "Referer", "Cache-Control", "X-Requested-With", "Host"];
+        [
+            "User-Agent", "Accept", "Accept-Language", "Accept-Encoding", "Cookie", "Referer", "Cache-Control",
+            "X-Requested-With", "Host",
+        ];
 
     private static readonly (string Name, StringComparer Comparer)[] s_comparers =
     [
@@ -21,7 +24,10 @@ internal static class Comparers
     ];
 
     /// <summary>Measures all comparers, with the headers of this request, which the load generator sends.</summary>
-    /// <returns>Lines of: name; ms for 100,000 entries added and read; ns to fill a dictionary with the headers; ns for the look-up of one.</returns>
+    /// <returns>
+    /// Lines of: name; ms for 100,000 entries added and read; ns to fill a dictionary with the headers; ns for the
+    /// look-up of one.
+    /// </returns>
     public static string Measure(IHeaderDictionary own, string server)
     {
         // Before all are enumerated, which makes strings of all of them.
@@ -38,7 +44,9 @@ internal static class Comparers
 
         lines.Append(CultureInfo.InvariantCulture, $"{server}, request.Headers;;;{received:0.0}\n");
         _ = own.Keys.Count;
-        lines.Append(CultureInfo.InvariantCulture, $"{server}, after all were enumerated;;;{Best(s_names, header => own[header].Count):0.0}\n");
+        lines.Append(
+            CultureInfo.InvariantCulture,
+            $"{server}, after all were enumerated;;;{Best(s_names, header => own[header].Count):0.0}\n");
         return lines.ToString();
     }
 
@@ -84,8 +92,8 @@ internal static class Comparers
     }
 
     /// <summary>
-    /// The best of rounds for two seconds, in which the runtime compiles the code. A name is another string than the one in the dictionary, as it is for
-    /// a handler.
+    /// The best of rounds for two seconds, in which the runtime compiles the code. A name is another string than the
+    /// one in the dictionary, as it is for a handler.
     /// </summary>
     private static double Best(string[] names, Func<string, int> read)
     {

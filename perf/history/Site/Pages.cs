@@ -21,7 +21,9 @@ internal static class Pages
     /// <summary>Counts a request of the session page.</summary>
     public static void CountServed() => Interlocked.Increment(ref s_served);
 
-    /// <summary>The requests held and served, the managed heap, and the µs that the collector has stopped the process.</summary>
+    /// <summary>
+    /// The requests held and served, the managed heap, and the µs that the collector has stopped the process.
+    /// </summary>
     /// <param name="collect">Whether to collect first: not while a rate or a pause is measured.</param>
     public static string ReadFigures(bool collect = false) => string.Create(CultureInfo.InvariantCulture,
         $"{Volatile.Read(ref s_held)} {Volatile.Read(ref s_served)} {GC.GetTotalMemory(collect)} {GC.GetTotalPauseDuration().TotalMicroseconds:0}");

@@ -4,13 +4,15 @@ using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
 
-// One application for all records. --server fastcgi | kestrel | httplistener; --urls; --raw true: a handler below ASP.NET Core;
+// One application for all records. --server fastcgi | kestrel | httplistener; --urls; --raw true: a handler below
+// ASP.NET Core;
 // --session true; --database CONNECTION; --min-threads WORKERS,IO.
 var builder = WebApplication.CreateBuilder(args);
 builder.Logging.ClearProviders();
 var settings = builder.Configuration;
 if (settings["min-threads"]?.Split(',') is [var workers, var io])
-    ThreadPool.SetMinThreads(int.Parse(workers, CultureInfo.InvariantCulture), int.Parse(io, CultureInfo.InvariantCulture));
+    ThreadPool.SetMinThreads(
+        int.Parse(workers, CultureInfo.InvariantCulture), int.Parse(io, CultureInfo.InvariantCulture));
 if (settings["server"] == "httplistener")
 {
     await ListenerServer.RunAsync(settings["urls"]!);

@@ -4,7 +4,9 @@ using Microsoft.AspNetCore.Http.Features;
 
 namespace History.Site;
 
-/// <summary>A handler below ASP.NET Core: the server calls it with features; there is no HttpContext, no hosting, no routing.</summary>
+/// <summary>
+/// A handler below ASP.NET Core: the server calls it with features; there is no HttpContext, no hosting, no routing.
+/// </summary>
 internal sealed class RawApplication : IHttpApplication<IFeatureCollection>
 {
     private static readonly byte[] s_hello = Encoding.ASCII.GetBytes(Pages.Hello);
@@ -17,7 +19,10 @@ internal sealed class RawApplication : IHttpApplication<IFeatureCollection>
         return request.Path switch
         {
             "/hold" => Pages.HoldAsync(),
-            "/figures" => WriteAsync(context, Encoding.ASCII.GetBytes(Pages.ReadFigures(request.QueryString.Contains("true", StringComparison.Ordinal)))),
+            "/figures" => WriteAsync(
+                context,
+                Encoding.ASCII.GetBytes(
+                    Pages.ReadFigures(request.QueryString.Contains("true", StringComparison.Ordinal)))),
             _ => WriteAsync(context, s_hello),
         };
     }

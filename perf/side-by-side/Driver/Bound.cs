@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace SideBySide.Driver;
 
-/// <summary>What a figure must be, and what it is to become.</summary>
+/// <summary>The required value of a figure, and its target.</summary>
 internal sealed record Bound(double Must, double Aim, bool IsAtLeast, string Format)
 {
     /// <summary>The figure is a ratio, and no more than this.</summary>
@@ -14,10 +14,12 @@ internal sealed record Bound(double Must, double Aim, bool IsAtLeast, string For
     /// <summary>The figure is a number of bytes, and no more than this.</summary>
     public static Bound BytesAtMost(double must, double aim) => new(must, aim, IsAtLeast: false, "#,0");
 
-    public string Describe(double limit) => (IsAtLeast ? "≥ " : "≤ ") + limit.ToString(Format, CultureInfo.InvariantCulture);
+    public string Describe(double limit)
+        => (IsAtLeast ? "≥ " : "≤ ") + limit.ToString(Format, CultureInfo.InvariantCulture);
 
     /// <summary>Says whether a figure, as it is printed, holds.</summary>
-    public string Judge(double figure) => Holds(figure, Aim) ? "yes, and the aim" : Holds(figure, Must) ? "yes" : "**no**";
+    public string Judge(double figure)
+        => Holds(figure, Aim) ? "yes, and the aim" : Holds(figure, Must) ? "yes" : "**no**";
 
     private bool Holds(double figure, double limit)
     {

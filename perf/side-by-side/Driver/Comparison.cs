@@ -10,7 +10,10 @@ internal sealed record Contender(string Name, Func<Sample> Measure);
 internal sealed class Comparison(string title, params Contender[] contenders)
 {
     private static readonly string[] s_columns =
-        ["CPU-µs/request", "ratio", "with nginx", "ratio", "requests/s", "ratio", "p50 ms", "p99 ms", "memory", "errors"];
+        [
+            "CPU-µs/request", "ratio", "with nginx", "ratio", "requests/s", "ratio", "p50 ms", "p99 ms", "memory",
+            "errors",
+        ];
 
     public string Title => title;
 
@@ -29,10 +32,14 @@ internal sealed class Comparison(string title, params Contender[] contenders)
     /// <summary>Whether a quick run needs this table.</summary>
     public bool IsAsked => Asked.Count > 0;
 
-    /// <summary>Measures each contender in each round, adds what is asked to the report, and makes the table of the medians.</summary>
+    /// <summary>
+    /// Measures each contender in each round, adds what is asked to the report, and makes the table of the medians.
+    /// </summary>
     public string Run(Settings settings, Report report)
     {
-        var wanted = contenders.Where(contender => !settings.IsQuick || Asked.Any(asked => asked.Of == contender.Name || asked.Against == contender.Name)).ToArray();
+        var wanted = contenders.Where(
+            contender => !settings.IsQuick
+                || Asked.Any(asked => asked.Of == contender.Name || asked.Against == contender.Name)).ToArray();
         var samples = wanted.ToDictionary(static contender => contender.Name, static _ => new List<Sample>());
         try
         {
@@ -42,7 +49,8 @@ internal sealed class Comparison(string title, params Contender[] contenders)
                 {
                     var sample = contender.Measure();
                     samples[contender.Name].Add(sample);
-                    Console.Error.WriteLine($"{title} | {contender.Name} | {string.Join(" | ", Cells(sample, sample))}");
+                    Console.Error.WriteLine(
+                        $"{title} | {contender.Name} | {string.Join(" | ", Cells(sample, sample))}");
                 }
             }
         }
@@ -56,7 +64,11 @@ internal sealed class Comparison(string title, params Contender[] contenders)
         }
 
         foreach (var asked in Asked)
-            report.Add(asked.Figure, asked.Read(name => samples[name]), asked.Bound, samples[asked.Of].Sum(static sample => sample.Errors));
+            report.Add(
+                asked.Figure,
+                asked.Read(name => samples[name]),
+                asked.Bound,
+                samples[asked.Of].Sum(static sample => sample.Errors));
         var medians = wanted.Select(contender => (contender.Name, Sample.Median(samples[contender.Name]))).ToArray();
         if (double.IsFinite(Place))
         {
@@ -73,10 +85,14 @@ internal sealed class Comparison(string title, params Contender[] contenders)
         var rows = medians.Select(median => Cells(median.Sample, medians[0].Sample).ToArray()).ToArray();
         var columns = Enumerable.Range(0, s_columns.Length).Where(i => rows.Any(row => row[i].Length > 0)).ToArray();
         var table = new StringBuilder();
-        table.Append(CultureInfo.InvariantCulture, $"### {title}\n\n| | {string.Join(" | ", columns.Select(static i => s_columns[i]))} |\n|---|");
+        table.Append(
+            CultureInfo.InvariantCulture,
+            $"### {title}\n\n| | {string.Join(" | ", columns.Select(static i => s_columns[i]))} |\n|---|");
         table.Insert(table.Length, "--:|", columns.Length).Append('\n');
         for (var i = 0; i < rows.Length; i++)
-            table.Append(CultureInfo.InvariantCulture, $"| {medians[i].Name} | {string.Join(" | ", columns.Select(column => rows[i][column]))} |\n");
+            table.Append(
+                CultureInfo.InvariantCulture,
+                $"| {medians[i].Name} | {string.Join(" | ", columns.Select(column => rows[i][column]))} |\n");
         return table.Append('\n').ToString();
     }
 

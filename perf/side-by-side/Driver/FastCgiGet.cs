@@ -26,5 +26,6 @@ internal static class FastCgiGet
         return content[(content.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
     }
 
-    private static byte[] Record(byte type, byte[] content) => [1, type, 0, 1, 0, (byte)content.Length, 0, 0, .. content];
+    private static byte[] Record(byte type, byte[] content)
+        => [1, type, 0, 1, 0, (byte)content.Length, 0, 0, .. content];
 }

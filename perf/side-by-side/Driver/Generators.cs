@@ -6,7 +6,9 @@ using System.Text.Json.Nodes;
 
 namespace SideBySide.Driver;
 
-/// <summary>The programs that make the load: fcgiload for FastCGI, wrk and httppace for HTTP. They check the answers.</summary>
+/// <summary>
+/// The programs that make the load: fcgiload for FastCGI, wrk and httppace for HTTP. They check the answers.
+/// </summary>
 internal sealed class Generators(Settings settings)
 {
     private readonly HashSet<string> _warm = [];
@@ -52,7 +54,8 @@ internal sealed class Generators(Settings settings)
     /// <param name="load">What is asked for.</param>
     /// <param name="connections">Connections, each with one request at a time.</param>
     /// <param name="seconds">How long; the length of all measurements if it is null.</param>
-    public Sample RunHttp(ServerProcess server, ServerProcess? front, HttpLoad load, int connections, double? seconds = null)
+    public Sample RunHttp(
+        ServerProcess server, ServerProcess? front, HttpLoad load, int connections, double? seconds = null)
     {
         var unpaced = load with { Rate = 0 };
         if (_warm.Add($"{server.Id} {unpaced}"))
@@ -60,7 +63,8 @@ internal sealed class Generators(Settings settings)
         return MeasureHttp(server, front, load, connections, seconds ?? settings.Seconds);
     }
 
-    private Sample MeasureHttp(ServerProcess server, ServerProcess? front, HttpLoad load, int connections, double seconds)
+    private Sample MeasureHttp(
+        ServerProcess server, ServerProcess? front, HttpLoad load, int connections, double seconds)
     {
         var serverTime = server.CpuTime;
         var frontTime = front?.CpuTime ?? 0;
@@ -83,15 +87,26 @@ internal sealed class Generators(Settings settings)
                 [$"{at.Address}", Text(at.Port), load.Path, Text(connections), Text(seconds), Text(load.Rate)]);
         }
 
-        return new Running(settings.LoadCores, "wrk", new() { ["BODY_SIZE"] = Text(load.BodySize), ["BODY_KIND"] = load.BodyKind, ["EXTRA_HEADERS"] = Text(load.Headers) },
-            ["-t", "1", "-c", Text(connections), "-d", Text(Math.Max(1, Math.Round(seconds))), "--timeout", "20",
-             "-s", Path.Combine(settings.Tools, "wrk-report.lua"), $"http://{load.EndPoint}{load.Path}"]);
+        return new Running(
+            settings.LoadCores,
+            "wrk",
+            new()
+            {
+                ["BODY_SIZE"] = Text(load.BodySize),
+                ["BODY_KIND"] = load.BodyKind,
+                ["EXTRA_HEADERS"] = Text(load.Headers),
+            },
+            
+                ["-t", "1", "-c", Text(connections), "-d", Text(Math.Max(1, Math.Round(seconds))), "--timeout", "20",
+                 "-s", Path.Combine(settings.Tools, "wrk-report.lua"), $"http://{load.EndPoint}{load.Path}"]);
     }
 
     public static Sample ReadHttp(string report)
     {
         var line = report.Split('\n').Single(static line => line.StartsWith("report ", StringComparison.Ordinal));
-        var figures = line.Split(' ')[1..].Select(static figure => double.Parse(figure, CultureInfo.InvariantCulture)).ToArray();
+        var figures = line.Split(' ')[1..]
+            .Select(static figure => double.Parse(figure, CultureInfo.InvariantCulture))
+            .ToArray();
         return new Sample
         {
             Requests = figures[0],
@@ -104,7 +119,10 @@ internal sealed class Generators(Settings settings)
         };
     }
 
-    /// <summary>Until the just-in-time compiler has nothing left that matters: a page of MVC takes three times as long as a text.</summary>
+    /// <summary>
+    /// Until the just-in-time compiler has nothing left that matters: a page of MVC takes three times as long as a
+    /// text.
+    /// </summary>
     private static void WarmUp(Func<double> measureCpu)
     {
         const int MostRounds = 8;
@@ -127,7 +145,10 @@ internal sealed class Generators(Settings settings)
 
         public Running(string cores, string program, Dictionary<string, string> environment, string[] arguments)
         {
-            var start = new ProcessStartInfo("taskset", ["-c", cores, program, .. arguments]) { RedirectStandardOutput = true };
+            var start = new ProcessStartInfo("taskset", ["-c", cores, program, .. arguments])
+            {
+                RedirectStandardOutput = true,
+            };
             foreach (var (name, value) in environment)
                 start.Environment[name] = value;
             _process = Process.Start(start)!;

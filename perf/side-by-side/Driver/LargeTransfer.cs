@@ -18,8 +18,20 @@ internal static class LargeTransfer
         }
 
         string[] arguments = isUpload
-            ? ["-sSf", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Expect:", "-T", file, "-X", "POST", $"http://{nginx.EndPoint}/upload"]
-            : ["-sSf", "-o", "/dev/null", "-w", "%{http_code}", $"http://{nginx.EndPoint}/download/{Length.ToString(CultureInfo.InvariantCulture)}"];
+            ?
+            [
+                "-sSf", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Expect:", "-T", file, "-X", "POST",
+                $"http://{nginx.EndPoint}/upload",
+            ]
+            :
+            [
+                "-sSf",
+                "-o",
+                "/dev/null",
+                "-w",
+                "%{http_code}",
+                $"http://{nginx.EndPoint}/download/{Length.ToString(CultureInfo.InvariantCulture)}",
+            ];
         var (serverTime, nginxTime, clock) = (server.CpuTime, nginx.CpuTime, Stopwatch.StartNew());
         var report = new Generators.Running(setup.Settings.LoadCores, "curl", [], arguments).End();
         return new Sample

@@ -3,15 +3,22 @@ using System.Net.Sockets;
 
 namespace SideBySide.Driver;
 
-/// <summary>The same nginx before either server: one worker, kept connections to both sides, and to FastCGI what Debian's fastcgi_params has.</summary>
+/// <summary>
+/// The same nginx before either server: one worker, kept connections to both sides, and to FastCGI what Debian's
+/// fastcgi_params has.
+/// </summary>
 internal static class NginxConfiguration
 {
     private static readonly string[] s_params =
     [
-        "QUERY_STRING $query_string", "REQUEST_METHOD $request_method", "CONTENT_TYPE $content_type", "CONTENT_LENGTH $content_length",
-        "SCRIPT_NAME $fastcgi_script_name", "REQUEST_URI $request_uri", "DOCUMENT_URI $document_uri", "DOCUMENT_ROOT $document_root",
-        "SERVER_PROTOCOL $server_protocol", "REQUEST_SCHEME $scheme", "HTTPS $https if_not_empty", "GATEWAY_INTERFACE CGI/1.1",
-        "SERVER_SOFTWARE nginx/$nginx_version", "REMOTE_ADDR $remote_addr", "REMOTE_PORT $remote_port", "REMOTE_USER $remote_user",
+        "QUERY_STRING $query_string", "REQUEST_METHOD $request_method", "CONTENT_TYPE $content_type",
+        "CONTENT_LENGTH $content_length",
+        "SCRIPT_NAME $fastcgi_script_name", "REQUEST_URI $request_uri", "DOCUMENT_URI $document_uri",
+        "DOCUMENT_ROOT $document_root",
+        "SERVER_PROTOCOL $server_protocol", "REQUEST_SCHEME $scheme", "HTTPS $https if_not_empty",
+        "GATEWAY_INTERFACE CGI/1.1",
+        "SERVER_SOFTWARE nginx/$nginx_version", "REMOTE_ADDR $remote_addr", "REMOTE_PORT $remote_port",
+        "REMOTE_USER $remote_user",
         "SERVER_ADDR $server_addr", "SERVER_PORT $server_port", "SERVER_NAME $server_name", "REDIRECT_STATUS 200",
     ];
 
@@ -22,12 +29,14 @@ internal static class NginxConfiguration
     /// <param name="isFastCgi">Whether the server speaks FastCGI; otherwise HTTP.</param>
     /// <param name="isKept">Whether a FastCGI connection is used for more than one request.</param>
     /// <param name="extra">More directives of the location.</param>
-    public static string Make(string folder, IPEndPoint listen, EndPoint backend, bool isFastCgi, bool isKept = true, string extra = "")
+    public static string Make(
+        string folder, IPEndPoint listen, EndPoint backend, bool isFastCgi, bool isKept = true, string extra = "")
     {
         var keep = isKept ? "on" : "off";
         var server = backend is UnixDomainSocketEndPoint ? $"unix:{backend}" : $"{backend}";
         var pass = isFastCgi
-            ? $"fastcgi_pass backend; fastcgi_keep_conn {keep}; " + string.Concat(s_params.Select(static param => $"fastcgi_param {param}; "))
+            ? $"fastcgi_pass backend; fastcgi_keep_conn {keep}; " + string.Concat(
+                s_params.Select(static param => $"fastcgi_param {param}; "))
             : """proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host; """
               + "proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;";
         return $$"""

@@ -5,15 +5,18 @@ using System.Text;
 namespace SideBySide.Driver;
 
 /// <summary>
-/// Curves as an SVG, both axes logarithmic. There is no background, and all colours can be told from a white and from a black one.
+/// Curves as an SVG, both axes logarithmic. There is no background; all colors are visible on white and on black.
 /// </summary>
 internal sealed class Picture(string title, string horizontal, string vertical)
 {
     private const double Width = 720, Height = 420, Left = 64, Right = 180, Top = 44, Bottom = 56, LabelHeight = 16;
     private const string Grey = "#808890";
 
-    // Told apart with any sight of colours, and by their dashes too.
-    private static readonly (string Colour, string Dashes)[] s_strokes = [("#0a84d6", "none"), ("#d9730d", "8 4"), ("#8a8f98", "2 4")];
+    // Colors that color-blind readers can distinguish; the dashes differ as well.
+    private static readonly (string Colour, string Dashes)[] s_strokes =
+    [
+        ("#0a84d6", "none"), ("#d9730d", "8 4"), ("#8a8f98", "2 4"),
+    ];
 
     private readonly StringBuilder _svg = new();
     private double _x0, _x1, _y0, _y1;
@@ -60,12 +63,15 @@ internal sealed class Picture(string title, string horizontal, string vertical)
         }
     }
 
-    private void DrawCurve(string name, IReadOnlyList<(double X, double Y)> points, (string Colour, string Dashes) stroke, double label)
+    private void DrawCurve(
+        string name, IReadOnlyList<(double X, double Y)> points, (string Colour, string Dashes) stroke, double label)
     {
         _svg.Append(CultureInfo.InvariantCulture,
             $"<polyline fill=\"none\" stroke=\"{stroke.Colour}\" stroke-width=\"2.5\" stroke-dasharray=\"{stroke.Dashes}\" points=\"{string.Join(' ', points.Select(Place))}\"/>\n");
         foreach (var (x, y) in points)
-            _svg.Append(CultureInfo.InvariantCulture, $"<circle cx=\"{X(x):0.0}\" cy=\"{Y(y):0.0}\" r=\"3.5\" fill=\"{stroke.Colour}\"/>\n");
+            _svg.Append(
+                CultureInfo.InvariantCulture,
+                $"<circle cx=\"{X(x):0.0}\" cy=\"{Y(y):0.0}\" r=\"3.5\" fill=\"{stroke.Colour}\"/>\n");
         Text(X(points[^1].X) + 10, label + 4, name, "start", $"fill=\"{stroke.Colour}\" ");
     }
 
@@ -78,17 +84,20 @@ internal sealed class Picture(string title, string horizontal, string vertical)
         return heights;
     }
 
-    private string Place((double X, double Y) point) => string.Create(CultureInfo.InvariantCulture, $"{X(point.X):0.0},{Y(point.Y):0.0}");
+    private string Place((double X, double Y) point)
+        => string.Create(CultureInfo.InvariantCulture, $"{X(point.X):0.0},{Y(point.Y):0.0}");
 
     private void Line(double x1, double y1, double x2, double y2) => _svg.Append(CultureInfo.InvariantCulture,
         $"<path d=\"M{x1:0.0} {y1:0.0}L{x2:0.0} {y2:0.0}\" stroke=\"{Grey}\" stroke-opacity=\"0.35\"/>\n");
 
-    private void Text(double x, double y, string text, string anchor, string attributes = "") => _svg.Append(CultureInfo.InvariantCulture,
-        $"<text x=\"{x:0.0}\" y=\"{y:0.0}\" {attributes}text-anchor=\"{anchor}\">{Escape(text)}</text>\n");
+    private void Text(double x, double y, string text, string anchor, string attributes = "") => _svg.Append(
+        CultureInfo.InvariantCulture,
+            $"<text x=\"{x:0.0}\" y=\"{y:0.0}\" {attributes}text-anchor=\"{anchor}\">{Escape(text)}</text>\n");
 
     private double X(double value) => Left + (Width - Left - Right) * Math.Log(value / _x0) / Math.Log(_x1 / _x0);
 
-    private double Y(double value) => Height - Bottom - (Height - Top - Bottom) * Math.Log(value / _y0) / Math.Log(_y1 / _y0);
+    private double Y(double value)
+        => Height - Bottom - (Height - Top - Bottom) * Math.Log(value / _y0) / Math.Log(_y1 / _y0);
 
     private static double Floor(double value) => Ticks(value / 10, value, [1, 2, 5]).Last();
 

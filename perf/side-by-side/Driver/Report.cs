@@ -12,7 +12,9 @@ internal sealed class Report
     /// <summary>Adds a figure. One that is not a number was not measured.</summary>
     public void Add(string figure, double measured, Bound bound, long errors = 0)
     {
-        var number = double.IsFinite(measured) ? measured.ToString(bound.Format, CultureInfo.InvariantCulture) : "not measured";
+        var number = double.IsFinite(measured)
+            ? measured.ToString(bound.Format, CultureInfo.InvariantCulture)
+            : "not measured";
         if (errors > 0)
             number += string.Create(CultureInfo.InvariantCulture, $", {errors} errors");
         _rows.Append(CultureInfo.InvariantCulture,

@@ -55,8 +55,11 @@ internal sealed record Sample
     public static double Middle(IEnumerable<double> figures)
     {
         var values = figures.Order().ToArray();
-        return values.Length % 2 == 1 ? values[values.Length / 2] : (values[values.Length / 2 - 1] + values[values.Length / 2]) / 2;
+        return values.Length % 2 == 1
+            ? values[values.Length / 2]
+            : (values[values.Length / 2 - 1] + values[values.Length / 2]) / 2;
     }
 
-    private static double Middle(IReadOnlyList<Sample> samples, Func<Sample, double> figure) => Middle(samples.Select(figure));
+    private static double Middle(IReadOnlyList<Sample> samples, Func<Sample, double> figure)
+        => Middle(samples.Select(figure));
 }

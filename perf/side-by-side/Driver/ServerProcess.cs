@@ -11,19 +11,25 @@ internal sealed partial class ServerProcess : IDisposable
 {
     private readonly Process _process;
 
-    /// <summary>Starts a program in its folder, and waits until it accepts connections. What it says to its console is not kept.</summary>
+    /// <summary>
+    /// Starts a program in its folder, and waits until it accepts connections. What it says to its console is not kept.
+    /// </summary>
     public ServerProcess(Settings settings, EndPoint ready, string program, params string[] arguments)
         : this(settings, ready, IsListening, program, arguments)
     {
     }
 
     /// <summary>Starts a program, and waits until it is ready.</summary>
-    public ServerProcess(Settings settings, EndPoint ready, Func<EndPoint, bool> isReady, string program, params string[] arguments)
+    public ServerProcess(
+        Settings settings, EndPoint ready, Func<EndPoint, bool> isReady, string program, params string[] arguments)
     {
         var folder = Path.GetDirectoryName(Array.Find([program, .. arguments], File.Exists)) ?? "";
         var clock = Stopwatch.StartNew();
         string[] silent = ["sh", "-c", "exec \"$@\" >/dev/null", "sh"];
-        var start = new ProcessStartInfo("taskset", ["-c", settings.ServerCores, .. silent, program, .. arguments]) { WorkingDirectory = folder };
+        var start = new ProcessStartInfo("taskset", ["-c", settings.ServerCores, .. silent, program, .. arguments])
+        {
+            WorkingDirectory = folder,
+        };
         _process = Process.Start(start)!;
         EndPoint = ready;
         while (!isReady(ready))
@@ -31,7 +37,8 @@ internal sealed partial class ServerProcess : IDisposable
             if (_process.HasExited || clock.Elapsed > TimeSpan.FromSeconds(30))
             {
                 _process.Kill(entireProcessTree: true);
-                throw new InvalidOperationException($"{program} {string.Join(' ', arguments)} does not listen at {ready}.");
+                throw new InvalidOperationException(
+                    $"{program} {string.Join(' ', arguments)} does not listen at {ready}.");
             }
 
             Thread.Sleep(1);
@@ -45,7 +52,7 @@ internal sealed partial class ServerProcess : IDisposable
     /// <summary>The time from the start until it was ready.</summary>
     public TimeSpan ReadyAfter { get; }
 
-    /// <summary>Whether it is compiled while it runs, so that it has to run for a while before it is measured.</summary>
+    /// <summary>Whether it uses a just-in-time compiler, and must warm up before a measurement.</summary>
     public bool NeedsWarmUp { get; init; } = true;
 
     public int Id => _process.Id;
@@ -84,7 +91,8 @@ internal sealed partial class ServerProcess : IDisposable
     private static IEnumerable<int> WithChildren(int id)
     {
         yield return id;
-        var children = File.ReadAllText($"/proc/{id}/task/{id}/children").Split(' ', StringSplitOptions.RemoveEmptyEntries);
+        var children = File.ReadAllText($"/proc/{id}/task/{id}/children")
+            .Split(' ', StringSplitOptions.RemoveEmptyEntries);
         foreach (var child in children)
         {
             foreach (var descendant in WithChildren(int.Parse(child, CultureInfo.InvariantCulture)))
@@ -101,7 +109,8 @@ internal sealed partial class ServerProcess : IDisposable
 
     private static double ReadMemory(int id)
     {
-        var line = File.ReadLines($"/proc/{id}/status").First(static line => line.StartsWith("VmRSS:", StringComparison.Ordinal));
+        var line = File.ReadLines($"/proc/{id}/status")
+            .First(static line => line.StartsWith("VmRSS:", StringComparison.Ordinal));
         return double.Parse(line.AsSpan(6, line.Length - 8), CultureInfo.InvariantCulture);
     }
 

@@ -15,7 +15,9 @@ internal sealed record Settings
     /// <summary>The folder with the published site that has a page for each case.</summary>
     public required string Site { get; init; }
 
-    /// <summary>The folder of the sites that have the server from its package: minimal, and those of templates.</summary>
+    /// <summary>
+    /// The folder of the sites that have the server from its package: minimal, and those of templates.
+    /// </summary>
     public required string PackagedSites { get; init; }
 
     /// <summary>The program that counts what a request allocates.</summary>
@@ -68,7 +70,8 @@ internal sealed record Settings
             Benchmarks = Get("benchmarks", "."),
             Rounds = int.Parse(Get("rounds", !isQuick ? "5" : isStartup ? "2" : "3"), CultureInfo.InvariantCulture),
             Seconds = double.Parse(Get("seconds", isQuick ? "1" : "2"), CultureInfo.InvariantCulture),
-            // On one processor, which it shares with the load, the just-in-time compiler takes so long to come to its last step.
+            // On one processor, which it shares with the load, the just-in-time compiler takes so long to come to its
+            // last step.
             WarmUpSeconds = isQuick ? 4 : 8,
             ServerCores = Get("server-cores", all),
             LoadCores = Get("load-cores", all),

@@ -4,10 +4,15 @@ using System.Net.Sockets;
 
 namespace SideBySide.Driver;
 
-/// <summary>Starts the servers that are compared, in a scratch folder and on free ports, and stops them all at the end.</summary>
+/// <summary>
+/// Starts the servers that are compared, in a scratch folder and on free ports, and stops them all at the end.
+/// </summary>
 internal sealed class Setup(Settings settings) : IDisposable
 {
-    /// <summary>What .NET has where nothing is set, in hexadecimal: the package changes it for applications that use it, and Kestrel runs as it comes.</summary>
+    /// <summary>
+    /// What .NET has where nothing is set, in hexadecimal: the package changes it for applications that use it, and
+    /// Kestrel runs as it comes.
+    /// </summary>
     public const string DefaultSpinning = "DOTNET_ThreadPool_UnfairSemaphoreSpinLimit=46";
 
     private readonly Stack<ServerProcess> _servers = new();
@@ -23,10 +28,12 @@ internal sealed class Setup(Settings settings) : IDisposable
     public static string Database => Environment.GetEnvironmentVariable("SIDE_BY_SIDE_DATABASE") ?? "";
 
     /// <summary>Starts the site that has a page for each case on this server.</summary>
-    public ServerProcess StartFastCgi(EndPoint endPoint, params string[] options) => StartSite(endPoint, isFastCgi: true, options);
+    public ServerProcess StartFastCgi(EndPoint endPoint, params string[] options)
+        => StartSite(endPoint, isFastCgi: true, options);
 
     /// <summary>Starts the site that has a page for each case on Kestrel.</summary>
-    public ServerProcess StartKestrel(EndPoint endPoint, params string[] options) => StartSite(endPoint, isFastCgi: false, options);
+    public ServerProcess StartKestrel(EndPoint endPoint, params string[] options)
+        => StartSite(endPoint, isFastCgi: false, options);
 
     /// <summary>Starts a site that has the server from its package, on either.</summary>
     public ServerProcess StartPackaged(string name, EndPoint endPoint, bool isFastCgi, params string[] options) =>
@@ -39,24 +46,36 @@ internal sealed class Setup(Settings settings) : IDisposable
     public ServerProcess Start(EndPoint endPoint, string program, params string[] arguments)
     {
         var own = Path.Combine(settings.Tools, program);
-        var server = new ServerProcess(settings, endPoint, File.Exists(own) ? own : program, arguments) { NeedsWarmUp = program is not ("floor" or "libfcgi" or "go-peer") };
+        var server = new ServerProcess(settings, endPoint, File.Exists(own) ? own : program, arguments)
+        {
+            NeedsWarmUp = program is not ("floor" or "libfcgi" or "go-peer"),
+        };
         _servers.Push(server);
         return server;
     }
 
     /// <summary>Starts a program of the system, and waits until it is ready by other means than a connection.</summary>
-    public ServerProcess StartWhen(EndPoint endPoint, Func<EndPoint, bool> isReady, string program, params string[] arguments)
+    public ServerProcess StartWhen(
+        EndPoint endPoint, Func<EndPoint, bool> isReady, string program, params string[] arguments)
     {
         var server = new ServerProcess(settings, endPoint, isReady, program, arguments);
         _servers.Push(server);
         return server;
     }
 
-    /// <summary>What a site is told to be on this server.</summary>
-    public static string[] FastCgi(EndPoint at) => ["--server", "fastcgi", "--urls", at is UnixDomainSocketEndPoint ? $"fastcgi://unix:{at}" : $"fastcgi://{at}"];
+    /// <summary>The arguments that run a site on this server.</summary>
+    public static string[] FastCgi(EndPoint at)
+        =>
+        [
+            "--server",
+            "fastcgi",
+            "--urls",
+            at is UnixDomainSocketEndPoint ? $"fastcgi://unix:{at}" : $"fastcgi://{at}",
+        ];
 
-    /// <summary>What a site is told to be on Kestrel.</summary>
-    public static string[] Kestrel(EndPoint at) => ["--server", "kestrel", "--urls", at is UnixDomainSocketEndPoint ? $"http://unix:{at}" : $"http://{at}"];
+    /// <summary>The arguments that run a site on Kestrel.</summary>
+    public static string[] Kestrel(EndPoint at)
+        => ["--server", "kestrel", "--urls", at is UnixDomainSocketEndPoint ? $"http://unix:{at}" : $"http://{at}"];
 
     /// <summary>Starts nginx before a server.</summary>
     public ServerProcess StartNginx(ServerProcess backend, bool isFastCgi) => StartNginx(backend.EndPoint, isFastCgi);
@@ -92,9 +111,15 @@ internal sealed class Setup(Settings settings) : IDisposable
 
     /// <summary>Starts Mono's server with the page.</summary>
     public ServerProcess StartMono(UnixDomainSocketEndPoint endPoint) =>
-        Start(endPoint, "fastcgi-mono-server4", $"/socket=unix:{endPoint}", $"/applications=/:{settings.Tools}", "/loglevels=None");
+        Start(
+            endPoint,
+            "fastcgi-mono-server4",
+            $"/socket=unix:{endPoint}",
+            $"/applications=/:{settings.Tools}",
+            "/loglevels=None");
 
-    public UnixDomainSocketEndPoint NewUnix() => new(Path.Combine(Folder, $"{_servers.Count}-{Guid.NewGuid():N}"[..12]));
+    public UnixDomainSocketEndPoint NewUnix()
+        => new(Path.Combine(Folder, $"{_servers.Count}-{Guid.NewGuid():N}"[..12]));
 
     public static IPEndPoint NewTcp()
     {
@@ -123,7 +148,8 @@ internal sealed class Setup(Settings settings) : IDisposable
         Directory.Delete(Folder, recursive: true);
     }
 
-    private ServerProcess StartAssembly(string assembly, EndPoint endPoint, bool isFastCgi, string[] options) => isFastCgi
+    private ServerProcess StartAssembly(string assembly, EndPoint endPoint, bool isFastCgi, string[] options)
+        => isFastCgi
         ? Start(endPoint, "dotnet", [assembly, .. FastCgi(endPoint), .. options])
         : Start(endPoint, "env", [DefaultSpinning, "dotnet", assembly, .. Kestrel(endPoint), .. options]);
 
@@ -133,6 +159,7 @@ internal sealed class Setup(Settings settings) : IDisposable
         string[] shared = ["--files", Path.Combine(Folder, "files")];
         if (Database.Length > 0)
             shared = [.. shared, "--database", Database];
-        return StartAssembly(Path.Combine(settings.Site, "SideBySide.Site.dll"), endPoint, isFastCgi, [.. options, .. shared]);
+        return StartAssembly(
+            Path.Combine(settings.Site, "SideBySide.Site.dll"), endPoint, isFastCgi, [.. options, .. shared]);
     }
 }

@@ -2,7 +2,9 @@ using System.Net;
 
 namespace SideBySide.Driver;
 
-/// <summary>The same site on both servers, each behind an nginx of its own. They start when they are first measured.</summary>
+/// <summary>
+/// The same site on both servers, each behind an nginx of its own. They start when they are first measured.
+/// </summary>
 internal sealed class SitePair
 {
     public const string Own = "FastCgi.AspNetCore, fastcgi_pass";
@@ -35,13 +37,21 @@ internal sealed class SitePair
     };
 
     /// <summary>Compares a page of both at half of the rate that Kestrel reaches.</summary>
-    public Comparison CompareAtHalfLoad(string title, string path, int connections, double seconds, params Asked[] asked)
+    public Comparison CompareAtHalfLoad(
+        string title, string path, int connections, double seconds, params Asked[] asked)
     {
         var rate = new Lazy<int>(() => (int)(Load(_kestrel.Value, path, connections, 0, 0, "").Rate / 2));
-        return new Comparison(title, new Contender(Kestrel, () => Run(_kestrel.Value)), new Contender(Own, () => Run(_own.Value))) { Asked = asked, MostRounds = 1 };
+        return new Comparison(
+            title,
+            new Contender(Kestrel, () => Run(_kestrel.Value)),
+            new Contender(Own, () => Run(_own.Value))) { Asked = asked, MostRounds = 1 };
 
         Sample Run(Behind behind) => _setup.Load.RunHttp(
-            behind.Server, behind.Nginx, new HttpLoad(behind.Nginx.EndPoint, path) { Rate = rate.Value }, connections, seconds);
+            behind.Server,
+            behind.Nginx,
+            new HttpLoad(behind.Nginx.EndPoint, path) { Rate = rate.Value },
+            connections,
+            seconds);
     }
 
     /// <summary>Compares the transfer of a large body.</summary>
@@ -49,19 +59,27 @@ internal sealed class SitePair
         new Contender(Kestrel, () => LargeTransfer.Run(_setup, _kestrel.Value.Server, _kestrel.Value.Nginx, isUpload)),
         new Contender(Own, () => LargeTransfer.Run(_setup, _own.Value.Server, _own.Value.Nginx, isUpload)));
 
-    /// <summary>What is asked of the processor time of the server alone, against Kestrel's.</summary>
-    public static Asked Backend(string figure, Bound bound) => new(figure, Own, Kestrel, static sample => sample.ServerCpu, bound);
+    /// <summary>The target for the server's own CPU time, relative to Kestrel's.</summary>
+    public static Asked Backend(string figure, Bound bound)
+        => new(figure, Own, Kestrel, static sample => sample.ServerCpu, bound);
 
     /// <summary>What is asked of the processor time of nginx and the server, against that with Kestrel.</summary>
-    public static Asked WithNginx(string figure, Bound bound) => new(figure, Own, Kestrel, static sample => sample.TotalCpu, bound);
+    public static Asked WithNginx(string figure, Bound bound)
+        => new(figure, Own, Kestrel, static sample => sample.TotalCpu, bound);
 
-    /// <summary>What is asked of one of the slow answers, against Kestrel's.</summary>
-    public static Asked Slow(string figure, Func<Sample, double> quantity, Bound bound) => new(figure, Own, Kestrel, quantity, bound);
+    /// <summary>The target for a slow response, relative to Kestrel's.</summary>
+    public static Asked Slow(string figure, Func<Sample, double> quantity, Bound bound)
+        => new(figure, Own, Kestrel, quantity, bound);
 
     private Sample Load(Behind behind, string path, int connections, int bodySize, int headers, string bodyKind)
     {
         behind.Check(path, bodySize);
-        var load = new HttpLoad(behind.Nginx.EndPoint, path) { BodySize = bodySize, BodyKind = bodyKind, Headers = headers };
+        var load = new HttpLoad(behind.Nginx.EndPoint, path)
+        {
+            BodySize = bodySize,
+            BodyKind = bodyKind,
+            Headers = headers,
+        };
         return _setup.Load.RunHttp(behind.Server, behind.Nginx, load, connections);
     }
 

@@ -4,7 +4,9 @@ using Microsoft.AspNetCore.Http.HttpResults;
 
 namespace SideBySide.Site;
 
-/// <summary>What many applications have before their pages: authentication, a session, compression, an output cache.</summary>
+/// <summary>
+/// What many applications have before their pages: authentication, a session, compression, an output cache.
+/// </summary>
 internal static class CommonMiddleware
 {
     private static readonly string s_page = MakePage();
@@ -41,7 +43,8 @@ internal static class CommonMiddleware
 
     private static string MakePage()
     {
-        var page = new StringBuilder("<!DOCTYPE html><html><head><title>Articles</title></head><body><p>Welcome, NAME.</p><ul>");
+        var page = new StringBuilder(
+            "<!DOCTYPE html><html><head><title>Articles</title></head><body><p>Welcome, NAME.</p><ul>");
         for (var i = 0; i < 50; i++)
             page.Append("<li><a href=\"/articles/").Append(i).Append("\">Article ").Append(i).Append("</a></li>");
         return page.Append("</ul></body></html>").ToString();

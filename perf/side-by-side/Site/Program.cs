@@ -3,7 +3,8 @@ using System.Globalization;
 using Microsoft.Extensions.FileProviders;
 using SideBySide.Site;
 
-// The same pages for both servers. --server fastcgi | kestrel; --urls; --files FOLDER; --database CONNECTION; --middleware common.
+// The same pages for both servers. --server fastcgi | kestrel; --urls; --files FOLDER; --database CONNECTION;
+// --middleware common.
 var builder = WebApplication.CreateBuilder(args);
 builder.Logging.ClearProviders();
 if (builder.Configuration["server"] == "fastcgi")
@@ -25,7 +26,8 @@ if (hasMiddleware)
 if (isMvc)
     MvcPage.Use(app);
 if (builder.Configuration["files"] is { } files)
-    app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(files), RequestPath = "/files" });
+    app.UseStaticFiles(
+        new StaticFileOptions { FileProvider = new PhysicalFileProvider(files), RequestPath = "/files" });
 
 app.MapGet("/", () => "Hello, world!");
 app.MapGet("/json", () => TypedResults.Json(new { Message = "Hello, world!" }));

@@ -1,4 +1,5 @@
-// As small as a site can be; the same program on both servers. --server fastcgi | kestrel; --urls; --status, where Kestrel shows the status.
+// As small as a site can be; the same program on both servers. --server fastcgi | kestrel; --urls; --status, where
+// Kestrel shows the status.
 var builder = WebApplication.CreateBuilder(args);
 builder.Logging.ClearProviders();
 if (builder.Configuration["server"] == "fastcgi")

@@ -28,7 +28,8 @@ public sealed class AccountController : Controller
         if (!ModelState.IsValid)
             return View(form);
 
-        var identity = new ClaimsIdentity([new Claim(ClaimTypes.Name, form.Name)], CookieAuthenticationDefaults.AuthenticationScheme);
+        var identity = new ClaimsIdentity(
+            [new Claim(ClaimTypes.Name, form.Name)], CookieAuthenticationDefaults.AuthenticationScheme);
         await HttpContext.SignInAsync(new ClaimsPrincipal(identity));
         return Url.IsLocalUrl(returnUrl) ? LocalRedirect(returnUrl) : RedirectToAction(nameof(Index));
     }

@@ -2,21 +2,26 @@ using System.Security.Cryptography;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
-/// <summary>Bodies that are the same each time, and do not repeat, so that a lost, doubled or swapped piece shows.</summary>
+/// <summary>Reproducible bodies without repetition, so that a lost, duplicated, or swapped piece is detected.</summary>
 internal static class Content
 {
     public const int LargeLength = 20 * 1024 * 1024;
 
-    // Most uploads and downloads are of it, and to draw it takes longer than to send it.
+    // Most uploads and downloads use it, and generating it takes longer than sending it.
     private static readonly Lazy<byte[]> s_large = new(static () => Draw(LargeLength));
-    private static readonly Lazy<string> s_largeHash = new(static () => Convert.ToHexString(SHA256.HashData(s_large.Value)));
+    private static readonly Lazy<string> s_largeHash = new(
+        static () => Convert.ToHexString(SHA256.HashData(s_large.Value)));
 
-    /// <summary>A body, which nobody may change.</summary>
+    /// <summary>A shared body. Callers must not change it.</summary>
     public static byte[] Create(int length) => length == LargeLength ? s_large.Value : Draw(length);
 
-    public static string Hash(byte[] bytes) => bytes.Length == LargeLength && bytes == s_large.Value ? s_largeHash.Value : Convert.ToHexString(SHA256.HashData(bytes));
+    public static string Hash(byte[] bytes)
+        => bytes.Length == LargeLength && bytes == s_large.Value
+            ? s_largeHash.Value
+            : Convert.ToHexString(SHA256.HashData(bytes));
 
-    public static async Task<string> HashAsync(Stream stream) => Convert.ToHexString(await SHA256.HashDataAsync(stream));
+    public static async Task<string> HashAsync(Stream stream)
+        => Convert.ToHexString(await SHA256.HashDataAsync(stream));
 
     private static byte[] Draw(int length)
     {

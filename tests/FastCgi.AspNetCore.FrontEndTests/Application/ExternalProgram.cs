@@ -8,7 +8,11 @@ internal static class ExternalProgram
     /// <returns>The exit code, and what it wrote to standard output and error.</returns>
     public static async Task<(int ExitCode, string Output)> RunAsync(string program, params string[] arguments)
     {
-        var startInfo = new ProcessStartInfo(Programs.Find(program), arguments) { RedirectStandardOutput = true, RedirectStandardError = true };
+        var startInfo = new ProcessStartInfo(Programs.Find(program), arguments)
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
         using var process = Process.Start(startInfo)!;
         var output = process.StandardOutput.ReadToEndAsync();
         var error = process.StandardError.ReadToEndAsync();

@@ -15,7 +15,9 @@ internal static class RawHttp2Client
     private const byte EndStream = 1;
     private const byte EndStreamAndHeaders = 5;
 
-    /// <returns>The response body; <see langword="null"/> if the web server refuses the protocol or the request.</returns>
+    /// <returns>
+    /// The response body; <see langword="null"/> if the web server refuses the protocol or the request.
+    /// </returns>
     public static async Task<string?> GetAsync(Site site, string scheme, string authority, string path)
     {
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);

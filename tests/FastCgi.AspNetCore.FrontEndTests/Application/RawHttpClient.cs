@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
-/// <summary>A client that sends what it is told, for what <see cref="HttpClient"/> would tidy up or decide by itself.</summary>
+/// <summary>A client that sends exactly the given text, which <see cref="HttpClient"/> would normalize.</summary>
 internal sealed class RawHttpClient : IDisposable
 {
     private readonly Socket _socket;
@@ -33,7 +33,7 @@ internal sealed class RawHttpClient : IDisposable
         return await reader.ReadToEndAsync().WaitAsync(FrontEndTest.Patience);
     }
 
-    /// <summary>Closes the connection, with a reset if it is to look lost.</summary>
+    /// <summary>Closes the connection, optionally with a reset.</summary>
     public void Close(bool isReset)
     {
         if (isReset)

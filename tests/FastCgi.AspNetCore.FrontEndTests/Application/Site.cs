@@ -20,14 +20,16 @@ internal sealed class Site : IAsyncDisposable
         Client = CreateClient(clientCertificate: null);
     }
 
-    /// <summary>Where its files are, the web server's log among them. Whoever has read that disposes of it.</summary>
+    /// <summary>
+    /// The folder with its files, including the web server's log. The caller disposes of it after reading the log.
+    /// </summary>
     public ScratchFolder Folder { get; }
 
     public FrontEnd FrontEnd { get; }
 
     public CollectedLogs Log => _application.Log;
 
-    /// <summary>A client that shows each response as it came.</summary>
+    /// <summary>A client that does not process responses.</summary>
     public HttpClient Client { get; }
 
     /// <summary>The address of the site, without a slash at its end.</summary>
@@ -44,12 +46,14 @@ internal sealed class Site : IAsyncDisposable
         TestApplication? application = null;
         try
         {
-            application = await TestApplication.StartAsync(folder.GetAddress(setup.UsesUnixSocket), configure, configureServer, configureBuilder);
+            application = await TestApplication.StartAsync(
+                folder.GetAddress(setup.UsesUnixSocket), configure, configureServer, configureBuilder);
             if (application.EndPoint is UnixDomainSocketEndPoint socket)
                 File.SetUnixFileMode(socket.ToString(), SocketMode);
             if (setup.UsesTls)
                 await TestCertificates.WriteAsync(folder.Path);
-            return new Site(setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint, more));
+            return new Site(
+                setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint, more));
         }
         catch
         {
@@ -60,31 +64,36 @@ internal sealed class Site : IAsyncDisposable
         }
     }
 
-    /// <summary>A client that shows each response as it came: HTTP/2 over TLS, else HTTP/1.1.</summary>
+    /// <summary>A client that does not process responses. It uses HTTP/2 over TLS, and HTTP/1.1 otherwise.</summary>
     /// <param name="clientCertificate">What it shows if it is asked for a certificate.</param>
     /// <param name="address">The loopback address that it comes from, if that is not the usual one.</param>
     public HttpClient CreateClient(X509Certificate2? clientCertificate, IPAddress? address = null)
         => CreateClient(Url, FrontEnd.EndPoint, clientCertificate, address);
 
-    public static HttpClient CreateClient(string url, IPEndPoint endPoint, X509Certificate2? clientCertificate, IPAddress? address)
+    public static HttpClient CreateClient(
+        string url, IPEndPoint endPoint, X509Certificate2? clientCertificate, IPAddress? address)
     {
         var handler = new SocketsHttpHandler
         {
-            ConnectCallback = (_, cancellationToken) => ConnectAsync(endPoint, address ?? IPAddress.Loopback, cancellationToken),
+            ConnectCallback = (_, cancellationToken) => ConnectAsync(
+                endPoint, address ?? IPAddress.Loopback, cancellationToken),
             AllowAutoRedirect = false,
             UseCookies = false,
             UseProxy = false,
             MaxConnectionsPerServer = int.MaxValue,
             SslOptions =
             {
-                RemoteCertificateValidationCallback = static (_, certificate, _, _) => TestCertificates.IsServer(certificate),
+                RemoteCertificateValidationCallback = static (
+                    _, certificate, _, _) => TestCertificates.IsServer(certificate),
                 ClientCertificates = clientCertificate is null ? null : [clientCertificate],
             },
         };
         return new HttpClient(handler)
         {
             BaseAddress = new Uri(url),
-            DefaultRequestVersion = url.StartsWith("https", StringComparison.Ordinal) ? HttpVersion.Version20 : HttpVersion.Version11,
+            DefaultRequestVersion = url.StartsWith("https", StringComparison.Ordinal)
+                ? HttpVersion.Version20
+                : HttpVersion.Version11,
             DefaultVersionPolicy = HttpVersionPolicy.RequestVersionExact,
         };
     }
@@ -103,7 +112,8 @@ internal sealed class Site : IAsyncDisposable
         await _application.DisposeAsync();
     }
 
-    private static async ValueTask<Stream> ConnectAsync(IPEndPoint endPoint, IPAddress address, CancellationToken cancellationToken)
+    private static async ValueTask<Stream> ConnectAsync(
+        IPEndPoint endPoint, IPAddress address, CancellationToken cancellationToken)
     {
         var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
         socket.Bind(new IPEndPoint(address, 0));

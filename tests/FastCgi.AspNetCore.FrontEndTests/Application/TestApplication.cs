@@ -9,7 +9,7 @@ internal sealed class TestApplication : IAsyncDisposable
     private const string UnixPrefix = "fastcgi://unix:";
     private const string TcpPrefix = "fastcgi://";
 
-    // What a handler that never ends, which is what a failing test leaves behind, may hold the test up.
+    // Limits how long a stuck handler of a failing test delays the end of that test.
     private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromSeconds(5);
 
     private readonly WebApplication _app;
@@ -42,7 +42,10 @@ internal sealed class TestApplication : IAsyncDisposable
         builder.Services.Configure<HostOptions>(options => options.ShutdownTimeout = s_shutdownTimeout);
 
         var log = new CollectedLogs();
-        builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Warning).AddFilter("FastCgi", LogLevel.Debug).AddProvider(log);
+        builder.Logging.ClearProviders()
+            .SetMinimumLevel(LogLevel.Warning)
+            .AddFilter("FastCgi", LogLevel.Debug)
+            .AddProvider(log);
 
         configureBuilder?.Invoke(builder);
 

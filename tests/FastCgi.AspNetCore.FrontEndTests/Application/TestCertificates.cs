@@ -10,7 +10,8 @@ internal static class TestCertificates
 
     public static X509Certificate2 Client { get; } = s_authority.CreateClient("Ada");
 
-    public static bool IsServer(X509Certificate? certificate) => certificate?.GetCertHashString() == s_server.GetCertHashString();
+    public static bool IsServer(X509Certificate? certificate)
+        => certificate?.GetCertHashString() == s_server.GetCertHashString();
 
     /// <summary>Writes what the configurations of web servers name.</summary>
     public static async Task WriteAsync(string folder)
@@ -20,6 +21,7 @@ internal static class TestCertificates
         await File.WriteAllTextAsync(Path.Combine(folder, "certificate.pem"), certificate);
         await File.WriteAllTextAsync(Path.Combine(folder, "key.pem"), key);
         await File.WriteAllTextAsync(Path.Combine(folder, "certificate-and-key.pem"), certificate + key);
-        await File.WriteAllTextAsync(Path.Combine(folder, "client-ca.pem"), s_authority.Authority.ExportCertificatePem() + "\n");
+        await File.WriteAllTextAsync(
+            Path.Combine(folder, "client-ca.pem"), s_authority.Authority.ExportCertificatePem() + "\n");
     }
 }

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
-/// <summary>What is at the address of the application while something is wrong.</summary>
+/// <summary>What listens on the application's address while the fault is present.</summary>
 internal enum Listener
 {
     Application,
@@ -13,7 +13,7 @@ internal enum Listener
 
     FullQueue,
 
-    /// <summary>The application, on a socket that only its own user may open.</summary>
+    /// <summary>The application, on a socket that only its own user can open.</summary>
     ClosedSocket,
 
     Http,
@@ -22,20 +22,22 @@ internal enum Listener
     Php,
 }
 
-/// <summary>A row of the table: a web server, what is wrong with it or with the application, what mends it, and who has to name it with which line.</summary>
+/// <summary>
+/// A row of the table: a web server, the fault in it or in the application, the fix, and the expected report.
+/// </summary>
 internal sealed record Fault(string Name, FrontEndKind Kind)
 {
-    /// <summary>What the document says, and what the wrong configuration says instead.</summary>
+    /// <summary>The documented text, and the faulty text that replaces it.</summary>
     public (string Documented, string Mistaken)[] Wrong { get; init; } = [];
 
-    /// <summary>What the document says, and what the right configuration says instead, where the document is not right for the case.</summary>
+    /// <summary>Replacements in the documented configuration for cases that it does not cover.</summary>
     public (string Documented, string Mistaken)[] Right { get; init; } = [];
 
     public bool UsesTls { get; init; }
 
     public bool IsBehindBalancer { get; init; }
 
-    /// <summary>Whether the right configuration alone is that of behind a load balancer.</summary>
+    /// <summary>Whether only the correct configuration is the one behind a load balancer.</summary>
     public bool IsMendedBehindBalancer { get; init; }
 
     public Listener Listener { get; init; }
@@ -46,24 +48,26 @@ internal sealed record Fault(string Name, FrontEndKind Kind)
 
     public Action<FastCgiServerOptions> WrongOptions { get; init; } = static _ => { };
 
-    /// <summary>What clients do, which shows the fault.</summary>
+    /// <summary>The requests that reveal the fault.</summary>
     public Func<HttpClient, Task> Visit { get; init; } = static async client => (await client.GetAsync("/")).Dispose();
 
-    /// <summary>What clients get while it is wrong; 0 for anything.</summary>
+    /// <summary>The status that clients get while the fault is present; 0 for any.</summary>
     public HttpStatusCode Status { get; init; }
 
-    /// <summary>What the web server logs while it is wrong; it stands in <c>docs/troubleshooting.md</c> for who searches for it.</summary>
+    /// <summary>
+    /// What the web server logs while the fault is present. <c>docs/troubleshooting.md</c> lists it for searches.
+    /// </summary>
     public string? Log { get; init; }
 
-    /// <summary>The recommendation in the application's status, and what is in it.</summary>
+    /// <summary>The recommendation in the application's status, and text that it contains.</summary>
     public (string Name, string Line)? Event { get; init; }
 
     public (string Id, string Line)? Rule { get; init; }
 
-    /// <summary>How fast the server's clock goes.</summary>
+    /// <summary>The speed of the server's clock.</summary>
     public int Haste { get; init; } = 1;
 
-    /// <summary>Whether it is seen only when the server's doctor looks.</summary>
+    /// <summary>Whether only a periodic check of the server finds it.</summary>
     public bool IsSeenAtALook => Haste > 1;
 
     public override string ToString() => $"{Kind.ToString().ToLowerInvariant()}: {Name}";

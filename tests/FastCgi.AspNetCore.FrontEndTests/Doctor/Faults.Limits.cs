@@ -3,20 +3,29 @@ namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 /// <content>Sizes, times, and connections.</content>
 internal static partial class Faults
 {
-    private static FrontEndKind[] Kinds => [FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.HaProxy, FrontEndKind.Lighttpd];
+    private static FrontEndKind[] Kinds
+        => [FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.HaProxy, FrontEndKind.Lighttpd];
 
     private static IEnumerable<Fault> Limits()
     {
         yield return LargeHead(FrontEndKind.Nginx, 6_000, "fastcgi_buffer_size 16k;", HttpStatusCode.BadGateway) with
         {
-            Wrong = [(Include, $"{Include} fastcgi_buffer_size 4k; fastcgi_buffers 8 4k; fastcgi_busy_buffers_size 8k;")],
+            Wrong =
+                [(Include, $"{Include} fastcgi_buffer_size 4k; fastcgi_buffers 8 4k; fastcgi_busy_buffers_size 8k;")],
             Right = [(Include, $"{Include} fastcgi_buffer_size 16k; fastcgi_buffers 8 16k;")],
-            // It is a Warning once, whatever nginx's buffers are.
+            // It is logged once as a Warning, regardless of nginx's buffers.
             Event = ("HeadTooLargeForNginx", "fastcgi_buffer_size 8k; fastcgi_buffers 8 8k;"),
             Log = "upstream sent too big header",
         };
-        yield return LargeHead(FrontEndKind.HaProxy, 16_000, "tune.bufsize 32768", HttpStatusCode.BadGateway) with { Right = [("fcgi-app hello\n    docroot", "global\n    tune.bufsize 32768\n\nfcgi-app hello\n    docroot")] };
-        yield return LargeHead(FrontEndKind.Apache, 20_000, "# Apache has no setting for it", HttpStatusCode.InternalServerError) with { Log = "AH01070: Error parsing script headers" };
+        yield return LargeHead(FrontEndKind.HaProxy, 16_000, "tune.bufsize 32768", HttpStatusCode.BadGateway) with
+        {
+            Right = [("fcgi-app hello\n    docroot", "global\n    tune.bufsize 32768\n\nfcgi-app hello\n    docroot")],
+        };
+        yield return LargeHead(
+            FrontEndKind.Apache,
+            20_000,
+            "# Apache has no setting for it",
+            HttpStatusCode.InternalServerError) with { Log = "AH01070: Error parsing script headers" };
 
         yield return new("uploads of more than its own limit", FrontEndKind.Nginx)
         {
@@ -39,26 +48,43 @@ internal static partial class Faults
             yield return new("uploads of more than the application's limit", kind)
             {
                 WrongOptions = static options => options.Limits.MaxRequestBodySize = 1_000,
-                Application = static app => app.MapPost("/", static (HttpRequest request) => Content.HashAsync(request.Body)),
+                Application = static app => app.MapPost(
+                    "/", static (HttpRequest request) => Content.HashAsync(request.Body)),
                 Visit = UploadAsync(1_001),
                 Status = HttpStatusCode.RequestEntityTooLarge,
                 Event = ("RequestBodyTooLarge", "FastCgi:Limits:MaxRequestBodySize"),
             };
         }
 
-        yield return Slow(FrontEndKind.Nginx, "fastcgi_read_timeout 120s;", "fastcgi_read_timeout 120s;", ("fastcgi_read_timeout 120s;", "fastcgi_read_timeout 1s;")) with
+        yield return Slow(
+            FrontEndKind.Nginx,
+            "fastcgi_read_timeout 120s;",
+            "fastcgi_read_timeout 120s;",
+            ("fastcgi_read_timeout 120s;", "fastcgi_read_timeout 1s;")) with
         {
             Haste = 2,
             Log = "upstream timed out (110: Connection timed out) while reading response header from upstream",
         };
         yield return Slow(FrontEndKind.Apache, "timeout=120", "timeout=120", ("timeout=120", "timeout=1"));
-        yield return Slow(FrontEndKind.HaProxy, "timeout server 120s", "timeout server 120s", ("timeout server 120s", "timeout server 1s"));
-        yield return Slow(FrontEndKind.Lighttpd, "\"read-timeout\" => 120", "\"read-timeout\" => 120", ("\"check-local\"", "\"read-timeout\" => 1, \"check-local\""));
+        yield return Slow(
+            FrontEndKind.HaProxy,
+            "timeout server 120s",
+            "timeout server 120s",
+            ("timeout server 120s", "timeout server 1s"));
+        yield return Slow(
+            FrontEndKind.Lighttpd,
+            "\"read-timeout\" => 120",
+            "\"read-timeout\" => 120",
+            ("\"check-local\"", "\"read-timeout\" => 1, \"check-local\""));
 
         yield return Events(FrontEndKind.Apache, "flushpackets=on", (" flushpackets=on", ""));
         yield return Events(FrontEndKind.HaProxy, "option http-no-delay", ("    option http-no-delay", "    # none"));
-        yield return Events(FrontEndKind.Lighttpd, "server.stream-response-body = 1", ("server.stream-response-body = 1", ""));
-        yield return Events(FrontEndKind.Nginx, "fastcgi_buffering off;", (Include, $"{Include} fastcgi_ignore_headers X-Accel-Buffering;"));
+        yield return Events(
+            FrontEndKind.Lighttpd, "server.stream-response-body = 1", ("server.stream-response-body = 1", ""));
+        yield return Events(
+            FrontEndKind.Nginx,
+            "fastcgi_buffering off;",
+            (Include, $"{Include} fastcgi_ignore_headers X-Accel-Buffering;"));
         yield return new("uploads are held", FrontEndKind.Nginx)
         {
             Wrong = [(Include, $"{Include} client_max_body_size 1g;")],
@@ -70,17 +96,25 @@ internal static partial class Faults
             Wrong = [("fastcgi_read_timeout 120s;", "proxy_read_timeout 120s;")],
             Rule = ("proxy-directive", "fastcgi_read_timeout 120s;"),
         };
-        yield return new("it looks for files", FrontEndKind.Lighttpd) { Wrong = [("    \"check-local\" => \"disable\",\n", "")], Visit = static async client => (await client.GetAsync("/page")).Dispose(), Rule = ("check-local", "\"check-local\" => \"disable\"") };
+        yield return new("it looks for files", FrontEndKind.Lighttpd)
+        {
+            Wrong = [("    \"check-local\" => \"disable\",\n", "")],
+            Visit = static async client => (await client.GetAsync("/page")).Dispose(),
+            Rule = ("check-local", "\"check-local\" => \"disable\""),
+        };
     }
 
-    private static Fault LargeHead(FrontEndKind kind, int size, string line, HttpStatusCode status) => new("response headers that are too large", kind)
+    private static Fault LargeHead(FrontEndKind kind, int size, string line, HttpStatusCode status)
+        => new("response headers that are too large", kind)
     {
-        Application = app => app.MapFallback((HttpResponse response) => response.Headers["X-Large"] = new string('x', size)),
+        Application = app => app.MapFallback(
+            (HttpResponse response) => response.Headers["X-Large"] = new string('x', size)),
         Rule = ("head-buffer", line),
         Status = status,
     };
 
-    private static Fault Slow(FrontEndKind kind, string eventLine, string ruleLine, (string, string) wrong) => new("it does not wait for the answer", kind)
+    private static Fault Slow(FrontEndKind kind, string eventLine, string ruleLine, (string, string) wrong)
+        => new("it does not wait for the answer", kind)
     {
         Wrong = [wrong],
         Haste = 3,
@@ -89,7 +123,8 @@ internal static partial class Faults
             if (context.Request.Path == "/slow")
                 await Task.Delay(TimeSpan.FromSeconds(5), context.RequestAborted);
         }),
-        Visit = static client => Task.WhenAll(Enumerable.Range(0, 3).Select(async _ => (await client.GetAsync("/slow")).Dispose())),
+        Visit = static client => Task.WhenAll(
+            Enumerable.Range(0, 3).Select(async _ => (await client.GetAsync("/slow")).Dispose())),
         Event = ("RequestsGivenUp", eventLine),
         Rule = ("read-timeout", ruleLine),
     };
@@ -126,9 +161,13 @@ internal static partial class Faults
         };
     }
 
-    private static Func<HttpClient, Task> UploadAsync(int size) => async client => (await client.PostAsync("/", new ByteArrayContent(new byte[size]))).Dispose();
+    private static Func<HttpClient, Task> UploadAsync(int size)
+        => async client => (await client.PostAsync("/", new ByteArrayContent(new byte[size]))).Dispose();
 
-    /// <summary>At least 20 requests of each of the server's seconds, for a whole interval of its doctor. Many more would only take time from other tests.</summary>
+    /// <summary>
+    /// At least 20 requests of each of the server's seconds, for a whole interval of its doctor. Many more would only
+    /// take time from other tests.
+    /// </summary>
     private static async Task AskOftenAsync(HttpClient client)
     {
         var pause = TimeSpan.FromMilliseconds(15);
@@ -141,9 +180,11 @@ internal static partial class Faults
                 {
                     (await client.GetAsync("/")).Dispose();
                 }
-                catch (HttpRequestException exception) when (exception.HttpRequestError == HttpRequestError.HttpProtocolError)
+                catch (HttpRequestException exception) when (
+                    exception.HttpRequestError == HttpRequestError.HttpProtocolError)
                 {
-                    // nginx closes a connection of HTTP/2 after a thousand requests. What was asked just then is asked again.
+                    // nginx closes a connection of HTTP/2 after a thousand requests. What was asked just then is asked
+                    // again.
                 }
 
                 await Task.Delay(pause);

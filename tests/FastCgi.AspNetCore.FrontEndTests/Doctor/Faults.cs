@@ -2,22 +2,23 @@ using Microsoft.AspNetCore.Authentication;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
-/// <summary>The table: the faults of <c>docs/troubleshooting.md</c>, behind each web server that can have them.</summary>
+/// <summary>The faults of <c>docs/troubleshooting.md</c>, with each web server that can have them.</summary>
 internal static partial class Faults
 {
     private const string Include = "include fastcgi_params;";
     private const string NginxPass = "fastcgi_pass unix:/run/hello/app.sock;";
 
-    // The tests put the address in the place of the socket.
+    // The tests replace the socket with an address.
     private const string NginxTcpPass = "fastcgi_pass /run/hello/app.sock;";
     private const string ApachePass = "ProxyPass \"/\" \"unix:/run/hello/app.sock|fcgi://hello/\"";
     private const string ApacheHttp = "LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so\n";
     private const string WithPort = "fastcgi_param HTTP_HOST $host:$server_port;";
 
     public static IReadOnlyDictionary<string, Fault> All { get; } =
-        new[] { Unreached(), Protocols(), Parameters(), Limits(), Identities(), Connections() }.SelectMany(static faults => faults).ToDictionary(static fault => fault.ToString());
+        new[] { Unreached(), Protocols(), Parameters(), Limits(), Identities(), Connections() }.SelectMany(
+            static faults => faults).ToDictionary(static fault => fault.ToString());
 
-    /// <summary>No connection: nobody listens, or may connect, or the queue is full.</summary>
+    /// <summary>No connection: nothing listens, access is denied, or the queue is full.</summary>
     private static IEnumerable<Fault> Unreached()
     {
         foreach (var kind in new[] { FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Lighttpd })
@@ -34,20 +35,32 @@ internal static partial class Faults
                     _ => "No such file or directory",
                 },
             };
-            yield return new("the process has ended", kind) { Listener = Listener.Leftover, Rule = ("nobody-listens", "--urls fastcgi://unix:"), Status = Unavailable(kind) };
+            yield return new("the process has ended", kind)
+            {
+                Listener = Listener.Leftover,
+                Rule = ("nobody-listens", "--urls fastcgi://unix:"),
+                Status = Unavailable(kind),
+            };
             yield return new("the queue is full", kind)
             {
                 Listener = Listener.FullQueue,
                 Rule = ("backlog-full", "sysctl -w net.core.somaxconn=4096"),
                 Status = kind == FrontEndKind.Nginx ? HttpStatusCode.BadGateway : 0,
-                Log = kind == FrontEndKind.Nginx ? "(11: Resource temporarily unavailable) while connecting to upstream" : null,
+                Log = kind == FrontEndKind.Nginx
+                    ? "(11: Resource temporarily unavailable) while connecting to upstream"
+                    : null,
                 Visit = AskBrieflyAsync,
             };
         }
 
-        yield return new("nothing listens", FrontEndKind.HaProxy) { Listener = Listener.Nobody, Rule = ("nobody-listens", "--urls fastcgi://127.0.0.1:"), Status = HttpStatusCode.ServiceUnavailable };
+        yield return new("nothing listens", FrontEndKind.HaProxy)
+        {
+            Listener = Listener.Nobody,
+            Rule = ("nobody-listens", "--urls fastcgi://127.0.0.1:"),
+            Status = HttpStatusCode.ServiceUnavailable,
+        };
 
-        // lighttpd and HAProxy of the tests work as root.
+        // In the tests, lighttpd and HAProxy run as root.
         foreach (var kind in new[] { FrontEndKind.Nginx, FrontEndKind.Apache })
         {
             yield return new("the socket is closed to it", kind)
@@ -61,7 +74,7 @@ internal static partial class Faults
         }
     }
 
-    /// <summary>Another protocol than FastCGI, on one side or the other.</summary>
+    /// <summary>A protocol other than FastCGI, on either side.</summary>
     private static IEnumerable<Fault> Protocols()
     {
         yield return new("the application speaks HTTP", FrontEndKind.Nginx)
@@ -72,36 +85,73 @@ internal static partial class Faults
             Status = HttpStatusCode.BadGateway,
             Log = "upstream sent unsupported FastCGI protocol version",
         };
-        yield return new("php-fpm has the port", FrontEndKind.Nginx) { Wrong = [(NginxPass, NginxTcpPass)], Listener = Listener.Php, Rule = ("php-fpm", "--urls fastcgi://127.0.0.1:9001"), Status = HttpStatusCode.NotFound };
-        yield return Http(FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass http://unix:/run/hello/app.sock:;"));
-        yield return Http(FrontEndKind.Apache, "|fcgi://hello/\" flushpackets=on", (ApachePass, ApacheHttp + ApachePass.Replace("fcgi:", "http:", StringComparison.Ordinal)));
+        yield return new("php-fpm has the port", FrontEndKind.Nginx)
+        {
+            Wrong = [(NginxPass, NginxTcpPass)],
+            Listener = Listener.Php,
+            Rule = ("php-fpm", "--urls fastcgi://127.0.0.1:9001"),
+            Status = HttpStatusCode.NotFound,
+        };
+        yield return Http(
+            FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass http://unix:/run/hello/app.sock:;"));
+        yield return Http(
+            FrontEndKind.Apache,
+            "|fcgi://hello/\" flushpackets=on",
+            (ApachePass, ApacheHttp + ApachePass.Replace("fcgi:", "http:", StringComparison.Ordinal)));
         yield return Http(FrontEndKind.HaProxy, "proto fcgi", (" proto fcgi", ""), ("    use-fcgi-app hello\n", ""));
-        yield return Http(FrontEndKind.Lighttpd, "fastcgi.server = (", ("fastcgi.server", "server.modules += (\"mod_proxy\")\nproxy.server"));
-        yield return Tls(FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass https://unix:/run/hello/app.sock:;"));
-        yield return Tls(FrontEndKind.Apache, "|fcgi://hello/", (ApachePass, ApacheHttp + "SSLProxyEngine on\n" + ApachePass.Replace("fcgi:", "https:", StringComparison.Ordinal)));
-        yield return Tls(FrontEndKind.HaProxy, "proto fcgi", (" proto fcgi", " ssl verify none"), ("    use-fcgi-app hello\n", ""));
+        yield return Http(
+            FrontEndKind.Lighttpd,
+            "fastcgi.server = (",
+            ("fastcgi.server", "server.modules += (\"mod_proxy\")\nproxy.server"));
+        yield return Tls(
+            FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass https://unix:/run/hello/app.sock:;"));
+        yield return Tls(
+            FrontEndKind.Apache,
+            "|fcgi://hello/",
+            (ApachePass,
+                ApacheHttp + "SSLProxyEngine on\n" + ApachePass.Replace("fcgi:", "https:", StringComparison.Ordinal)));
+        yield return Tls(
+            FrontEndKind.HaProxy, "proto fcgi", (" proto fcgi", " ssl verify none"), ("    use-fcgi-app hello\n", ""));
         foreach (var (protocol, directive, parameter) in new[] { ("uwsgi", "uwsgi_pass", "uwsgi_param"), ("SCGI", "scgi_pass", "scgi_param") })
         {
             yield return new($"{protocol} is sent to the FastCGI port", FrontEndKind.Nginx)
             {
-                Wrong = [(NginxPass, $"{parameter} REQUEST_METHOD $request_method; {directive} unix:/run/hello/app.sock;")],
+                Wrong =
+                    [(NginxPass, $"{parameter} REQUEST_METHOD $request_method; {directive} unix:/run/hello/app.sock;")],
                 Event = ("WrongProtocol", "received " + protocol),
             };
         }
     }
 
     private static Fault Http(FrontEndKind kind, string line, params (string, string)[] wrong)
-        => new("HTTP is sent to the FastCGI port", kind) { Wrong = wrong, Event = ("WrongProtocol", "fastcgi_pass"), Rule = ("http-to-fastcgi", line), Status = HttpStatusCode.BadRequest };
+        => new("HTTP is sent to the FastCGI port", kind)
+        {
+            Wrong = wrong,
+            Event = ("WrongProtocol", "fastcgi_pass"),
+            Rule = ("http-to-fastcgi", line),
+            Status = HttpStatusCode.BadRequest,
+        };
 
     private static Fault Tls(FrontEndKind kind, string line, params (string, string)[] wrong)
-        => new("TLS is sent to the FastCGI port", kind) { Wrong = wrong, Event = ("WrongProtocol", "received TLS"), Rule = ("http-to-fastcgi", line) };
+        => new("TLS is sent to the FastCGI port", kind)
+        {
+            Wrong = wrong,
+            Event = ("WrongProtocol", "received TLS"),
+            Rule = ("http-to-fastcgi", line),
+        };
 
-    /// <summary>What the web server does not pass, or passes wrongly.</summary>
+    /// <summary>Missing or wrong parameters.</summary>
     private static IEnumerable<Fault> Parameters()
     {
         const FrontEndKind Nginx = FrontEndKind.Nginx;
         (string, string)[] withPort = [(Include, $"{Include} {WithPort}")];
-        yield return new("no include", Nginx) { Wrong = [("        " + Include + "\n", "")], Event = ("ParametersMissing", Include), Rule = ("params-missing", Include), Status = HttpStatusCode.BadRequest };
+        yield return new("no include", Nginx)
+        {
+            Wrong = [("        " + Include + "\n", "")],
+            Event = ("ParametersMissing", Include),
+            Rule = ("params-missing", Include),
+            Status = HttpStatusCode.BadRequest,
+        };
         yield return new("a parameter of its own", Nginx)
         {
             Wrong = [("    location / {\n        " + Include, "    " + Include + "\n    location / {\n        fastcgi_param PATH_BASE /;")],
@@ -118,20 +168,22 @@ internal static partial class Faults
         };
         yield return new("no CONTENT_LENGTH", Nginx)
         {
-            Wrong = [(Include, "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri;")],
+            Wrong =
+                [(Include, "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri;")],
             Rule = ("length-missing", "fastcgi_param CONTENT_LENGTH $content_length;"),
         };
         yield return new("a host without its port", Nginx)
         {
             Wrong = [(Include, $"{Include} fastcgi_param HTTP_HOST $host;")],
             Right = withPort,
-            Application = static app => app.MapFallback(static (HttpRequest request) => Results.Redirect($"http://{request.Host}/there")),
+            Application = static app => app.MapFallback(
+                static (HttpRequest request) => Results.Redirect($"http://{request.Host}/there")),
             Event = ("HostWithoutPort", "fastcgi_param HTTP_HOST $host:$server_port;"),
             Rule = ("host-port", "fastcgi_param HTTP_HOST $host:$server_port;"),
         };
         yield return new("no host", Nginx)
         {
-            // Behind an include that has one, the empty one would not count.
+            // After an include that sets it, the empty value would have no effect.
             Wrong = [(Include, "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; fastcgi_param CONTENT_LENGTH $content_length;\nfastcgi_param SERVER_SOFTWARE nginx; fastcgi_param SERVER_PROTOCOL $server_protocol; fastcgi_param HTTP_HOST \"\";")],
             Right = withPort,
             Haste = 3,
@@ -154,7 +206,9 @@ internal static partial class Faults
             Haste = 3,
             Visit = OfBalancer,
             Wrong = [("    set-param REQUEST_SCHEME https if { ssl_fc }\n", "")],
-            Event = ("SchemeNotPassed", "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }"),
+            Event = (
+                "SchemeNotPassed",
+                "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }"),
         };
         foreach (var kind in Kinds)
             yield return BehindBalancer(kind);
@@ -183,13 +237,22 @@ internal static partial class Faults
             Application = RedirectToHttps,
             Visit = OfBalancer,
             Event = ("RedirectToHttps", "Behind a load balancer"),
-            Rule = ("scheme-behind-balancer", "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }"),
+            Rule = (
+                "scheme-behind-balancer",
+                "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }"),
         };
         yield return NoPathBase(Nginx, (Include, $"{Include} fastcgi_param PATH_BASE /app;"));
         yield return NoPathBase(FrontEndKind.Apache, ("CGIPassAuth On", "CGIPassAuth On\nSetEnv PATH_BASE /app"));
-        yield return PathBase(Nginx, "fastcgi_param PATH_BASE /other;", (Include, $"{Include} fastcgi_param PATH_BASE /other;"));
-        yield return PathBase(FrontEndKind.Apache, "SetEnv PATH_BASE /other", ("CGIPassAuth On", "CGIPassAuth On\nSetEnv PATH_BASE /other"));
-        yield return PathBase(FrontEndKind.HaProxy, "set-param PATH_BASE /other if { path_beg /other/ }", ("docroot /", "docroot /\n    set-param PATH_BASE /other"));
+        yield return PathBase(
+            Nginx, "fastcgi_param PATH_BASE /other;", (Include, $"{Include} fastcgi_param PATH_BASE /other;"));
+        yield return PathBase(
+            FrontEndKind.Apache,
+            "SetEnv PATH_BASE /other",
+            ("CGIPassAuth On", "CGIPassAuth On\nSetEnv PATH_BASE /other"));
+        yield return PathBase(
+            FrontEndKind.HaProxy,
+            "set-param PATH_BASE /other if { path_beg /other/ }",
+            ("docroot /", "docroot /\n    set-param PATH_BASE /other"));
         yield return PathBase(FrontEndKind.Lighttpd, "$HTTP[\"url\"] =~ \"^/other(/|$)\"", ("fastcgi.server", "server.modules += (\"mod_setenv\")\nsetenv.add-environment = (\"PATH_BASE\" => \"/other\")\nfastcgi.server"));
     }
 
@@ -201,7 +264,8 @@ internal static partial class Faults
         Event = ("RedirectToHttps", "'Behind a load balancer'"),
     };
 
-    private static Fault PathBase(FrontEndKind kind, string line, (string, string) wrong) => new("a path base of another path", kind)
+    private static Fault PathBase(FrontEndKind kind, string line, (string, string) wrong)
+        => new("a path base of another path", kind)
     {
         Wrong = [wrong],
         Application = static app => app.MapGet("/page", static () => "reached"),
@@ -224,9 +288,12 @@ internal static partial class Faults
     };
 
     private static void RedirectToHttps(WebApplication app)
-        => app.MapFallback(static (HttpRequest request) => request.IsHttps ? Results.Text("reached") : Results.Redirect($"https://{request.Host.Host}{request.Path}"));
+        => app.MapFallback(
+            static (HttpRequest request) => request.IsHttps
+                ? Results.Text("reached")
+                : Results.Redirect($"https://{request.Host.Host}{request.Path}"));
 
-    /// <summary>Apache waits for a place in the queue for as long as its time-out.</summary>
+    /// <summary>Apache waits for a place in the queue until its timeout.</summary>
     private static async Task AskBrieflyAsync(HttpClient client)
     {
         using var patience = new CancellationTokenSource(TimeSpan.FromSeconds(1));
@@ -247,19 +314,28 @@ internal static partial class Faults
 
     private static Func<HttpClient, Task> AskAsync(Action<HttpRequestMessage> change) => async client =>
     {
-        using var request = new HttpRequestMessage(HttpMethod.Get, "/") { Version = client.DefaultRequestVersion, VersionPolicy = client.DefaultVersionPolicy };
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/")
+        {
+            Version = client.DefaultRequestVersion,
+            VersionPolicy = client.DefaultVersionPolicy,
+        };
         change(request);
         (await client.SendAsync(request)).Dispose();
     };
 
-    private static HttpStatusCode Unavailable(FrontEndKind kind) => kind == FrontEndKind.Nginx ? HttpStatusCode.BadGateway : HttpStatusCode.ServiceUnavailable;
+    private static HttpStatusCode Unavailable(FrontEndKind kind)
+        => kind == FrontEndKind.Nginx ? HttpStatusCode.BadGateway : HttpStatusCode.ServiceUnavailable;
 
     /// <summary>Who the client is.</summary>
     private static IEnumerable<Fault> Identities()
     {
         yield return Authorization(FrontEndKind.Apache, "CGIPassAuth On", ("        CGIPassAuth On\n", ""));
-        yield return Authorization(FrontEndKind.HaProxy, "pass-header Authorization", ("    pass-header Authorization", "    # none"));
-        yield return Authorization(FrontEndKind.Nginx, "fastcgi_pass_request_headers on;", (Include, $"{Include} fastcgi_pass_request_headers off;")) with { Event = null };
+        yield return Authorization(
+            FrontEndKind.HaProxy, "pass-header Authorization", ("    pass-header Authorization", "    # none"));
+        yield return Authorization(
+            FrontEndKind.Nginx,
+            "fastcgi_pass_request_headers on;",
+            (Include, $"{Include} fastcgi_pass_request_headers off;")) with { Event = null };
         yield return new("anybody is a user", FrontEndKind.Nginx)
         {
             Wrong = [(Include, $"{Include} fastcgi_param REMOTE_USER $remote_user; fastcgi_param AUTH_TYPE Basic;")],
@@ -275,12 +351,15 @@ internal static partial class Faults
                 app.UseAuthentication();
                 app.MapFallback(static (HttpContext context) => context.User.Identity!.Name ?? "nobody");
             },
-            Visit = AskAsync(static request => request.Headers.Authorization = new AuthenticationHeaderValue("Basic", "YW5uOnNlY3JldA==")),
+            Visit = AskAsync(
+                static request => request.Headers.Authorization = new AuthenticationHeaderValue(
+                    "Basic", "YW5uOnNlY3JldA==")),
             Event = ("UserNotTaken", "fastcgi_param AUTH_TYPE Basic;"),
         };
     }
 
-    private static Fault Authorization(FrontEndKind kind, string line, params (string, string)[] wrong) => new("Authorization is dropped", kind)
+    private static Fault Authorization(FrontEndKind kind, string line, params (string, string)[] wrong)
+        => new("Authorization is dropped", kind)
     {
         Wrong = wrong,
         Haste = 3,

@@ -6,7 +6,7 @@ using FastCgi.Tool.Tests.Harness;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
-/// <summary>A web server and an application with a fault, or with what mends it.</summary>
+/// <summary>A web server and an application with a fault, or with its fix.</summary>
 internal sealed class FaultySite : IAsyncDisposable
 {
     private const UnixFileMode Open = (UnixFileMode)0b110_110_110;
@@ -47,24 +47,28 @@ internal sealed class FaultySite : IAsyncDisposable
         }
     }
 
-    /// <summary>What the application's status recommends.</summary>
+    /// <summary>The recommendations in the application's status.</summary>
     public async Task<IReadOnlyDictionary<string, string>> GetRecommendationsAsync()
     {
         using var client = new HttpClient(new FastCgiHttpHandler(_application!.EndPoint.ToString()!));
         var status = await client.GetFromJsonAsync<JsonElement>("http://localhost/fastcgi-status?format=json");
-        return status.GetProperty("recommendations").EnumerateArray().ToDictionary(static one => one.GetProperty("name").GetString()!, static one => one.GetProperty("message").GetString()!);
+        return status.GetProperty("recommendations")
+            .EnumerateArray()
+            .ToDictionary(
+                static one => one.GetProperty("name").GetString()!,
+                static one => one.GetProperty("message").GetString()!);
     }
 
-    /// <summary>Waits until the server has looked at what requests have shown so far.</summary>
+    /// <summary>Waits until the server has checked the requests so far.</summary>
     public Task WaitForCheckAsync() => _time!.WaitForCheckAsync();
 
-    /// <summary>What the tool says of the configuration that the web server runs with.</summary>
+    /// <summary>The tool's report on the web server's configuration.</summary>
     public async Task<string> AskToolAsync() => (await ToolRun.RunAsync("doctor", _folder.GetPath($"{_fault.Kind.ToString().ToLowerInvariant()}-frame.conf"), "--timeout", "2")).Out;
 
     public async ValueTask DisposeAsync()
     {
         Client?.Dispose();
-        // Apache ends only when it waits for no place in a queue any longer.
+        // Apache does not stop while it waits for a place in the queue.
         if (_application is null)
         {
             foreach (var owned in _owned)
@@ -86,7 +90,7 @@ internal sealed class FaultySite : IAsyncDisposable
         Programs.Require(FrontEndProgram.Of(_fault.Kind).Name);
         var setup = new FrontEndSetup
         {
-            // HAProxy runs in a chroot, so that its document has TCP.
+            // HAProxy runs in a chroot, so its document uses TCP.
             Kind = _fault.Kind,
             UsesUnixSocket = _fault.Kind != FrontEndKind.HaProxy,
             IsDocumented = true,
@@ -94,19 +98,26 @@ internal sealed class FaultySite : IAsyncDisposable
             IsBehindBalancer = _fault.IsBehindBalancer || (!_isWrong && _fault.IsMendedBehindBalancer),
         };
         var listener = _isWrong ? _fault.Listener : Listener.Application;
-        var endPoint = listener is Listener.Application or Listener.ClosedSocket ? await StartApplicationAsync(setup, listener) : await StartOtherAsync(setup, listener);
+        var endPoint = listener is Listener.Application or Listener.ClosedSocket
+            ? await StartApplicationAsync(setup, listener)
+            : await StartOtherAsync(setup, listener);
         if (setup.UsesTls)
             await TestCertificates.WriteAsync(_folder.Path);
-        _frontEnd = await FrontEnd.StartAsync(new DocumentedFrontEnd(setup, _folder.Path, endPoint, _isWrong ? _fault.Wrong : _fault.Right));
+        _frontEnd = await FrontEnd.StartAsync(
+            new DocumentedFrontEnd(setup, _folder.Path, endPoint, _isWrong ? _fault.Wrong : _fault.Right));
         Client = Site.CreateClient(
-            $"{(setup.UsesTls ? "https" : "http")}://{FrontEndDocument.HostName}:{_frontEnd.EndPoint.Port}", _frontEnd.EndPoint, clientCertificate: null, setup.IsBehindBalancer ? Balancer.Address : null);
+            $"{(setup.UsesTls ? "https" : "http")}://{FrontEndDocument.HostName}:{_frontEnd.EndPoint.Port}",
+            _frontEnd.EndPoint,
+            clientCertificate: null,
+            setup.IsBehindBalancer ? Balancer.Address : null);
     }
 
     private async Task<EndPoint> StartApplicationAsync(FrontEndSetup setup, Listener listener)
     {
-        // Without a user in its configuration, h2o works as nobody.
+        // Without a user in its configuration, h2o runs as nobody.
         var open = setup.Kind == FrontEndKind.H2o ? "?mode=0666" : "?mode=0660&group=www-data";
-        var address = _folder.GetAddress(setup.UsesUnixSocket) + (_fault.Listener != Listener.ClosedSocket ? "" : _isWrong ? "?mode=0600" : open);
+        var address = _folder.GetAddress(setup.UsesUnixSocket) + (
+            _fault.Listener != Listener.ClosedSocket ? "" : _isWrong ? "?mode=0600" : open);
         _application = await TestApplication.StartAsync(
             address,
             app =>
@@ -130,14 +141,16 @@ internal sealed class FaultySite : IAsyncDisposable
 
     private async Task<EndPoint> StartOtherAsync(FrontEndSetup setup, Listener listener)
     {
-        EndPoint endPoint = setup.UsesUnixSocket ? new UnixDomainSocketEndPoint(_folder.GetPath("app.sock")) : (_unused = new PortReservation()).EndPoint;
+        EndPoint endPoint = setup.UsesUnixSocket
+            ? new UnixDomainSocketEndPoint(_folder.GetPath("app.sock"))
+            : (_unused = new PortReservation()).EndPoint;
         switch (listener)
         {
             case Listener.Leftover:
                 using (var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified))
                 {
                     socket.Bind(endPoint);
-                    // The file stays where .NET does not remove it, as that of a killed process.
+                    // Under another name, .NET does not remove it: it remains as after a killed process.
                     File.Move(endPoint.ToString()!, endPoint + ".left");
                 }
 

@@ -1,12 +1,12 @@
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
-/// <summary>Time that passes faster, so that nobody waits long for what the server looks at every ten seconds.</summary>
+/// <summary>A clock that runs faster, because the server checks some conditions only every ten seconds.</summary>
 internal sealed class HurriedTime(int factor) : TimeProvider
 {
     private readonly DateTimeOffset _start = System.GetUtcNow();
     private TaskCompletionSource _check = NewCheck();
 
-    /// <summary>Waits for a check of the server's that begins from now on.</summary>
+    /// <summary>Waits for the server's next check.</summary>
     public Task WaitForCheckAsync() => Volatile.Read(ref _check).Task.WaitAsync(Waiting.Patience);
 
     public override DateTimeOffset GetUtcNow() => _start + ((System.GetUtcNow() - _start) * factor);
@@ -14,7 +14,13 @@ internal sealed class HurriedTime(int factor) : TimeProvider
     public override long GetTimestamp() => System.GetTimestamp() * factor;
 
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
-        => new Timer(System.CreateTimer(period == AspNetCore.Advice.Doctor.Interval ? Announce(callback) : callback, state, Shorten(dueTime), Shorten(period)), this);
+        => new Timer(
+            System.CreateTimer(
+                period == AspNetCore.Advice.Doctor.Interval ? Announce(callback) : callback,
+                state,
+                Shorten(dueTime),
+                Shorten(period)),
+            this);
 
     private static TaskCompletionSource NewCheck() => new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -25,11 +31,13 @@ internal sealed class HurriedTime(int factor) : TimeProvider
         announced.SetResult();
     };
 
-    private TimeSpan Shorten(TimeSpan time) => time > TimeSpan.Zero ? TimeSpan.FromMilliseconds(Math.Ceiling(time.TotalMilliseconds / factor)) : time;
+    private TimeSpan Shorten(TimeSpan time)
+        => time > TimeSpan.Zero ? TimeSpan.FromMilliseconds(Math.Ceiling(time.TotalMilliseconds / factor)) : time;
 
     private sealed class Timer(ITimer timer, HurriedTime time) : ITimer
     {
-        public bool Change(TimeSpan dueTime, TimeSpan period) => timer.Change(time.Shorten(dueTime), time.Shorten(period));
+        public bool Change(TimeSpan dueTime, TimeSpan period)
+            => timer.Change(time.Shorten(dueTime), time.Shorten(period));
 
         public void Dispose() => timer.Dispose();
 

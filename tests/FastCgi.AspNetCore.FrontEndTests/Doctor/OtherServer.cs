@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
-/// <summary>A server that answers whatever comes as Kestrel does HTTP that it does not understand, or as php-fpm does a request without a script.</summary>
+/// <summary>
+/// A server that answers everything as Kestrel answers malformed HTTP, or as php-fpm answers a request without a
+/// script.
+/// </summary>
 internal sealed class OtherServer : IAsyncDisposable
 {
     private readonly Socket _listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.FrontEndTests.Documents;
 
 /// <summary>
-/// Applications behind a web server whose whole configuration is a block of a document, and a client. When it is disposed, an error that an
-/// application logged and the test did not expect fails the test.
+/// Applications behind a web server whose whole configuration is a block of a document, and a client. Disposing of it
+/// fails the test if an application logged an unexpected error.
 /// </summary>
 internal sealed class ConfiguredSite : IAsyncDisposable
 {
@@ -16,7 +16,10 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     public ConfiguredSite()
     {
         _server = new WebServerProcess(Folder);
-        Client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false }) { BaseAddress = new Uri($"http://{Address}") };
+        Client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
+        {
+            BaseAddress = new Uri($"http://{Address}"),
+        };
     }
 
     /// <summary>Where the web server listens.</summary>
@@ -27,7 +30,7 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     /// <summary>Where files of the test are.</summary>
     public string Folder => _folder.Path;
 
-    /// <summary>A client that shows each response as it came.</summary>
+    /// <summary>A client that does not process responses.</summary>
     public HttpClient Client { get; }
 
     public async Task<TestApplication> StartApplicationAsync(
@@ -47,8 +50,11 @@ internal sealed class ConfiguredSite : IAsyncDisposable
 
     /// <summary>Writes the configuration and starts the web server with it.</summary>
     /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
-    /// <param name="replacements">What the configuration says, and what it is to say. The address of the server is 127.0.0.1:8080.</param>
-    public async Task StartServerAsync(string document, string name, string[] command, params (string Documented, string Actual)[] replacements)
+    /// <param name="replacements">
+    /// Text in the configuration, and its replacement. The documented address of the server is 127.0.0.1:8080.
+    /// </param>
+    public async Task StartServerAsync(
+        string document, string name, string[] command, params (string Documented, string Actual)[] replacements)
         => await StartServerAsync(name, await DocumentBlock.ReadAsync(document, name, replacements), command);
 
     /// <summary>Writes a configuration and starts the web server with it.</summary>

@@ -4,7 +4,9 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Documents;
 
-/// <summary>An application behind a web server that is configured by a block of a document, with the paths and ports of the test.</summary>
+/// <summary>
+/// An application behind a web server that a block of a document configures, with the paths and ports of the test.
+/// </summary>
 internal sealed partial class DocumentedSite : IAsyncDisposable
 {
     // openssl passwd -apr1 -salt abcdefgh secret
@@ -20,16 +22,16 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
 
     private DocumentedSite() => _server = new WebServerProcess(_folder.Path);
 
-    /// <summary>What has signed the certificates of the web server and its clients.</summary>
+    /// <summary>The authority that signed the certificates of the web server and its clients.</summary>
     public Certificates Certificates { get; } = new();
 
     public CollectedLogs Log => _application!.Log;
 
-    /// <summary>What the web server logged: errors, and requests where the block asks for them.</summary>
+    /// <summary>The web server's log: errors, and requests if the block enables them.</summary>
     public string FrontEndLog => _server.Log + Read("app.log");
 
     /// <param name="block">The name of the block. Its first word is the web server.</param>
-    /// <param name="replacements">What the block says, and what replaces it.</param>
+    /// <param name="replacements">Text in the block, and its replacement.</param>
     public static async Task<DocumentedSite> StartAsync(
         string document,
         string block,
@@ -42,7 +44,8 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         try
         {
             var socket = $"{site._folder.Path}/app.sock";
-            site._application = await TestApplication.StartAsync($"fastcgi://unix:{socket}", configure, configureServer, configureBuilder);
+            site._application = await TestApplication.StartAsync(
+                $"fastcgi://unix:{socket}", configure, configureServer, configureBuilder);
             File.SetUnixFileMode(socket, SocketMode);
             await site.WriteFilesAsync();
             var text = await DocumentBlock.ReadAsync(document, block, replacements);
@@ -106,7 +109,8 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     private async Task StartFrontEndAsync(string frontEnd, string block)
     {
         _isTls = block.Contains("443", StringComparison.Ordinal);
-        var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", $"{frontEnd}-frame.conf"));
+        var frame = await File.ReadAllTextAsync(
+            Path.Combine(AppContext.BaseDirectory, "Documents", $"{frontEnd}-frame.conf"));
         await WriteAsync("frame.conf", Adapt(frame.Replace("{{block}}", block, StringComparison.Ordinal)));
 
         (string Program, string[] Arguments) command = frontEnd switch
@@ -118,7 +122,7 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         await _server.StartAsync(command.Program, command.Arguments);
     }
 
-    /// <summary>Puts the test's folder and port in the place of the document's.</summary>
+    /// <summary>Replaces the document's folders and ports with the test's.</summary>
     private string Adapt(string configuration)
     {
         var withPort = Port().Replace(configuration, _server.EndPoint.ToString());

@@ -44,7 +44,7 @@ public enum Ability
     /// <summary>The application gets the client's own X-Forwarded-For.</summary>
     ForwardedHeaders,
 
-    /// <summary>The address that the client connected to is told.</summary>
+    /// <summary>The web server passes the address that the client connected to.</summary>
     LocalAddress,
 
     /// <summary>A header whose name has underscores does not reach the application as the one with hyphens.</summary>

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// What web servers cannot do. A case that needs it is not run behind them. Their documents in <c>docs/front-ends</c> have each
-/// sentence word for word, which a test checks.
+/// What web servers cannot do. Cases that need it do not run behind them. Their pages in <c>docs/front-ends</c> list
+/// each sentence word for word, which a test checks.
 /// </summary>
 internal static class Shortcomings
 {
@@ -15,15 +15,24 @@ internal static class Shortcomings
 
     public static IReadOnlyList<Shortcoming> All { get; } =
     [
-        new(FrontEndKind.Nginx, Ability.EarlyHeaders, "Over HTTP/2, response headers reach the client only with the first byte of the body.")
+        new(
+            FrontEndKind.Nginx,
+            Ability.EarlyHeaders,
+            "Over HTTP/2, response headers reach the client only with the first byte of the body.")
         {
             Where = static setup => setup.UsesTls,
         },
 
         new(FrontEndKind.Apache, Ability.NoticedClient, NoticesClientLate),
         new(FrontEndKind.Apache, Ability.EarlyHeaders, HoldsHeaders),
-        new(FrontEndKind.Apache, Ability.BufferingHeader, "`X-Accel-Buffering: no` is ignored, so server-sent events need `flushpackets=on`."),
-        new(FrontEndKind.Apache, Ability.ContentLength, "Since Apache 2.4.59 (CVE-2024-24795), the `Content-Length` of a response does not reach the client."),
+        new(
+            FrontEndKind.Apache,
+            Ability.BufferingHeader,
+            "`X-Accel-Buffering: no` is ignored, so server-sent events need `flushpackets=on`."),
+        new(
+            FrontEndKind.Apache,
+            Ability.ContentLength,
+            "Since Apache 2.4.59 (CVE-2024-24795), the `Content-Length` of a response does not reach the client."),
         new(FrontEndKind.Apache, Ability.CutResponse,
             "Over HTTP/2, clients wait indefinitely for the rest of an incomplete response (tested for 400 seconds). `Timeout`, `ProxyTimeout`, `KeepAliveTimeout`, `H2StreamTimeout`, `timeout=`, and `Content-Length` have no effect; only `Protocols http/1.1` helps.")
         {
@@ -34,7 +43,10 @@ internal static class Shortcomings
             "`RequestAborted` sometimes fires only when the web server sends something to the disconnected client."),
         new(FrontEndKind.Lighttpd, Ability.BufferingHeader,
             "`X-Accel-Buffering: no` is ignored, so server-sent events need `server.stream-response-body = 1`."),
-        new(FrontEndKind.Lighttpd, Ability.TargetThatIsNoText, "A path with escaped bytes that are not UTF-8, such as `%FF`, is rejected with 400."),
+        new(
+            FrontEndKind.Lighttpd,
+            Ability.TargetThatIsNoText,
+            "A path with escaped bytes that are not UTF-8, such as `%FF`, is rejected with 400."),
         new(FrontEndKind.Lighttpd, Ability.UploadOfUnknownLength,
             "An upload without `Content-Length` is rejected over HTTP/2, and with 411 over HTTP/1.1 if `server.stream-request-body` is on.")
         {
@@ -46,23 +58,47 @@ internal static class Shortcomings
             "Headers with underscores or other special characters, such as `X_Auth_User`, reach the application as `X-Auth-User`. " + SeeSecurity),
 
         new(FrontEndKind.HaProxy, Ability.NoticedClient, NoticesClientLate),
-        new(FrontEndKind.HaProxy, Ability.BufferingHeader, "`X-Accel-Buffering: no` is ignored, so server-sent events need `option http-no-delay`."),
-        new(FrontEndKind.HaProxy, Ability.SmallPieces, "An upload reaches the application only when it is complete or fills a 16 KB buffer."),
+        new(
+            FrontEndKind.HaProxy,
+            Ability.BufferingHeader,
+            "`X-Accel-Buffering: no` is ignored, so server-sent events need `option http-no-delay`."),
+        new(
+            FrontEndKind.HaProxy,
+            Ability.SmallPieces,
+            "An upload reaches the application only when it is complete or fills a 16 KB buffer."),
         new(FrontEndKind.HaProxy, Ability.LargeUploadOfUnknownLength,
             "An upload without `Content-Length` is rejected with 400 if it does not fit in a 16 KB buffer."),
         new(FrontEndKind.HaProxy, Ability.EarlyAnswer,
             "After a response to an incomplete upload, HAProxy does not read the rest. A client that sends the whole body before it reads the response waits until `timeout client` expires."),
-        new(FrontEndKind.HaProxy, Ability.CutResponse, "Over HTTP/2, an incomplete response without `Content-Length` looks complete.")
+        new(
+            FrontEndKind.HaProxy,
+            Ability.CutResponse,
+            "Over HTTP/2, an incomplete response without `Content-Length` looks complete.")
         {
             Where = static setup => setup.UsesTls,
         },
 
         new(FrontEndKind.Caddy, Ability.NoticedClient, NoticesClientLate),
-        new(FrontEndKind.Caddy, Ability.BufferingHeader, "`X-Accel-Buffering: no` is ignored, so server-sent events need `flush_interval -1`."),
-        new(FrontEndKind.Caddy, Ability.SmallPieces, "An upload reaches the application only when it is complete or fills a 64 KB buffer."),
-        new(FrontEndKind.Caddy, Ability.RawTarget, "A request target with non-ASCII bytes is escaped and served; other web servers reject it."),
-        new(FrontEndKind.Caddy, Ability.ForwardedHeaders, "Caddy replaces the client's `X-Forwarded-For`, `-Host`, and `-Proto` with its own."),
-        new(FrontEndKind.Caddy, Ability.LocalAddress, "Caddy does not pass the address that the client connected to, so `Connection.LocalIpAddress` is null."),
+        new(
+            FrontEndKind.Caddy,
+            Ability.BufferingHeader,
+            "`X-Accel-Buffering: no` is ignored, so server-sent events need `flush_interval -1`."),
+        new(
+            FrontEndKind.Caddy,
+            Ability.SmallPieces,
+            "An upload reaches the application only when it is complete or fills a 64 KB buffer."),
+        new(
+            FrontEndKind.Caddy,
+            Ability.RawTarget,
+            "A request target with non-ASCII bytes is escaped and served; other web servers reject it."),
+        new(
+            FrontEndKind.Caddy,
+            Ability.ForwardedHeaders,
+            "Caddy replaces the client's `X-Forwarded-For`, `-Host`, and `-Proto` with its own."),
+        new(
+            FrontEndKind.Caddy,
+            Ability.LocalAddress,
+            "Caddy does not pass the address that the client connected to, so `Connection.LocalIpAddress` is null."),
         new(FrontEndKind.Caddy, Ability.CutResponse, "An incomplete response without `Content-Length` looks complete."),
 
         new(FrontEndKind.H2o, Ability.NoticedClient, NoticesClientLate),
@@ -79,5 +115,6 @@ internal static class Shortcomings
             "Headers with underscores, such as `X_Auth_User`, reach the application as `X-Auth-User`. " + SeeSecurity),
     ];
 
-    public static bool Has(FrontEndSetup setup, Ability ability) => All.Any(shortcoming => shortcoming.Applies(setup, ability));
+    public static bool Has(FrontEndSetup setup, Ability ability)
+        => All.Any(shortcoming => shortcoming.Applies(setup, ability));
 }

@@ -8,8 +8,8 @@ using Microsoft.AspNetCore.HttpOverrides;
 namespace FastCgi.AspNetCore.ParityTests.Application;
 
 /// <summary>
-/// An application with every kind of endpoint and the middleware that comes with the framework. It does not know which server
-/// serves it, and keeps what Kestrel needs behind a proxy: forwarded headers and forwarded certificates.
+/// An application with every kind of endpoint and the middleware that comes with the framework. It does not know which
+/// server serves it, and keeps what Kestrel needs behind a proxy: forwarded headers and forwarded certificates.
 /// </summary>
 internal static class ParityApplication
 {

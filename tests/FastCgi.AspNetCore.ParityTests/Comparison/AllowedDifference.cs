@@ -3,8 +3,8 @@ using System.IO.Enumeration;
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>
-/// A value that is not what it is with Kestrel, and the reason. It is a rule: wherever Kestrel has the one value, the other is
-/// demanded. All but the reason are patterns, in which <c>*</c> stands for any text.
+/// A value that differs from Kestrel's, and the reason. It is a rule: wherever Kestrel has the one value, the other is
+/// required. Everything except the reason is a pattern, in which <c>*</c> matches any text.
 /// </summary>
 internal sealed record AllowedDifference(string Site, string Value, string Kestrel, string FastCgi, string Reason)
 {
@@ -20,7 +20,8 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
     public bool IsAbout(SiteKind site, string request, string value, string kestrel)
         => Matches(Site, $"{site}") && Matches(Request, request) && Matches(Value, value) && Matches(Kestrel, kestrel);
 
-    public bool Allows(string kestrel, string fastCgi) => Matches(FastCgi, fastCgi) || (IsOptional && fastCgi == kestrel);
+    public bool Allows(string kestrel, string fastCgi)
+        => Matches(FastCgi, fastCgi) || (IsOptional && fastCgi == kestrel);
 
     public string Change
     {
@@ -34,5 +35,8 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
 
     public override string ToString() => $"`{Value}`{Change}";
 
-    private static bool Matches(string pattern, string text) => pattern is "*" || pattern == text || FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: false);
+    private static bool Matches(string pattern, string text)
+        => pattern is "*"
+            || pattern == text
+            || FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: false);
 }

@@ -8,19 +8,25 @@ internal static class AllowedDifferences
     private const string Nginx = "FastCgiBehindNginx";
     private const string Apache = "FastCgiBehindApache";
 
-    private const string FramedByFastCgi = "FastCGI marks the end of a body itself; the web server removes the client's chunks.";
-    private const string LengthIsTold = "A response that is complete before its first byte is sent has a length and no chunks.";
-    private const string LengthDroppedByApache = "Apache 2.4.59 and later drop the length that a CGI-like application declares (CVE-2024-24795).";
-    private const string LengthNotInHeaders = "The server sends the length of an empty response but does not add it to the application's headers.";
+    private const string FramedByFastCgi =
+        "FastCGI marks the end of a body itself; the web server removes the client's chunks.";
+    private const string LengthIsTold =
+        "A response that is complete before its first byte is sent has a length and no chunks.";
+    private const string LengthDroppedByApache =
+        "Apache 2.4.59 and later drop the length that a CGI-like application declares (CVE-2024-24795).";
+    private const string LengthNotInHeaders =
+        "The server sends the length of an empty response but does not add it to the application's headers.";
     private const string Answered = "A request is not aborted once its whole response is written.";
     private const string CachedLength = "The response cache adds the length to a stored response that was not chunked.";
     private const string NotStarting = "A response without a receiver does not start.";
     private const string CutInNginx = "nginx closes the connection of a cut response and drops what it has buffered.";
     private const string CutByApache = "If nothing of a cut response was sent, Apache answers itself.";
-    private const string NotBuffered = "It stops the web server from buffering a response for which the application disabled buffering.";
+    private const string NotBuffered =
+        "It stops the web server from buffering a response for which the application disabled buffering.";
     private const string IdentityDropped = "Apache's mod_deflate would send its own coding in addition.";
     private const string LengthIsKnown = "The web server has received the whole body and knows its length.";
-    private const string BodyIsUnknown = "Apache reports an absent body only after the parameters, when the application may already run.";
+    private const string BodyIsUnknown =
+        "Apache reports an absent body only after the parameters, when the application may already run.";
     private const string OriginalProtocol = "The application sees the client's protocol, not the proxy's.";
     private const string UpperCase = "Header names arrive in upper case; unknown ones get the usual spelling.";
     private const string Joined = "The web server joins fields with the same name.";
@@ -29,12 +35,18 @@ internal static class AllowedDifferences
     [
         .. WithoutFeatures(
             "The connection belongs to the web server and is shared by clients; one client would see another's state.",
-            "IConnectionCompleteFeature", "IConnectionHeartbeatFeature", "IConnectionIdFeature", "IConnectionItemsFeature", "IConnectionLifetimeFeature",
-            "IConnectionLifetimeNotificationFeature", "IConnectionSocketFeature", "IConnectionTransportFeature", "IMemoryPoolFeature", "IPersistentStateFeature"),
+            "IConnectionCompleteFeature", "IConnectionHeartbeatFeature", "IConnectionIdFeature",
+            "IConnectionItemsFeature", "IConnectionLifetimeFeature",
+            "IConnectionLifetimeNotificationFeature", "IConnectionSocketFeature", "IConnectionTransportFeature",
+            "IMemoryPoolFeature", "IPersistentStateFeature"),
         .. WithoutFeatures(
             "FastCGI has no upgrades. SignalR and others detect the missing feature.",
             "IHttpUpgradeFeature", "IHttpExtendedConnectFeature", "IHttpWebTransportFeature"),
-        .. WithoutFeatures("The web server does the TLS handshake.", "ISslStreamFeature", "ITlsApplicationProtocolFeature", "ITlsHandshakeFeature"),
+        .. WithoutFeatures(
+            "The web server does the TLS handshake.",
+            "ISslStreamFeature",
+            "ITlsApplicationProtocolFeature",
+            "ITlsHandshakeFeature"),
         .. WithoutFeatures("FastCGI has no trailers.", "IHttpRequestTrailersFeature"),
         .. WithoutFeatures("The web server limits slow clients.", "IHttpMinResponseDataRateFeature"),
         new(Any, "* IServerVariablesFeature", Absent, "present", "The feature holds the web server's parameters."),
@@ -44,8 +56,14 @@ internal static class AllowedDifferences
         new(Any, "* *Response*.Headers[Transfer-Encoding]", "chunked", Absent, FramedByFastCgi),
         new(Any, "* HttpRequest.ContentLength", "null", Any, LengthIsKnown) { Request = "* chunked → *" },
         new(Any, "* *Headers[Content-Length]", Absent, Any, LengthIsKnown) { Request = "* chunked → *" },
-        new(Any, "* IHttpRequestBodyDetectionFeature.CanHaveBody", "True", Any, LengthIsKnown) { Request = "* chunked → *" },
-        new(Any, "* IHttpMaxRequestBodySizeFeature.IsReadOnly", "True", Any, LengthIsKnown) { Request = "* chunked → *" },
+        new(Any, "* IHttpRequestBodyDetectionFeature.CanHaveBody", "True", Any, LengthIsKnown)
+        {
+            Request = "* chunked → *",
+        },
+        new(Any, "* IHttpMaxRequestBodySizeFeature.IsReadOnly", "True", Any, LengthIsKnown)
+        {
+            Request = "* chunked → *",
+        },
         new(Any, "log 00", "*Request starting * -", Any, LengthIsKnown) { Request = "* chunked → *" },
         new(Apache, "* IHttpRequestBodyDetectionFeature.CanHaveBody", "False", Any, BodyIsUnknown),
         new(Apache, "* IHttpMaxRequestBodySizeFeature.IsReadOnly", "False", Any, BodyIsUnknown),
@@ -55,11 +73,19 @@ internal static class AllowedDifferences
         new(Any, "header Content-Length", Absent, Any, LengthIsTold),
         new(Any, "header Transfer-Encoding", "chunked", Any, LengthIsTold),
         new(Any, "end *.RequestAborted", "can be canceled: True", Any, Answered),
-        new(Any, "log *", "* Request finished * 0 * {duration}ms", "* Request finished * {duration}ms", LengthNotInHeaders),
+        new(
+            Any,
+            "log *",
+            "* Request finished * 0 * {duration}ms",
+            "* Request finished * {duration}ms",
+            LengthNotInHeaders),
         new(Any, "* *Response*.Headers[X-Accel-Buffering]", Absent, "no", NotBuffered),
         new(Apache, "header X-Accel-Buffering", Absent, "no", $"{NotBuffered} Apache passes the field on."),
 
-        new(Apache, "* *Response*.Headers[Content-Encoding]", "identity", Absent, IdentityDropped) { IsOptional = true },
+        new(Apache, "* *Response*.Headers[Content-Encoding]", "identity", Absent, IdentityDropped)
+        {
+            IsOptional = true,
+        },
         new(Apache, "header Content-Encoding", "identity", Absent, IdentityDropped) { IsOptional = true },
 
         new(Nginx, "body", "*HTTP/1.1*", "*HTTP/1.0*", OriginalProtocol) { Request = "* HTTP/1.0 → *" },
@@ -68,20 +94,40 @@ internal static class AllowedDifferences
         new(Nginx, "* *Request*.Headers[Cookie]", "* | *", "*; *", Joined),
         .. JoinedByApache("* *Request*.Headers[Accept]", "* *Request*.Headers[X-Twice]", "* *Request*.Headers[Cookie]"),
         .. JoinedByApache("header Link", "header WWW-Authenticate", "header X-Order", "header X-Twice"),
-        new(Apache, "* *Cookies[*]", Any, Absent, "A client must send one Cookie field; Apache joins two into an invalid list.")
+        new(
+            Apache,
+            "* *Cookies[*]",
+            Any,
+            Absent,
+            "A client must send one Cookie field; Apache joins two into an invalid list.")
         {
             Request = "GET /echo?repeated *",
         },
         new(Apache, "header Content-Type", Any, Absent, "Apache omits the type of a 304.") { Request = "* → 304" },
         new(Any, "end *Response*ContentLength", "null", Any, CachedLength) { Request = "* /response-cache *" },
-        new(Any, "end *Response*.Headers[Content-Length]", Absent, Any, CachedLength) { Request = "* /response-cache *" },
-        new(Any, "log *", "* Request finished * 200 - *", "* Request finished * 200 * *", CachedLength) { Request = "* /response-cache *" },
+        new(Any, "end *Response*.Headers[Content-Length]", Absent, Any, CachedLength)
+        {
+            Request = "* /response-cache *",
+        },
+        new(Any, "log *", "* Request finished * 200 - *", "* Request finished * 200 * *", CachedLength)
+        {
+            Request = "* /response-cache *",
+        },
         new(Any, "events", "*OnStarting?*", Any, NotStarting) { Request = "* → 0" },
-        new(Any, "events", "*OnStarting?*", Any, "After a failed callback, no other is called.") { Request = "* /*/on-starting *" },
+        new(Any, "events", "*OnStarting?*", Any, "After a failed callback, no other is called.")
+        {
+            Request = "* /*/on-starting *",
+        },
         .. LostInNginx("* /*/after *", "* /*/too-many *"),
         .. AnsweredByApache("* → 0", "* /*/too-many *"),
-        new(Any, "body", "*HEADERS*", "*HEADERS*", "The developer page lists headers in the web server's order.") { Request = "* /developer/*" },
-        new(Apache, "informational statuses", Any, "100", "Apache requests the body before the application does.") { Request = "* 100-continue → *" },
+        new(Any, "body", "*HEADERS*", "*HEADERS*", "The developer page lists headers in the web server's order.")
+        {
+            Request = "* /developer/*",
+        },
+        new(Apache, "informational statuses", Any, "100", "Apache requests the body before the application does.")
+        {
+            Request = "* 100-continue → *",
+        },
     ];
 
     public static string ToTable() => string.Join('\n', All.GroupBy(difference => difference.Reason)
@@ -98,13 +144,15 @@ internal static class AllowedDifferences
     private static IEnumerable<AllowedDifference> LostInNginx(params string[] requests)
         => requests.SelectMany(request => ((string Value, string FastCgi)[])
         [
-            ("status", "0 no response"), ("body", string.Empty), ("header Content-Length", Absent), ("body is cut", "False"),
+            ("status", "0 no response"), ("body", string.Empty), ("header Content-Length", Absent),
+            ("body is cut", "False"),
         ], (request, value) => new AllowedDifference(Nginx, value.Value, Any, value.FastCgi, CutInNginx) { Request = request, IsOptional = true });
 
     private static IEnumerable<AllowedDifference> AnsweredByApache(params string[] requests)
         => requests.SelectMany(request => ((string Value, string FastCgi)[])
         [
-            ("status", "503 Service Unavailable"), ("body", "*503 Service Unavailable*"), ("header Content-Type", "text/html*"), ("body is cut", "False"),
+            ("status", "503 Service Unavailable"), ("body", "*503 Service Unavailable*"),
+            ("header Content-Type", "text/html*"), ("body is cut", "False"),
         ], (request, value) => new AllowedDifference(Apache, value.Value, Any, value.FastCgi, CutByApache) { Request = request });
 
     private static IEnumerable<AllowedDifference> JoinedByApache(params string[] values)

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>
-/// What a client and one site say to each other: requests one after the other, on one connection as long as the site keeps it. All
-/// of it is noted.
+/// What a client and one site say to each other: requests one after the other, on one connection as long as the site
+/// keeps it. All of it is noted.
 /// </summary>
 internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tls) : IDisposable
 {

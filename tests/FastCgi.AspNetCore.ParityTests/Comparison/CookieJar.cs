@@ -5,7 +5,8 @@ internal sealed class CookieJar
 {
     private readonly Dictionary<string, string> _cookies = new(StringComparer.Ordinal);
 
-    public string? Header => _cookies.Count == 0 ? null : string.Join("; ", _cookies.Select(cookie => $"{cookie.Key}={cookie.Value}"));
+    public string? Header
+        => _cookies.Count == 0 ? null : string.Join("; ", _cookies.Select(cookie => $"{cookie.Key}={cookie.Value}"));
 
     public void Store(ClientResponse response)
     {

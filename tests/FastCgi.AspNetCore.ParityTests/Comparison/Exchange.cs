@@ -2,9 +2,11 @@ using System.Security.Cryptography;
 
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
-internal sealed record Exchange(ClientRequest Request, ClientResponse Response, SeenRequest? Seen, int ClientPort, int SitePort)
+internal sealed record Exchange(
+    ClientRequest Request, ClientResponse Response, SeenRequest? Seen, int ClientPort, int SitePort)
 {
-    private static readonly UTF8Encoding s_strictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
+    private static readonly UTF8Encoding s_strictUtf8 = new(
+        encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
     /// <summary>What the client got, as named values.</summary>
     public IReadOnlyDictionary<string, string> DescribeResponse()
@@ -24,7 +26,10 @@ internal sealed record Exchange(ClientRequest Request, ClientResponse Response, 
     /// <summary>What the application saw and did, as named values.</summary>
     public IReadOnlyDictionary<string, string> DescribeSeen()
     {
-        var values = new SortedDictionary<string, string>(StringComparer.Ordinal) { ["reached"] = $"{Seen is not null}" };
+        var values = new SortedDictionary<string, string>(StringComparer.Ordinal)
+        {
+            ["reached"] = $"{Seen is not null}",
+        };
         if (Seen is null)
             return values;
 
@@ -63,6 +68,8 @@ internal sealed record Exchange(ClientRequest Request, ClientResponse Response, 
     {
         if (name.EndsWith("RemotePort", StringComparison.Ordinal) && value == $"{ClientPort}")
             return "{port of the client}";
-        return name.EndsWith("LocalPort", StringComparison.Ordinal) && value == $"{SitePort}" ? "{port of the site}" : value;
+        return name.EndsWith("LocalPort", StringComparison.Ordinal) && value == $"{SitePort}"
+            ? "{port of the site}"
+            : value;
     }
 }

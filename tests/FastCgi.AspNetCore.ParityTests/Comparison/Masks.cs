@@ -2,7 +2,9 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
-/// <summary>What is different in each run even of one server, and is replaced by a name before texts are compared.</summary>
+/// <summary>
+/// What is different in each run even of one server, and is replaced by a name before texts are compared.
+/// </summary>
 internal static partial class Masks
 {
     public static string Apply(string text)

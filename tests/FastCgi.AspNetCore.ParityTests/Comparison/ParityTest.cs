@@ -1,22 +1,26 @@
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>
-/// A test that says the same to every site, and compares what comes of it: what clients of a web server get, with what they get of
-/// Kestrel, behind the same web server where there is one; and what the application sees, with what it sees on Kestrel alone.
+/// A test that says the same to every site, and compares what comes of it: what clients of a web server get, with what
+/// they get of Kestrel, behind the same web server where there is one; and what the application sees, with what it sees
+/// on Kestrel alone.
 /// </summary>
 [Collection(nameof(ParitySites))]
 public abstract class ParityTest(ParitySites sites)
 {
-    private protected Task CompareAsync(Func<Conversation, Task> converse) => CompareAsync(converse, usesTls: false, sendsCertificate: false);
+    private protected Task CompareAsync(Func<Conversation, Task> converse)
+        => CompareAsync(converse, usesTls: false, sendsCertificate: false);
 
-    private protected async Task CompareAsync(Func<Conversation, Task> converse, bool usesTls, bool sendsCertificate = false)
+    private protected async Task CompareAsync(
+        Func<Conversation, Task> converse, bool usesTls, bool sendsCertificate = false)
     {
         var tls = usesTls ? sites.Certificates.CreateClientOptions(sendsCertificate) : null;
         var conversations = sites.All.ToDictionary(site => site.Kind, site => new Conversation(site, tls));
         try
         {
             await Task.WhenAll(conversations.Values.Select(converse));
-            var differences = SiteComparison.Compare(conversations.ToDictionary(pair => pair.Key, pair => pair.Value.Exchanges));
+            var differences = SiteComparison.Compare(
+                conversations.ToDictionary(pair => pair.Key, pair => pair.Value.Exchanges));
             Assert.True(differences.Count == 0, string.Join('\n', differences));
         }
         finally

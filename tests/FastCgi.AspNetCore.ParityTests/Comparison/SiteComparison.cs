@@ -8,7 +8,11 @@ internal static class SiteComparison
 
     public static IReadOnlyList<string> Compare(IReadOnlyDictionary<SiteKind, IReadOnlyList<Exchange>> exchanges) =>
     [
-        .. Compare(exchanges, SiteKind.KestrelBehindNginx, SiteKind.FastCgiBehindNginx, exchange => exchange.DescribeResponse()),
+        .. Compare(
+            exchanges,
+            SiteKind.KestrelBehindNginx,
+            SiteKind.FastCgiBehindNginx,
+            exchange => exchange.DescribeResponse()),
         .. Compare(exchanges, SiteKind.Kestrel, SiteKind.FastCgiBehindApache, exchange => exchange.DescribeResponse()),
         .. Compare(exchanges, SiteKind.Kestrel, SiteKind.FastCgiBehindNginx, exchange => exchange.DescribeSeen()),
         .. Compare(exchanges, SiteKind.Kestrel, SiteKind.FastCgiBehindApache, exchange => exchange.DescribeSeen()),
@@ -21,11 +25,19 @@ internal static class SiteComparison
         Func<Exchange, IReadOnlyDictionary<string, string>> describe)
     {
         return exchanges[kestrel].Zip(exchanges[fastCgi])
-            .SelectMany(pair => Compare(fastCgi, $"{pair.First.Request} → {pair.First.Response.Status}", describe(pair.First), describe(pair.Second)));
+            .SelectMany(
+                pair => Compare(
+                    fastCgi,
+                    $"{pair.First.Request} → {pair.First.Response.Status}",
+                    describe(pair.First),
+                    describe(pair.Second)));
     }
 
     private static IEnumerable<string> Compare(
-        SiteKind site, string request, IReadOnlyDictionary<string, string> kestrel, IReadOnlyDictionary<string, string> fastCgi)
+        SiteKind site,
+        string request,
+        IReadOnlyDictionary<string, string> kestrel,
+        IReadOnlyDictionary<string, string> fastCgi)
     {
         // What the application did not see has no values.
         var isSeenByBoth = kestrel.GetValueOrDefault("reached") == fastCgi.GetValueOrDefault("reached");
@@ -34,7 +46,8 @@ internal static class SiteComparison
         {
             var expected = kestrel.GetValueOrDefault(name, AllowedDifference.Absent);
             var actual = fastCgi.GetValueOrDefault(name, AllowedDifference.Absent);
-            var difference = AllowedDifferences.All.FirstOrDefault(difference => difference.IsAbout(site, request, name, expected));
+            var difference = AllowedDifferences.All.FirstOrDefault(
+                difference => difference.IsAbout(site, request, name, expected));
             if (difference is null ? expected != actual : !difference.Allows(expected, actual))
                 yield return $"{site}, {request}, {name}:\n    Kestrel: {expected}\n    FastCgi: {actual}";
         }

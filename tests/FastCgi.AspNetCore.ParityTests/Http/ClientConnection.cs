@@ -3,8 +3,8 @@ using System.Security.Cryptography.X509Certificates;
 namespace FastCgi.AspNetCore.ParityTests.Http;
 
 /// <summary>
-/// A client's connection of HTTP/1.1 that sends each byte as told and shows each as it came, where <see cref="HttpClient"/> would tidy
-/// up. It is kept for the next request, as long as the server keeps it.
+/// A client's connection of HTTP/1.1 that sends each byte as told and shows each as it came, where
+/// <see cref="HttpClient"/> would tidy up. It is kept for the next request, as long as the server keeps it.
 /// </summary>
 internal sealed class ClientConnection : IDisposable
 {
@@ -27,7 +27,8 @@ internal sealed class ClientConnection : IDisposable
     /// <summary>Whether a request was sent on it.</summary>
     public bool IsUsed { get; private set; }
 
-    public static async Task<ClientConnection> ConnectAsync(IPAddress from, IPEndPoint to, SslClientAuthenticationOptions? tls)
+    public static async Task<ClientConnection> ConnectAsync(
+        IPAddress from, IPEndPoint to, SslClientAuthenticationOptions? tls)
     {
         var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
         try
@@ -86,7 +87,10 @@ internal sealed class ClientConnection : IDisposable
         // A body that was not sent, for the final status came first, is still expected by the server.
         var lacksBody = request.ExpectsContinue && !informational.Contains(100);
         var (body, isCut) = await ReadBodyAsync(request, head);
-        IsOpen = !lacksBody && !isCut && !head.ClosesConnection && (HasNoBody(request, head) || head.IsChunked || head.ContentLength is not null);
+        IsOpen = !lacksBody
+            && !isCut
+            && !head.ClosesConnection
+            && (HasNoBody(request, head) || head.IsChunked || head.ContentLength is not null);
         return head with { Informational = informational, Body = body, IsCut = isCut };
     }
 
@@ -118,7 +122,8 @@ internal sealed class ClientConnection : IDisposable
 
         const int ChunkSize = 1000;
         foreach (var chunk in body.Chunk(ChunkSize))
-            await _stream.WriteAsync((byte[])[.. Encoding.ASCII.GetBytes($"{chunk.Length:x}\r\n"), .. chunk, .. "\r\n"u8]);
+            await _stream.WriteAsync(
+                (byte[])[.. Encoding.ASCII.GetBytes($"{chunk.Length:x}\r\n"), .. chunk, .. "\r\n"u8]);
         await _stream.WriteAsync("0\r\n\r\n"u8.ToArray());
     }
 
@@ -132,10 +137,14 @@ internal sealed class ClientConnection : IDisposable
             headers.Add((line[..colon], line[(colon + 1)..].Trim()));
         }
 
-        return new ClientResponse(int.Parse(statusLine[1], CultureInfo.InvariantCulture), statusLine.ElementAtOrDefault(2) ?? string.Empty, headers);
+        return new ClientResponse(
+            int.Parse(statusLine[1], CultureInfo.InvariantCulture),
+            statusLine.ElementAtOrDefault(2) ?? string.Empty,
+            headers);
     }
 
-    private static bool HasNoBody(ClientRequest request, ClientResponse head) => request.IsHead || head.Status is 204 or 304;
+    private static bool HasNoBody(ClientRequest request, ClientResponse head)
+        => request.IsHead || head.Status is 204 or 304;
 
     private async Task<(byte[] Body, bool IsCut)> ReadBodyAsync(ClientRequest request, ClientResponse head)
     {
@@ -154,7 +163,9 @@ internal sealed class ClientConnection : IDisposable
         catch (IOException exception)
         {
             // Without a length or chunks, the end of the connection is the end of the body; a reset is not.
-            return (body.ToArray(), exception is not EndOfStreamException || head.IsChunked || head.ContentLength is not null);
+            return (
+                body.ToArray(),
+                exception is not EndOfStreamException || head.IsChunked || head.ContentLength is not null);
         }
     }
 

@@ -26,7 +26,10 @@ internal sealed record ClientRequest(string Method, string Target)
         => new ClientRequest("POST", target) { Body = Encoding.UTF8.GetBytes(body) }.With("Content-Type", contentType);
 
     public static ClientRequest PostForm(string target, params (string Name, string Value)[] fields)
-        => Post(target, "application/x-www-form-urlencoded", string.Join('&', fields.Select(field => $"{field.Name}={Uri.EscapeDataString(field.Value)}")));
+        => Post(
+            target,
+            "application/x-www-form-urlencoded",
+            string.Join('&', fields.Select(field => $"{field.Name}={Uri.EscapeDataString(field.Value)}")));
 
     public ClientRequest Compress(string encoding)
     {

@@ -7,7 +7,8 @@ internal sealed class MultipartBody
 
     private readonly List<byte> _parts = [];
 
-    public MultipartBody AddField(string name, string value) => Add($"form-data; name=\"{name}\"", contentType: null, Encoding.UTF8.GetBytes(value));
+    public MultipartBody AddField(string name, string value)
+        => Add($"form-data; name=\"{name}\"", contentType: null, Encoding.UTF8.GetBytes(value));
 
     public MultipartBody AddFile(string name, string fileName, string contentType, ReadOnlySpan<byte> content)
         => Add($"form-data; name=\"{name}\"; filename=\"{fileName}\"", contentType, content);

@@ -6,20 +6,24 @@ using Microsoft.Extensions.Primitives;
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
 /// <summary>
-/// Everything that an <see cref="HttpContext"/> says about a request: each property of the request, the response and the connection,
-/// and which of all the features that the framework knows are there, with their properties. A property whose value has no text form
-/// is left out.
+/// Everything that an <see cref="HttpContext"/> says about a request: each property of the request, the response and
+/// the connection, and which of all the features that the framework knows are there, with their properties. A property
+/// whose value has no text form is left out.
 /// </summary>
 internal static class ContextDump
 {
     private static readonly HashSet<Type> s_textTypes =
     [
-        typeof(string), typeof(PathString), typeof(QueryString), typeof(HostString), typeof(IPAddress), typeof(CancellationToken), typeof(Stream),
-        typeof(IHeaderDictionary), typeof(IQueryCollection), typeof(IRequestCookieCollection), typeof(RouteValueDictionary), typeof(Endpoint),
+        typeof(string), typeof(PathString), typeof(QueryString), typeof(HostString), typeof(IPAddress),
+        typeof(CancellationToken), typeof(Stream),
+        typeof(IHeaderDictionary), typeof(IQueryCollection), typeof(IRequestCookieCollection),
+        typeof(RouteValueDictionary), typeof(Endpoint),
         typeof(ClaimsPrincipal), typeof(X509Certificate2),
     ];
 
-    private static readonly (Type Type, PropertyInfo[] Properties)[] s_features = [.. FindFeatures().Select(type => (type, FindProperties(type)))];
+    private static readonly (
+        Type Type,
+        PropertyInfo[] Properties)[] s_features = [.. FindFeatures().Select(type => (type, FindProperties(type)))];
     private static readonly PropertyInfo[] s_request = FindProperties(typeof(HttpRequest));
     private static readonly PropertyInfo[] s_response = FindProperties(typeof(HttpResponse));
     private static readonly PropertyInfo[] s_connection = FindProperties(typeof(ConnectionInfo));
@@ -60,7 +64,10 @@ internal static class ContextDump
             .OrderBy(property => property.Name, StringComparer.Ordinal)];
 
     private static bool HasText(Type type)
-        => type.IsPrimitive || type.IsEnum || (Nullable.GetUnderlyingType(type) is { } underlying && HasText(underlying)) || s_textTypes.Contains(type);
+        => type.IsPrimitive
+            || type.IsEnum
+            || (Nullable.GetUnderlyingType(type) is { } underlying && HasText(underlying))
+            || s_textTypes.Contains(type);
 
     private static void Add(List<ObservedValue> observations, string owner, PropertyInfo[] properties, object target)
     {
@@ -87,7 +94,8 @@ internal static class ContextDump
     {
         null => [(string.Empty, "null")],
         // The host and the encoding of a body are compared by the headers, one by one.
-        IEnumerable<KeyValuePair<string, StringValues>> values => values.Select(pair => ($"[{pair.Key}]", DescribeValues(pair.Value))),
+        IEnumerable<KeyValuePair<string, StringValues>> values => values.Select(
+            pair => ($"[{pair.Key}]", DescribeValues(pair.Value))),
         IEnumerable<KeyValuePair<string, string>> values => values.Select(pair => ($"[{pair.Key}]", pair.Value)),
         IEnumerable<KeyValuePair<string, object?>> values => values.Select(pair => ($"[{pair.Key}]", $"{pair.Value}")),
         CancellationToken token => [(string.Empty, $"can be canceled: {token.CanBeCanceled}")],

@@ -3,8 +3,8 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
 /// <summary>
-/// Notes each line that is logged while a request is handled with that request, which the host's logging scope names. Of what the
-/// servers log themselves, only the events are compared, and only warnings and errors: they word them differently.
+/// Notes each line that is logged while a request is handled with that request, which the host's logging scope names.
+/// Of what the servers log themselves, only warnings and errors are compared, by event, because their texts differ.
 /// </summary>
 internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupportExternalScope
 {
@@ -46,14 +46,25 @@ internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupp
 
         public bool IsEnabled(LogLevel logLevel) => logLevel >= (_isServer ? LogLevel.Warning : LogLevel.Information);
 
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        public void Log<TState>(
+            LogLevel logLevel,
+            EventId eventId,
+            TState state,
+            Exception? exception,
+            Func<TState, Exception?, string> formatter)
         {
-            // What an operator is told once a minute belongs to no request: the host of the tests has no port, and their web servers have.
-            if (!IsEnabled(logLevel) || (_isServer && eventId.Name == "HostWithoutPort") || log.FindRequest() is not { } request)
+            // Messages logged once per minute belong to no request: the tests' host has no port, unlike their web
+            // servers.
+            if (!IsEnabled(logLevel)
+                || (_isServer && eventId.Name == "HostWithoutPort")
+                || log.FindRequest() is not { } request)
                 return;
             var text = _isServer ? string.Empty : formatter(state, exception);
             // The exception about a synchronous call says in addition where it is allowed here.
-            var message = exception?.Message.Replace(" It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.", "", StringComparison.Ordinal);
+            var message = exception?.Message.Replace(
+                " It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.",
+                "",
+                StringComparison.Ordinal);
             var error = exception is null ? string.Empty : $"{exception.GetType().Name}: {message}";
             request.AddLog($"{logLevel} {(_isServer ? "server" : category)} {eventId.Name} {text} {error}".TrimEnd());
             if (category == Hosting && eventId.Id == RequestFinished)

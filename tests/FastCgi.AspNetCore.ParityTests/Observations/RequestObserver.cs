@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
-/// <summary>The first middleware: it notes what the server gives the application, and what the application leaves.</summary>
+/// <summary>
+/// The first middleware: it notes what the server gives the application, and what the application leaves.
+/// </summary>
 internal sealed class RequestObserver(RequestDelegate next, SeenRequests requests)
 {
     public async Task InvokeAsync(HttpContext context)

@@ -22,7 +22,7 @@ internal sealed class SeenRequest
     /// <summary>What was logged on behalf of the request.</summary>
     public IEnumerable<string> Log => _log;
 
-    /// <summary>Completes if the request is aborted, on a thread of its own, be it before or after its end.</summary>
+    /// <summary>Completes if the request is aborted, before or after its end.</summary>
     public Task Aborted => _aborted.Task;
 
     /// <summary>Completes when the server has given the request back to the host.</summary>

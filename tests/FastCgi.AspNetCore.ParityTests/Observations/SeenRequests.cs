@@ -10,8 +10,11 @@ internal sealed class SeenRequests
     private readonly ConcurrentDictionary<string, SeenRequest> _byTraceIdentifier = new(StringComparer.Ordinal);
     private readonly ConcurrentDictionary<string, SeenRequest> _byName = new(StringComparer.Ordinal);
 
-    /// <summary>The request as the server identifies it. The host logs its start before the first middleware sees it.</summary>
-    public SeenRequest GetOrAdd(string traceIdentifier) => _byTraceIdentifier.GetOrAdd(traceIdentifier, _ => new SeenRequest());
+    /// <summary>
+    /// The request as the server identifies it. The host logs its start before the first middleware sees it.
+    /// </summary>
+    public SeenRequest GetOrAdd(string traceIdentifier)
+        => _byTraceIdentifier.GetOrAdd(traceIdentifier, _ => new SeenRequest());
 
     public void SetName(string name, SeenRequest request) => _byName[name] = request;
 

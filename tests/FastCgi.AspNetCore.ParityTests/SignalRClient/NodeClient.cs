@@ -20,12 +20,16 @@ public sealed class NodeClient : IAsyncLifetime
     public Task DisposeAsync() => Task.CompletedTask;
 
     /// <summary>Runs the script.</summary>
-    /// <param name="transport">The transport to use, or <see langword="null"/> for the best that the hub offers.</param>
+    /// <param name="transport">
+    /// The transport to use, or <see langword="null"/> for the best that the hub offers.
+    /// </param>
     public static Task<string> ChatAsync(IPEndPoint site, string? transport) => ChatAsync($"http://{site}", transport);
 
     /// <inheritdoc cref="ChatAsync(IPEndPoint, string?)"/>
     public static async Task<string> ChatAsync(string site, string? transport)
-        => await RunAsync("node", [Path.Combine(s_folder, "chat.js"), site + "/chat", .. (string[])(transport is null ? [] : [transport])]);
+        => await RunAsync(
+            "node",
+            [Path.Combine(s_folder, "chat.js"), site + "/chat", .. (string[])(transport is null ? [] : [transport])]);
 
     private static async Task<string> RunAsync(string program, params string[] arguments)
     {
@@ -34,7 +38,7 @@ public sealed class NodeClient : IAsyncLifetime
             WorkingDirectory = s_folder,
             RedirectStandardOutput = true,
             RedirectStandardError = true,
-            // The sites of the tests have certificates that nothing else trusts.
+            // Only the tests trust the certificates of the sites.
             Environment = { ["NODE_TLS_REJECT_UNAUTHORIZED"] = "0", ["NODE_NO_WARNINGS"] = "1" },
         })!;
         try
@@ -43,7 +47,9 @@ public sealed class NodeClient : IAsyncLifetime
             var output = process.StandardOutput.ReadToEndAsync(timeout.Token);
             var error = process.StandardError.ReadToEndAsync(timeout.Token);
             await process.WaitForExitAsync(timeout.Token);
-            return process.ExitCode == 0 ? await output : throw new InvalidOperationException($"{program}: {await output}{await error}");
+            return process.ExitCode == 0
+                ? await output
+                : throw new InvalidOperationException($"{program}: {await output}{await error}");
         }
         finally
         {

@@ -55,7 +55,7 @@ internal sealed class Site : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        // Which ends what still goes on; Apache would wait for it.
+        // This ends pending requests, which Apache would wait for.
         await StopApplicationAsync();
         if (_frontEnd is not null)
             await _frontEnd.DisposeAsync();
@@ -133,15 +133,18 @@ internal sealed class Site : IAsyncDisposable
         _certificates.WriteTo(_folder.Path);
         _frontEnd = await FrontEnd.StartAsync<FrontEnd>(Kind switch
         {
-            SiteKind.KestrelBehindNginx => new HttpsNginx("to-kestrel.conf", _folder.Path, Parse(addresses[0]), _httpsPort),
-            SiteKind.FastCgiBehindNginx => new HttpsNginx("to-fastcgi.conf", _folder.Path, ParseUnix(addresses[0]), _httpsPort),
+            SiteKind.KestrelBehindNginx => new HttpsNginx(
+                "to-kestrel.conf", _folder.Path, Parse(addresses[0]), _httpsPort),
+            SiteKind.FastCgiBehindNginx => new HttpsNginx(
+                "to-fastcgi.conf", _folder.Path, ParseUnix(addresses[0]), _httpsPort),
             _ => new HttpsApache(_folder.Path, Parse(addresses[0]), _httpsPort),
         });
         Http = _frontEnd.EndPoint;
         Https = _httpsPort.EndPoint;
     }
 
-    private static IPEndPoint Parse(string address) => IPEndPoint.Parse(address[(address.IndexOf("//", StringComparison.Ordinal) + 2)..]);
+    private static IPEndPoint Parse(string address)
+        => IPEndPoint.Parse(address[(address.IndexOf("//", StringComparison.Ordinal) + 2)..]);
 
     private static UnixDomainSocketEndPoint ParseUnix(string address)
     {

@@ -17,7 +17,7 @@ internal sealed class SiteCertificates : IDisposable
 
     public X509Certificate2 Client { get; }
 
-    /// <summary>A client that trusts the sites, and shows its certificate if it is to.</summary>
+    /// <summary>A client that trusts the sites, and optionally sends its certificate.</summary>
     public SslClientAuthenticationOptions CreateClientOptions(bool sendsCertificate) => new()
     {
         TargetHost = Site.HostName,

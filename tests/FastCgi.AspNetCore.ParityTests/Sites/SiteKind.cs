@@ -6,7 +6,7 @@ public enum SiteKind
     /// <summary>Kestrel, which clients reach directly: what the application should see.</summary>
     Kestrel,
 
-    /// <summary>Kestrel behind nginx, <c>proxy_pass</c>: what clients of nginx should get.</summary>
+    /// <summary>Kestrel behind nginx with <c>proxy_pass</c>: the expected responses of nginx.</summary>
     KestrelBehindNginx,
 
     FastCgiBehindNginx,

@@ -1,7 +1,8 @@
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>
-/// A control group of the system, whose processes together may have so much memory, or so many threads. One that needs more memory is ended by the system.
+/// A control group that limits the total memory or threads of its processes. The system kills a process that needs more
+/// memory.
 /// </summary>
 internal sealed class ControlGroup : IDisposable
 {
@@ -9,30 +10,34 @@ internal sealed class ControlGroup : IDisposable
 
     private ControlGroup(string folder) => _folder = folder;
 
-    /// <summary>A command that starts the rest of its arguments in the group: names with values, and a program.</summary>
+    /// <summary>A command that starts its remaining arguments in the group: variables and a program.</summary>
     public string[] Starter => ["sh", "-c", $"echo $$ >{_folder}/cgroup.procs; exec env \"$@\"", "sh"];
 
     /// <summary>Makes a group.</summary>
-    /// <param name="limit">What its processes may have together, in bytes.</param>
-    /// <returns><see langword="null"/> where the system does not let this user.</returns>
+    /// <param name="limit">The memory limit of all its processes, in bytes.</param>
+    /// <returns><see langword="null"/> if the system does not permit it.</returns>
     public static ControlGroup? TryCreateOfMemory(long limit)
-        => TryCreate("/sys/fs/cgroup/memory", "memory.limit_in_bytes", limit) ?? TryCreate("/sys/fs/cgroup", "memory.max", limit);
+        => TryCreate(
+            "/sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            limit) ?? TryCreate("/sys/fs/cgroup", "memory.max", limit);
 
     /// <summary>Makes a group.</summary>
-    /// <param name="limit">How many threads its processes may have together.</param>
-    /// <returns><see langword="null"/> where the system does not let this user.</returns>
+    /// <param name="limit">The limit of threads of all its processes.</param>
+    /// <returns><see langword="null"/> if the system does not permit it.</returns>
     public static ControlGroup? TryCreateOfThreads(long limit)
         => TryCreate("/sys/fs/cgroup/pids", "pids.max", limit) ?? TryCreate("/sys/fs/cgroup", "pids.max", limit);
 
-    /// <summary>How often the system has ended a process of it.</summary>
+    /// <summary>The number of its processes that the system has killed.</summary>
     public int CountKilled()
     {
         var file = File.Exists(Path.Combine(_folder, "memory.events")) ? "memory.events" : "memory.oom_control";
-        var line = File.ReadLines(Path.Combine(_folder, file)).Single(static line => line.StartsWith("oom_kill ", StringComparison.Ordinal));
+        var line = File.ReadLines(Path.Combine(_folder, file))
+            .Single(static line => line.StartsWith("oom_kill ", StringComparison.Ordinal));
         return int.Parse(line["oom_kill ".Length..], CultureInfo.InvariantCulture);
     }
 
-    /// <summary>Its processes have ended.</summary>
+    /// <summary>Deletes the group, whose processes must have ended.</summary>
     public void Dispose() => Directory.Delete(_folder);
 
     private static ControlGroup? TryCreate(string parent, string setting, long limit)
@@ -41,7 +46,7 @@ internal sealed class ControlGroup : IDisposable
         try
         {
             Directory.CreateDirectory(folder);
-            // A folder that is no group has no files; one that has not the controller lacks this one.
+            // The file is missing if the folder is not a group or lacks the controller.
             if (File.Exists(Path.Combine(folder, setting)))
             {
                 File.WriteAllText(Path.Combine(folder, setting), limit.ToString(CultureInfo.InvariantCulture));
@@ -52,14 +57,14 @@ internal sealed class ControlGroup : IDisposable
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // Not allowed, or a file system that is read-only.
+            // Not permitted, or a read-only file system.
         }
 
         return null;
     }
 }
 
-/// <summary>A test that limits the memory of a process, and is skipped where the machine or the user may not.</summary>
+/// <summary>A test that limits the memory of a process. It is skipped where this is not permitted.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 internal sealed class MemoryGroupTheoryAttribute : TheoryAttribute
 {
@@ -69,10 +74,12 @@ internal sealed class MemoryGroupTheoryAttribute : TheoryAttribute
         return group is not null;
     });
 
-    public override string? Skip { get; set; } = s_isAllowed.Value ? null : "This machine or this user may not make a control group of memory.";
+    public override string? Skip { get; set; } = s_isAllowed.Value
+        ? null
+        : "This machine or user cannot create a control group for memory.";
 }
 
-/// <summary>A test that limits the threads of a process, and is skipped where the machine or the user may not.</summary>
+/// <summary>A test that limits the threads of a process. It is skipped where this is not permitted.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 internal sealed class ThreadGroupTheoryAttribute : TheoryAttribute
 {
@@ -82,5 +89,7 @@ internal sealed class ThreadGroupTheoryAttribute : TheoryAttribute
         return group is not null;
     });
 
-    public override string? Skip { get; set; } = s_isAllowed.Value ? null : "This machine or this user may not make a control group of threads.";
+    public override string? Skip { get; set; } = s_isAllowed.Value
+        ? null
+        : "This machine or user cannot create a control group for threads.";
 }

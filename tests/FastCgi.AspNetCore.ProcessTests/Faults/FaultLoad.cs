@@ -4,8 +4,8 @@ using System.Security.Cryptography;
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>
-/// Clients of every kind that send requests until they are told to end. An answer that comes must be right; a connection that is closed
-/// or reset instead is counted.
+/// Clients of every kind, which send requests until stopped. Each response must be correct; a connection that is closed
+/// or reset instead counts as lost.
 /// </summary>
 internal sealed class FaultLoad : IAsyncDisposable
 {
@@ -25,24 +25,29 @@ internal sealed class FaultLoad : IAsyncDisposable
         _clients = [.. Enumerable.Range(0, 2 * kinds.Length).Select(i => Task.Run(() => RunAsync(i, kinds[i % kinds.Length], isKept: i < kinds.Length)))];
     }
 
-    /// <summary>Connections that ended without an answer, and how.</summary>
+    /// <summary>Connections that ended without a response, with the reason.</summary>
     public IReadOnlyCollection<string> Losses => _losses;
 
     public long Answers => _answers.Values.Sum();
 
     public static FaultLoad Start(FaultedServer server) => new(server);
 
-    /// <summary>Waits for what the load makes happen; a client that finds a wrong answer, or waits in vain, fails it.</summary>
+    /// <summary>Waits for an effect of the load. Fails if a client gets a wrong response, or none.</summary>
     public Task WaitAsync(Func<bool> condition, string what) => Waiting.UntilAsync(
         () => Task.FromResult(condition()),
-        () => _server.HasExited ? "The server has ended: " + _server.Output : _clients.Find(static client => client.IsFaulted)?.Exception?.ToString(),
+        () => _server.HasExited
+            ? "The server has ended: " + _server.Output
+            : _clients.Find(static client => client.IsFaulted)?.Exception?.ToString(),
         what);
 
-    /// <summary>Waits until each client has had another answer: none of them hangs.</summary>
+    /// <summary>Waits until each client has received another response, so that none hangs.</summary>
     public Task WaitForEachAsync()
     {
         var before = _answers.ToDictionary();
-        return WaitAsync(() => Enumerable.Range(0, _clients.Count).All(i => _answers.GetValueOrDefault(i) > before.GetValueOrDefault(i) + 1), "each client to be answered");
+        return WaitAsync(
+            () => Enumerable.Range(0, _clients.Count)
+                .All(i => _answers.GetValueOrDefault(i) > before.GetValueOrDefault(i) + 1),
+            "each client to be answered");
     }
 
     public async Task EndAsync()
@@ -86,13 +91,20 @@ internal sealed class FaultLoad : IAsyncDisposable
     private static async Task SmallAsync(FastCgiClient client)
         => Assert.Equal(Pattern(100), Encoding.Latin1.GetBytes(await GetAsync(client, "/bytes/100")));
 
-    private static async Task BlockAsync(FastCgiClient client) => Assert.Equal("awake", await GetAsync(client, "/block/3"));
+    private static async Task BlockAsync(FastCgiClient client)
+        => Assert.Equal("awake", await GetAsync(client, "/block/3"));
 
-    /// <summary>Without REMOTE_ADDR the system is asked for the peer.</summary>
+    /// <summary>Without REMOTE_ADDR, the server asks the system for the peer.</summary>
     private static async Task PeerAsync(FastCgiClient client)
     {
-        var parameters = RecordBytes.RequestParams(uri: "/peer").Where(static pair => pair.Name is not ("REMOTE_ADDR" or "REMOTE_PORT")).ToArray();
-        await client.SendAsync([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+        var parameters = RecordBytes.RequestParams(uri: "/peer")
+            .Where(static pair => pair.Name is not ("REMOTE_ADDR" or "REMOTE_PORT"))
+            .ToArray();
+        await client.SendAsync(
+            [
+                .. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters),
+                .. RecordBytes.Record(RecordBytes.Stdin, 1),
+            ]);
         Assert.Contains(await client.ReadTextAsync(), new[] { "127.0.0.1", "none" });
     }
 
@@ -101,10 +113,11 @@ internal sealed class FaultLoad : IAsyncDisposable
         var body = new byte[120_000];
         Random.Shared.NextBytes(body);
         await client.SendAsync(RecordBytes.Post(1, "/echo", body));
-        Assert.EndsWith(Convert.ToHexString(SHA256.HashData(body)), await client.ReadTextAsync(), StringComparison.Ordinal);
+        Assert.EndsWith(
+            Convert.ToHexString(SHA256.HashData(body)), await client.ReadTextAsync(), StringComparison.Ordinal);
     }
 
-    /// <summary>More than the socket takes, so that the server waits for it.</summary>
+    /// <summary>More than the socket's buffer, so that the server waits.</summary>
     private static async Task LargeAsync(FastCgiClient client)
     {
         await client.SendAsync($"/bytes/{LargeLength}");
@@ -112,7 +125,10 @@ internal sealed class FaultLoad : IAsyncDisposable
         Assert.Equal(LargeLength, body.Length);
         var block = Pattern(BlockLength);
         for (var i = 0; i < body.Length; i += BlockLength)
-            Assert.True(body.AsSpan(i, Math.Min(BlockLength, body.Length - i)).SequenceEqual(block.AsSpan(0, Math.Min(BlockLength, body.Length - i))), "The body is not what was sent.");
+            Assert.True(
+                body.AsSpan(i, Math.Min(BlockLength, body.Length - i))
+                    .SequenceEqual(block.AsSpan(0, Math.Min(BlockLength, body.Length - i))),
+                "The body is not what was sent.");
     }
 
     private static async Task<string> GetAsync(FastCgiClient client, string uri)

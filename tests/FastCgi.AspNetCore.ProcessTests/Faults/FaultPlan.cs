@@ -17,7 +17,9 @@ public enum SystemCall
     Allocate,
 }
 
-/// <summary>The system calls that fail in a process that has loaded faults.c. The two processes share a file.</summary>
+/// <summary>
+/// The system calls that fail in a process that has loaded faults.c. Both processes map the same file.
+/// </summary>
 internal sealed class FaultPlan : IDisposable
 {
     private const int NumbersOfCall = 6;
@@ -36,7 +38,8 @@ internal sealed class FaultPlan : IDisposable
     public FaultPlan(ScratchFolder folder)
     {
         _path = folder.GetPath("faults");
-        _file = MemoryMappedFile.CreateFromFile(_path, FileMode.Create, mapName: null, Enum.GetValues<SystemCall>().Length * NumbersOfCall * sizeof(int));
+        _file = MemoryMappedFile.CreateFromFile(
+            _path, FileMode.Create, mapName: null, Enum.GetValues<SystemCall>().Length * NumbersOfCall * sizeof(int));
         _view = _file.CreateViewAccessor();
     }
 
@@ -45,15 +48,15 @@ internal sealed class FaultPlan : IDisposable
 
     public void FailNext(SystemCall call, int error, int count) => Set(call, Fail, error, count);
 
-    /// <summary>Lets the next calls send or receive no more than some bytes.</summary>
+    /// <summary>Limits the bytes that the next calls send or receive.</summary>
     public void ShortenNext(SystemCall call, int length, int count) => Set(call, Shorten, length, count);
 
     public void Clear(SystemCall call) => Set(call, kind: 0, value: 0, count: 0);
 
-    /// <summary>How many are still to fail.</summary>
+    /// <summary>The number of calls that have yet to fail.</summary>
     public int Remaining(SystemCall call) => Read(call, 1);
 
-    /// <summary>How often it was made to fail.</summary>
+    /// <summary>The number of calls that have failed.</summary>
     public int Done(SystemCall call) => Read(call, 3);
 
     public void Dispose()

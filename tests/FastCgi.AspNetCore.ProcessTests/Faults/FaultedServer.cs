@@ -7,34 +7,42 @@ public sealed record ServerSetup(FastCgiTransportEngine Engine, bool IsUnix)
 
     public static TheoryData<ServerSetup> Epoll => [.. Of(FastCgiTransportEngine.Epoll)];
 
-    private static IEnumerable<ServerSetup> Of(FastCgiTransportEngine engine) => [new(engine, IsUnix: false), new(engine, IsUnix: true)];
+    private static IEnumerable<ServerSetup> Of(FastCgiTransportEngine engine)
+        => [new(engine, IsUnix: false), new(engine, IsUnix: true)];
 
     public override string ToString() => $"{Engine} {(IsUnix ? "unix" : "TCP")}";
 }
 
-/// <summary>What a server has in use.</summary>
-internal sealed record Usage(int Connections, int Requests, int Buffers, int Descriptors, int Threads, long ResidentBytes);
+/// <summary>The resources that a server uses.</summary>
+internal sealed record Usage(
+    int Connections, int Requests, int Buffers, int Descriptors, int Threads, long ResidentBytes);
 
-/// <summary>The application as a process of its own, whose resources are to be seen.</summary>
+/// <summary>The application in a separate process, whose resources the tests observe.</summary>
 internal sealed class FaultedServer : IAsyncDisposable
 {
     private readonly ScratchFolder _folder = new();
     private readonly PortReservation _port = new();
     private readonly ServerProcess _process;
 
-    private FaultedServer(ServerSetup setup, string[] environment, string[] arguments, bool isFaulted, (SystemCall Call, int Error)? fault)
+    private FaultedServer(
+        ServerSetup setup,
+        string[] environment,
+        string[] arguments,
+        bool isFaulted,
+        (SystemCall Call, int Error)? fault)
     {
         Plan = new FaultPlan(_folder);
         if (fault is { } first)
             Plan.FailNext(first.Call, first.Error, 1);
-        // Who may connect is asked of the system, which can fail.
+        // Checking the peer makes a system call, which can fail.
         var isAllowed = setup.IsUnix ? "?allowedUsers=" + Environment.UserName : "?allowedAddresses=127.0.0.1";
         Address = setup.IsUnix ? $"fastcgi://unix:{_folder.GetPath("app.sock")}" : $"fastcgi://{_port.EndPoint}";
         string[] faults = isFaulted ? Plan.Environment : [];
         _process = ServerProcess.Start(
             "env",
             [
-                .. faults, .. environment, "FastCgi__Transport__Engine=" + setup.Engine, Path.Combine(AppContext.BaseDirectory, "ApplicationToStart"),
+                .. faults, .. environment, "FastCgi__Transport__Engine=" + setup.Engine,
+                Path.Combine(AppContext.BaseDirectory, "ApplicationToStart"),
                 "--urls", Address + isAllowed, "--shutdownTimeoutSeconds=5", "--Logging:LogLevel:Default=Warning",
                 "--Logging:LogLevel:Microsoft.Hosting.Lifetime=Information", .. arguments,
             ],
@@ -52,8 +60,11 @@ internal sealed class FaultedServer : IAsyncDisposable
     public bool HasExited => _process.HasExited;
 
     /// <summary>Starts the application and waits until it has started.</summary>
-    /// <param name="environment">Of its process, <c>NAME=value</c>, or a command that starts the rest.</param>
-    public static async Task<FaultedServer> StartAsync(ServerSetup setup, string[]? environment = null, string[]? arguments = null, bool isFaulted = true)
+    /// <param name="environment">
+    /// Variables of its process, <c>NAME=value</c>, or a command that starts the rest.
+    /// </param>
+    public static async Task<FaultedServer> StartAsync(
+        ServerSetup setup, string[]? environment = null, string[]? arguments = null, bool isFaulted = true)
     {
         var server = Begin(setup, environment, arguments, isFaulted);
         try
@@ -69,9 +80,15 @@ internal sealed class FaultedServer : IAsyncDisposable
     }
 
     /// <summary>Starts the application.</summary>
-    /// <param name="environment">Of its process, <c>NAME=value</c>, or a command that starts the rest.</param>
+    /// <param name="environment">
+    /// Variables of its process, <c>NAME=value</c>, or a command that starts the rest.
+    /// </param>
     public static FaultedServer Begin(
-        ServerSetup setup, string[]? environment = null, string[]? arguments = null, bool isFaulted = true, (SystemCall Call, int Error)? fault = null)
+        ServerSetup setup,
+        string[]? environment = null,
+        string[]? arguments = null,
+        bool isFaulted = true,
+        (SystemCall Call, int Error)? fault = null)
         => new(setup, environment ?? [], arguments ?? [], isFaulted, fault);
 
     public async Task WaitForStartAsync()
@@ -87,10 +104,13 @@ internal sealed class FaultedServer : IAsyncDisposable
 
     public Task<FastCgiClient> ConnectAsync() => FastCgiClient.ConnectAsync(Address);
 
-    /// <summary>What is in use beside the connection that asks.</summary>
+    /// <summary>The resources in use, without the connection that asks.</summary>
     public async Task<Usage> GetUsageAsync()
     {
-        var state = (await FastCgiClient.GetAsync(Address, "/state")).Split(' ').Select(static text => int.Parse(text, CultureInfo.InvariantCulture)).ToArray();
+        var state = (await FastCgiClient.GetAsync(Address, "/state"))
+            .Split(' ')
+            .Select(static text => int.Parse(text, CultureInfo.InvariantCulture))
+            .ToArray();
         var status = await File.ReadAllLinesAsync($"/proc/{ProcessId}/status");
         return new Usage(
             state[1] - 1,
@@ -101,9 +121,9 @@ internal sealed class FaultedServer : IAsyncDisposable
             GetNumber(status, "VmRSS:") * 1024);
     }
 
-    /// <summary>Waits until no more is in use than was before.</summary>
-    /// <param name="descriptors">How many descriptors more there may be: the runtime opens files as it goes.</param>
-    /// <param name="threads">How many threads more there may be: those of the pool stay for a while.</param>
+    /// <summary>Waits until the server uses no more than before.</summary>
+    /// <param name="descriptors">The number of additional descriptors to allow: the runtime opens files.</param>
+    /// <param name="threads">The number of additional threads to allow: the pool keeps idle threads.</param>
     public async Task<Usage> SettleAsync(Usage before, int descriptors, int threads)
     {
         Usage? last = null;
@@ -114,7 +134,8 @@ internal sealed class FaultedServer : IAsyncDisposable
                 {
                     last = await GetUsageAsync();
                     return last.Connections == 0 && last.Requests == 0 && last.Buffers <= before.Buffers
-                        && last.Descriptors <= before.Descriptors + descriptors && last.Threads <= before.Threads + threads;
+                        && last.Descriptors <= before.Descriptors + descriptors
+                            && last.Threads <= before.Threads + threads;
                 },
                 () => HasExited ? Output : null,
                 "the server to settle");
@@ -136,5 +157,7 @@ internal sealed class FaultedServer : IAsyncDisposable
     }
 
     private static long GetNumber(string[] lines, string name)
-        => long.Parse(lines.First(line => line.StartsWith(name, StringComparison.Ordinal))[name.Length..].Trim().Split(' ')[0], CultureInfo.InvariantCulture);
+        => long.Parse(
+            lines.First(line => line.StartsWith(name, StringComparison.Ordinal))[name.Length..].Trim().Split(' ')[0],
+            CultureInfo.InvariantCulture);
 }

@@ -1,19 +1,19 @@
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>
-/// More peers than there are descriptors and memory for, and peers that are slow, idle or gone. Afterwards the server has in use what it
-/// had before. FASTCGI_RESOURCES=1 makes them as many as docs/robustness.md says; without it there are fewer.
+/// More peers than descriptors and memory allow, and peers that are slow, idle, or gone. Afterwards, the server uses
+/// what it used before. FASTCGI_RESOURCES=1 uses the numbers in docs/robustness.md; otherwise, they are smaller.
 /// </summary>
 public sealed class ResourceTests(ITestOutputHelper output)
 {
-    // Of a heap that has grown, some stays with the process.
+    // A heap that has grown does not shrink completely.
     private const long MemoryMargin = 60_000_000;
     private const string Bodies = "bodies that are not read";
     private const int LargeLength = 10 * 1024 * 1024;
 
     private static readonly bool s_isLong = Environment.GetEnvironmentVariable("FASTCGI_RESOURCES") == "1";
 
-    // A thread of the server stays for 20 s, which only the long form waits for.
+    // An idle thread of the server ends after 20 s. Only the long form waits for that.
     private static readonly int s_threads = s_isLong ? 24 : 500;
 
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
@@ -33,14 +33,14 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await RunAsync(server, s_isLong ? 1_000 : 100, 1_000, SendSlowlyAsync);
         await RunAsync(server, s_isLong ? 1_000 : 100, 50, static async client =>
         {
-            // The end of what the web server sends is the end of the connection.
+            // The server closes the connection when the web server stops sending.
             await client.SendAsync("/bytes/100");
             client.EndSending();
             await client.ReadToEndAsync();
         });
 
         var after = await server.SettleAsync(before, descriptors: 40, threads: s_threads);
-        // The pool gives half of what is free to the garbage collector now and then, which gives it to the system when it collects.
+        // The pool periodically releases half of its free buffers, and a collection returns their memory to the system.
         await Waiting.UntilAsync(
             async () =>
             {
@@ -69,8 +69,8 @@ public sealed class ResourceTests(ITestOutputHelper output)
     }
 
     /// <summary>
-    /// Connections beyond the descriptors are closed, so that the web server learns of it, and those that are there go on. What is left is enough for
-    /// threads, of which each needs two: .NET ends the process when its pool cannot start one.
+    /// Connections beyond the limit are closed, so that the web server notices, and existing ones continue. The reserve
+    /// is enough for threads, which need two descriptors each: .NET ends the process if its pool cannot start one.
     /// </summary>
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Descriptors_AllInUse_ServerRecoversWhenTheyAreFree(ServerSetup setup)
@@ -84,15 +84,20 @@ public sealed class ResourceTests(ITestOutputHelper output)
 
         await AssertServesAsync(server, kept);
         await Waiting.UntilAsync(
-            () => Task.FromResult(server.Output.Contains("LimitNOFILE=", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
+            () => Task.FromResult(server.Output.Contains("LimitNOFILE=", StringComparison.Ordinal)),
+            () => server.HasExited ? server.Output : null,
+            "the warning");
         await AssertStartsThreadsAsync(server, kept);
         await AssertServesAsync(server, kept);
         clients.ForEach(static client => client.Dispose());
-        await Waiting.UntilAsync(async () => await TryGetAsync(server), () => server.HasExited ? server.Output : null, "the server to recover");
+        await Waiting.UntilAsync(
+            async () => await TryGetAsync(server),
+            () => server.HasExited ? server.Output : null,
+            "the server to recover");
         Assert.Equal(1, server.Output.Split("LimitNOFILE=").Length - 1);
     }
 
-    /// <summary>As prlimit(1) does, while connections are few.</summary>
+    /// <summary>The limit drops while there are few connections, as with prlimit(1).</summary>
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Descriptors_LimitLowered_ThreadsHaveTheirs(ServerSetup setup)
     {
@@ -109,13 +114,17 @@ public sealed class ResourceTests(ITestOutputHelper output)
         clients.ForEach(static client => client.Dispose());
     }
 
-    /// <summary>Clients that take files slowly: a descriptor for the connection, and one for the file. TCP would hold the whole file.</summary>
+    /// <summary>
+    /// Clients that download files slowly use a descriptor for the connection and one for the file. With TCP, the
+    /// socket would buffer the whole file.
+    /// </summary>
     [Theory]
     [InlineData(FastCgiTransportEngine.Epoll)]
     [InlineData(FastCgiTransportEngine.Socket)]
     public async Task Descriptors_InUseByFiles_ThreadsHaveTheirs(FastCgiTransportEngine engine)
     {
-        await using var server = await FaultedServer.StartAsync(new ServerSetup(engine, IsUnix: true), LimitDescriptors(640), isFaulted: false);
+        await using var server = await FaultedServer.StartAsync(
+            new ServerSetup(engine, IsUnix: true), LimitDescriptors(640), isFaulted: false);
         using var kept = await server.ConnectAsync();
         await AssertServesAsync(server, kept);
         var clients = new List<FastCgiClient>();
@@ -125,14 +134,17 @@ public sealed class ResourceTests(ITestOutputHelper output)
             await client.SendAsync("/file");
 
         await Waiting.UntilAsync(
-            () => Task.FromResult(server.Output.Contains("Too many open files", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the last file");
+            () => Task.FromResult(server.Output.Contains("Too many open files", StringComparison.Ordinal)),
+            () => server.HasExited ? server.Output : null,
+            "the last file");
         await AssertStartsThreadsAsync(server, kept);
         clients.ForEach(static client => client.Dispose());
     }
 
     /// <summary>
-    /// Handlers that block leave the last threads to .NET, which ends the process when its pool cannot start one: clients that ask for what blocks,
-    /// more than there are threads, do not end it. On pipes, handlers block on threads of .NET's pool, which grows slowly.
+    /// Blocked handlers leave the last threads to .NET, which ends the process if its pool cannot start one: more
+    /// requests that block than there are threads do not end it. With pipes, handlers block on threads of .NET's pool,
+    /// which grows slowly.
     /// </summary>
     [ThreadGroupTheory, MemberData(nameof(ServerSetup.Epoll), MemberType = typeof(ServerSetup))]
     [Trait("Category", "Users")]
@@ -150,7 +162,9 @@ public sealed class ResourceTests(ITestOutputHelper output)
         }
 
         await Waiting.UntilAsync(
-            () => Task.FromResult(server.Output.Contains("no threads left", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
+            () => Task.FromResult(server.Output.Contains("no threads left", StringComparison.Ordinal)),
+            () => server.HasExited ? server.Output : null,
+            "the warning");
         Assert.Equal("started", await kept.GetAsync("/start-threads"));
         foreach (var client in clients)
             Assert.Equal("awake", await client.ReadTextAsync());
@@ -158,13 +172,17 @@ public sealed class ResourceTests(ITestOutputHelper output)
         clients.ForEach(static client => client.Dispose());
     }
 
-    /// <summary>The most that a connection of a hostile peer can hold at the default limits: docs/robustness.md has the figures, which it prints.</summary>
+    /// <summary>
+    /// The most memory that a hostile connection can hold at the default limits. It prints the figures in
+    /// docs/robustness.md.
+    /// </summary>
     [Theory]
     [InlineData("parameters that do not end", 10, 20_000_000)]
     [InlineData(Bodies, 2, 200_000_000)]
     public async Task Connection_AHundredRequests_HoldsNoMoreThanSo(string what, int connections, long most)
     {
-        await using var server = await FaultedServer.StartAsync(new ServerSetup(FastCgiTransportEngine.Epoll, IsUnix: false), isFaulted: false);
+        await using var server = await FaultedServer.StartAsync(
+            new ServerSetup(FastCgiTransportEngine.Epoll, IsUnix: false), isFaulted: false);
         await RunAsync(server, 100, 20, static client => client.GetAsync("/bytes/100"));
         var before = await server.GetUsageAsync();
         var clients = new List<FastCgiClient>();
@@ -182,12 +200,14 @@ public sealed class ResourceTests(ITestOutputHelper output)
     }
 
     /// <summary>
-    /// A heap that is a few times what the readers wait for. One that is full is not the server's to bear: .NET may end the process.
+    /// A heap a few times larger than the readers' data. The server cannot survive a full heap: .NET may end the
+    /// process.
     /// </summary>
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Heap_Small_ReadersAreServed(ServerSetup setup)
     {
-        await using var server = await FaultedServer.StartAsync(setup, ["DOTNET_GCHeapHardLimit=0x6000000"], isFaulted: false);
+        await using var server = await FaultedServer.StartAsync(
+            setup, ["DOTNET_GCHeapHardLimit=0x6000000"], isFaulted: false);
         var before = await server.GetUsageAsync();
         await RunAsync(server, s_isLong ? 150 : 20, 150, ReadSlowlyAsync);
 
@@ -195,7 +215,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await server.SettleAsync(before, descriptors: 60, s_threads);
     }
 
-    /// <summary>A container of 150 MB, in which .NET chooses its limits by itself.</summary>
+    /// <summary>A container of 150 MB, in which .NET chooses its own limits.</summary>
     [MemoryGroupTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     [Trait("Category", "Users")]
     public async Task Memory_150MB_PeersAreServed(ServerSetup setup)
@@ -207,7 +227,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await RunAsync(server, s_isLong ? 150 : 20, 150, ReadSlowlyAsync);
         await RunAsync(server, s_isLong ? 1_000 : 100, 1_000, SendSlowlyAsync);
         var idle = new List<FastCgiClient>();
-        // A connection takes more on .NET's sockets: 10,000 of them fill the heap.
+        // A connection needs more memory with .NET's sockets: 10,000 fill the heap.
         var idleCount = !s_isLong ? 500 : setup.Engine == FastCgiTransportEngine.Epoll ? 10_000 : 4_000;
         for (var i = 0; i < idleCount; i++)
             idle.Add(await ConnectAsync(server));
@@ -241,7 +261,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         }));
     }
 
-    /// <summary>A unix socket whose backlog is full says so at once, as to a web server, which tries again.</summary>
+    /// <summary>A Unix socket with a full backlog refuses immediately. Web servers retry.</summary>
     private static async Task<FastCgiClient> ConnectAsync(FaultedServer server)
     {
         while (true)
@@ -250,7 +270,8 @@ public sealed class ResourceTests(ITestOutputHelper output)
             {
                 return await server.ConnectAsync();
             }
-            catch (SocketException exception) when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
+            catch (SocketException exception) when (
+                exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
             {
                 await Task.Yield();
             }
@@ -265,9 +286,20 @@ public sealed class ResourceTests(ITestOutputHelper output)
         for (var id = 1; id <= Requests; id++)
         {
             byte[] begin = what == Bodies
-                ? [.. RecordBytes.Begin(id), .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/block/4000", ("CONTENT_LENGTH", "20000000")))]
-                // One pair that is longer than all of them may be, and what there is of it.
-                : [.. RecordBytes.Begin(id), .. RecordBytes.Record(RecordBytes.Params, id, RecordBytes.Pair([], new byte[4 * Length]).AsSpan(..Length)), .. RecordBytes.Record(RecordBytes.Params, id, content)];
+                ?
+                [
+                    .. RecordBytes.Begin(id),
+                    .. RecordBytes.ParamsStream(
+                        id, RecordBytes.RequestParams("POST", "/block/4000", ("CONTENT_LENGTH", "20000000"))),
+                ]
+                // The beginning of a pair that is longer than the limit for all pairs.
+                :
+                [
+                    .. RecordBytes.Begin(id),
+                    .. RecordBytes.Record(
+                        RecordBytes.Params, id, RecordBytes.Pair([], new byte[4 * Length]).AsSpan(..Length)),
+                    .. RecordBytes.Record(RecordBytes.Params, id, content),
+                ];
             await client.SendAsync(begin);
         }
 
@@ -275,7 +307,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
             await client.SendAsync(RecordBytes.Record(RecordBytes.Stdin, 1 + (i % Requests), content));
     }
 
-    /// <summary>Each record waits for the ones of all the others.</summary>
+    /// <summary>Each record waits for those of all other clients.</summary>
     private static async Task ReadSlowlyAsync(FastCgiClient client)
     {
         await client.SendAsync("/bytes/" + LargeLength.ToString(CultureInfo.InvariantCulture));
@@ -303,9 +335,11 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await client.ReadTextAsync();
     }
 
-    private static Task AssertServesAsync(FaultedServer server, FastCgiClient client) => AssertAnswersAsync(server, client, "/block/1", "awake");
+    private static Task AssertServesAsync(FaultedServer server, FastCgiClient client)
+        => AssertAnswersAsync(server, client, "/block/1", "awake");
 
-    private static Task AssertStartsThreadsAsync(FaultedServer server, FastCgiClient client) => AssertAnswersAsync(server, client, "/start-threads", "started");
+    private static Task AssertStartsThreadsAsync(FaultedServer server, FastCgiClient client)
+        => AssertAnswersAsync(server, client, "/start-threads", "started");
 
     private static async Task AssertAnswersAsync(FaultedServer server, FastCgiClient client, string uri, string answer)
     {
@@ -319,7 +353,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         }
     }
 
-    /// <summary>The command that starts a server with so many descriptors.</summary>
+    /// <summary>A command that starts a server with a limit of descriptors.</summary>
     private static string[] LimitDescriptors(int count) => ["sh", "-c", $"ulimit -n {count}; exec env \"$@\"", "sh"];
 
     private static async Task<bool> TryGetAsync(FaultedServer server)

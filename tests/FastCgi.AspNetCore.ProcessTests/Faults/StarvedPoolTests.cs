@@ -2,7 +2,10 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
-/// <summary>Whatever the application does to .NET's thread pool, the server keeps its own promises: timeouts, slots, and the ping to systemd.</summary>
+/// <summary>
+/// Whatever the application does to .NET's thread pool, the server keeps its own promises: timeouts, slots, and the
+/// ping to systemd.
+/// </summary>
 public sealed class StarvedPoolTests
 {
     private const int Limit = 4;
@@ -13,17 +16,21 @@ public sealed class StarvedPoolTests
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task HalfARequest_IsAnsweredInTime(ServerSetup setup)
     {
-        await using var server = await StartStarvedAsync(setup, s_fewThreads, "--FastCgi:Limits:RequestParametersTimeout=00:00:03");
+        await using var server = await StartStarvedAsync(
+            setup, s_fewThreads, "--FastCgi:Limits:RequestParametersTimeout=00:00:03");
         using var client = await server.ConnectAsync();
         await client.SendAsync(RecordBytes.Begin());
 
         var watch = Stopwatch.StartNew();
-        Assert.Contains("Status: 408", Encoding.ASCII.GetString(await client.ReadResponseAsync()), StringComparison.Ordinal);
+        Assert.Contains(
+            "Status: 408", Encoding.ASCII.GetString(await client.ReadResponseAsync()), StringComparison.Ordinal);
 
         Assert.InRange(watch.Elapsed.TotalSeconds, 2, 7);
     }
 
-    /// <summary>Requests that waited for a slot run like all others, and those that were given up release theirs.</summary>
+    /// <summary>
+    /// Requests that waited for a slot run like all others, and abandoned requests release their slots.
+    /// </summary>
     [Theory, MemberData(nameof(ServerSetup.Epoll), MemberType = typeof(ServerSetup))]
     public async Task RequestsThatWaitForASlot_AreServed(ServerSetup setup)
     {
@@ -40,7 +47,8 @@ public sealed class StarvedPoolTests
         foreach (var client in givenUp)
             client.Dispose();
 
-        Assert.All(await Task.WhenAll(waiting).Within("the requests"), answer => Assert.Equal(server.ProcessId, answer));
+        Assert.All(
+            await Task.WhenAll(waiting).Within("the requests"), answer => Assert.Equal(server.ProcessId, answer));
         Assert.Equal(server.ProcessId, await FastCgiClient.GetAsync(server.Address, "/process"));
         foreach (var client in occupying)
             client.Dispose();
@@ -66,7 +74,8 @@ public sealed class StarvedPoolTests
         }
     }
 
-    private static async Task<FaultedServer> StartStarvedAsync(ServerSetup setup, string[] environment, params string[] arguments)
+    private static async Task<FaultedServer> StartStarvedAsync(
+        ServerSetup setup, string[] environment, params string[] arguments)
     {
         var server = await FaultedServer.StartAsync(setup, environment, arguments, isFaulted: false);
         await FastCgiClient.GetAsync(server.Address, "/process");

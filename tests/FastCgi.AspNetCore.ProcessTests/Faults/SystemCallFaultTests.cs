@@ -3,8 +3,8 @@ using System.Collections.Immutable;
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>
-/// Each system call of the server returns each error of its manual page, under load. The connection that is hit may be lost, none
-/// other, and the server goes on. FASTCGI_FAULTS says how often each error is returned, 2 by default.
+/// Each system call of the server returns each error in its manual page, under load. Only the affected connection may
+/// be lost, and the server continues. FASTCGI_FAULTS sets how often each error occurs (default: 2).
 /// </summary>
 public sealed class SystemCallFaultTests(ITestOutputHelper output)
 {
@@ -15,19 +15,27 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     private const int TooManyFiles = 24;
     private const int NoSpace = 28;
 
-    // EBADF, EFAULT, EINVAL, ENOTSOCK and their like cannot come but by a defect. They are here because a server must not turn them into a spin.
-    private static readonly ImmutableArray<int> s_acceptErrors = [11, 9, 103, 14, 4, 22, 24, 23, 105, 12, 88, 95, 1, 71, 63, 94, 93, 110, 100, 92, 112, 64, 113, 101];
+    // EBADF, EFAULT, EINVAL, ENOTSOCK, and similar errors occur only after a defect. The server must not spin on them.
+    private static readonly ImmutableArray<int> s_acceptErrors =
+    [
+        11, 9, 103, 14, 4, 22, 24, 23, 105, 12, 88, 95, 1, 71, 63, 94, 93, 110, 100, 92, 112, 64, 113, 101,
+    ];
     private static readonly ImmutableArray<int> s_receiveErrors = [9, 111, 14, 4, 22, 12, 107, 88, 104, 110, 105];
-    private static readonly ImmutableArray<int> s_sendErrors = [11, 13, 114, 9, 104, 89, 14, 4, 22, 106, 90, 105, 12, 107, 88, 95, 32, 110];
+    private static readonly ImmutableArray<int> s_sendErrors =
+    [
+        11, 13, 114, 9, 104, 89, 14, 4, 22, 106, 90, 105, 12, 107, 88, 95, 32, 110,
+    ];
     private static readonly ImmutableArray<int> s_epollControlErrors = [9, 17, 22, 40, 2, 12, 28, 1];
     private static readonly ImmutableArray<int> s_epollWaitErrors = [9, 14, 4, 22];
     private static readonly ImmutableArray<int> s_socketOptionErrors = [9, 14, 22, 92, 88];
-    private static readonly int s_count = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_FAULTS") ?? "2", CultureInfo.InvariantCulture);
+    private static readonly int s_count = int.Parse(
+        Environment.GetEnvironmentVariable("FASTCGI_FAULTS") ?? "2", CultureInfo.InvariantCulture);
 
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Calls_EachError_OnlyTheConnectionIsLost(ServerSetup setup)
     {
-        await using var server = await FaultedServer.StartAsync(setup, arguments: ["--FastCgi:Limits:MaxRequestBufferSize=16384"]);
+        await using var server = await FaultedServer.StartAsync(
+            setup, arguments: ["--FastCgi:Limits:MaxRequestBufferSize=16384"]);
         var before = await server.GetUsageAsync();
         await using var load = FaultLoad.Start(server);
         await load.WaitForEachAsync();
@@ -41,7 +49,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
             {
                 await FailAsync(server, load, call, Interrupted);
                 await load.WaitForEachAsync();
-                // A signal that ends a call is no failure.
+                // An interrupted call is not a failure.
                 Assert.Equal(lossesBefore, load.Losses.Count);
             }
 
@@ -50,9 +58,11 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
             await load.WaitForEachAsync();
             var done = server.Plan.Done(call) - doneBefore;
             Assert.InRange(done, errors.Length * s_count, int.MaxValue);
-            // Without descriptors, those that wait are closed too.
+            // Without descriptors, waiting connections are closed too.
             var isBounded = call != SystemCall.Accept;
-            Assert.True(!isBounded || load.Losses.Count - lossesBefore <= done, $"{call}: {done} faults, {string.Join("; ", load.Losses.Skip(lossesBefore))}");
+            Assert.True(
+                !isBounded || load.Losses.Count - lossesBefore <= done,
+                $"{call}: {done} faults, {string.Join("; ", load.Losses.Skip(lossesBefore))}");
             output.WriteLine($"{call}: {errors.Length} errors, {done} faults, {load.Losses.Count - lossesBefore} connections lost, {load.Answers} answers so far");
         }
 
@@ -61,7 +71,9 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
         AssertLog(server.Output);
     }
 
-    /// <summary>Without a spare descriptor either, nobody is served until there are some again, and then everybody is.</summary>
+    /// <summary>
+    /// Without the spare descriptor, no one is served until descriptors are free again, and then everyone is.
+    /// </summary>
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Accept_NoDescriptorInSystem_ServerRecovers(ServerSetup setup)
     {
@@ -69,10 +81,12 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
         foreach (var error in new[] { TooManyFilesInSystem, TooManyFiles })
         {
             server.Plan.FailNext(SystemCall.EventDescriptor, error, 3);
-            // The spare descriptor is given up for an accept, which fails too, and is not to be had again.
+            // The spare descriptor is freed for an accept, which fails too, and cannot be reopened.
             server.Plan.FailNext(SystemCall.Accept, error, 6);
             await Waiting.UntilAsync(
-                async () => await TryGetAsync(server) && server.Plan.Remaining(SystemCall.Accept) <= 0, () => server.HasExited ? server.Output : null, "the server to recover");
+                async () => await TryGetAsync(server) && server.Plan.Remaining(SystemCall.Accept) <= 0,
+                () => server.HasExited ? server.Output : null,
+                "the server to recover");
             server.Plan.Clear(SystemCall.EventDescriptor);
         }
 
@@ -80,7 +94,9 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
         AssertLog(server.Output);
     }
 
-    /// <summary>Handlers that block want threads, and the system has none: they wait for those that there are.</summary>
+    /// <summary>
+    /// Blocking handlers need threads that the system cannot create: they wait for the existing ones.
+    /// </summary>
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Threads_CannotBeMade_RequestsAreAnswered(ServerSetup setup)
     {
@@ -96,13 +112,14 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
         AssertLog(server.Output);
     }
 
-    /// <summary>What the epoll engine needs at its start: it says what is missing, and the other engine serves.</summary>
+    /// <summary>If the epoll engine cannot start, it logs the reason, and the other engine serves.</summary>
     [Theory]
     [InlineData(SystemCall.EventDescriptor, TooManyFilesInSystem)]
     [InlineData(SystemCall.EpollControl, NoSpace)]
     public async Task Start_CallFails_OtherEngineServes(SystemCall call, int error)
     {
-        await using var server = FaultedServer.Begin(new ServerSetup(FastCgiTransportEngine.Auto, IsUnix: true), isFaulted: true, fault: (call, error));
+        await using var server = FaultedServer.Begin(
+            new ServerSetup(FastCgiTransportEngine.Auto, IsUnix: true), isFaulted: true, fault: (call, error));
         await server.WaitForStartAsync();
         Assert.Equal("awake", await FastCgiClient.GetAsync(server.Address, "/block/1"));
         Assert.Equal(1, server.Plan.Done(call));
@@ -112,13 +129,14 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     [Theory, InlineData(FastCgiTransportEngine.Epoll)]
     public async Task Start_NoMemory_EndsWithReason(FastCgiTransportEngine engine)
     {
-        await using var server = FaultedServer.Begin(new ServerSetup(engine, IsUnix: true), isFaulted: true, fault: (SystemCall.Allocate, 12));
+        await using var server = FaultedServer.Begin(
+            new ServerSetup(engine, IsUnix: true), isFaulted: true, fault: (SystemCall.Allocate, 12));
         Assert.NotEqual(0, await server.WaitForExitAsync());
         Assert.Equal(1, server.Plan.Done(SystemCall.Allocate));
         Assert.Contains("OutOfMemoryException", server.Output, StringComparison.Ordinal);
     }
 
-    /// <summary>One byte at a time, of everything that is sent and received meanwhile.</summary>
+    /// <summary>The system sends and receives one byte at a time.</summary>
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task SendsAndReceives_OfOneByte_LoseNothing(ServerSetup setup)
     {
@@ -143,7 +161,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
 
     private static IEnumerable<(SystemCall Call, ImmutableArray<int> Errors)> GetErrors(FastCgiTransportEngine engine)
     {
-        // .NET's Socket takes the system at its word: after EAGAIN it waits for an event. What its own loop cannot wait for ends the process.
+        // After EAGAIN, .NET's Socket waits for an event. An error in its own event loop ends the process.
         var isEpoll = engine == FastCgiTransportEngine.Epoll;
         yield return (SystemCall.Accept, isEpoll ? s_acceptErrors : s_acceptErrors.Remove(Again));
         yield return (SystemCall.Receive, s_receiveErrors);
@@ -185,7 +203,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
         }
     }
 
-    /// <summary>What happens again and again is told once a minute.</summary>
+    /// <summary>Repeated messages are logged once per minute.</summary>
     private static void AssertLog(string output)
     {
         string[] levels = ["warn:", "fail:", "crit:"];

@@ -30,7 +30,7 @@ typedef struct { _Atomic int32_t kind, remaining, value, done, asked, spare; } p
 #define DESCRIPTORS 65536
 static plan *plans;
 static void *(*real_dlsym)(void *, const char *);
-// What each descriptor is waited for, to look anew behind a receive that was shortened: a system that receives less tells of the rest later.
+// The events that each descriptor waits for, to rearm them after a shortened receive: the system would report the rest later.
 static struct { int epoll; struct epoll_event event; } waits[DESCRIPTORS];
 
 __attribute__((constructor)) static void begin(void)
@@ -243,7 +243,7 @@ int getsockopt(int socket, int level, int name, void *value, socklen_t *length)
     return real(socket, level, name, value, length);
 }
 
-// Threads are made by the runtime, for whoever asks. Those that its own thread pool cannot have may end the process, so only those count that a
+// The runtime creates all threads. A failure in its own thread pool may end the process, so only those fail that a
 // thread of the server asks for.
 static int is_thread_of_server(void)
 {
@@ -269,7 +269,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return real(thread, attributes, start, argument);
 }
 
-// The buffers that the server has of its own: those of a loop. The rest is of the runtime's heap.
+// The server's native buffers, which belong to a loop. The others are on the runtime's heap.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 

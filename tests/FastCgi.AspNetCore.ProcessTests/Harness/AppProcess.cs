@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
 
-/// <summary>One run of the sample application as a process of its own.</summary>
+/// <summary>A run of the sample application in a separate process.</summary>
 internal sealed class AppProcess : IAsyncDisposable
 {
     private readonly ServerProcess _process;
@@ -14,22 +14,25 @@ internal sealed class AppProcess : IAsyncDisposable
 
     public string Output => _process.Output;
 
-    /// <summary>Starts the application and waits until it says that it has started.</summary>
+    /// <summary>Starts the application and waits until it has started.</summary>
     /// <param name="url">Where it listens.</param>
     /// <param name="arguments">Further settings.</param>
     public static Task<AppProcess> StartAsync(string url, params string[] arguments)
     {
         var program = GetProgram("MinimalApi");
-        // Its settings are beside it.
-        return StartProgramAsync(program, startCount: 1, ["--contentRoot", Path.GetDirectoryName(program)!, "--urls", url, .. arguments]);
+        // Its settings are in the same folder.
+        return StartProgramAsync(
+            program, startCount: 1, ["--contentRoot", Path.GetDirectoryName(program)!, "--urls", url, .. arguments]);
     }
 
-    public static string GetProgram(string sample) => Path.Combine(Repository.GetOutput($"samples/{sample}"), sample + ".dll");
+    public static string GetProgram(string sample)
+        => Path.Combine(Repository.GetOutput($"samples/{sample}"), sample + ".dll");
 
-    /// <summary>Starts a program and waits until all of its applications say that they have started.</summary>
-    public static async Task<AppProcess> StartProgramAsync(string program, int startCount, IEnumerable<string> arguments)
+    /// <summary>Starts a program and waits until all its applications have started.</summary>
+    public static async Task<AppProcess> StartProgramAsync(
+        string program, int startCount, IEnumerable<string> arguments)
     {
-        // A shell lets what it starts in the background ignore SIGINT.
+        // A shell makes background processes ignore SIGINT.
         string[] command = ["env", "--default-signal=INT", "dotnet", program, .. arguments];
         var process = ServerProcess.Start("sh", ["-c", "echo \"id $$\"; exec \"$@\"", "sh", .. command]);
         try
@@ -38,7 +41,8 @@ internal sealed class AppProcess : IAsyncDisposable
                 () => Task.FromResult(process.Output.Split("Application started.").Length > startCount),
                 () => process.HasExited ? "The application has ended: " + process.Output : null,
                 "the application to start");
-            var id = process.Output.Split('\n').First(static line => line.StartsWith("id ", StringComparison.Ordinal))[3..];
+            var id = process.Output.Split('\n')
+                .First(static line => line.StartsWith("id ", StringComparison.Ordinal))[3..];
             return new AppProcess(process, int.Parse(id, CultureInfo.InvariantCulture));
         }
         catch

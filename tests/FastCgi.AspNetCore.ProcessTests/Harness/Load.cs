@@ -4,14 +4,14 @@ using System.Net.Http.Json;
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
 
 /// <summary>
-/// Clients that send requests one after the other until they are told to end, and note each that was not answered as it should be:
-/// GET and POST, over connections that are kept and that are not, before the front-end and behind it.
+/// Clients that send requests one after another until stopped, and record each wrong response:
+/// GET and POST, with persistent and new connections to the web server and to the application.
 /// </summary>
 internal sealed class Load : IAsyncDisposable
 {
     private const int ClientsOfAKind = 2;
 
-    // As people and web pages do. Without it, the clients take the processors from the instances that start.
+    // Without a pause, the clients would leave no CPU time for the starting instances.
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 
     private readonly CancellationTokenSource _end = new();
@@ -22,7 +22,8 @@ internal sealed class Load : IAsyncDisposable
 
     private Load(IPEndPoint frontEnd)
     {
-        _client = new HttpClient(new SocketsHttpHandler { UseProxy = false, UseCookies = false, MaxConnectionsPerServer = int.MaxValue })
+        _client = new HttpClient(
+            new SocketsHttpHandler { UseProxy = false, UseCookies = false, MaxConnectionsPerServer = int.MaxValue })
         {
             BaseAddress = new Uri($"http://{frontEnd}"),
         };
@@ -36,10 +37,10 @@ internal sealed class Load : IAsyncDisposable
         }
     }
 
-    /// <summary>A request that was not answered as it should be.</summary>
+    /// <summary>A request with a wrong response.</summary>
     public sealed record Failure(long BegunAt, string Request, string Reason);
 
-    /// <summary>The requests so far.</summary>
+    /// <summary>The number of requests so far.</summary>
     public long Count => Interlocked.Read(ref _count);
 
     public IReadOnlyCollection<Failure> Failures => _failures;
@@ -75,7 +76,7 @@ internal sealed class Load : IAsyncDisposable
         }
     }
 
-    /// <returns>What was wrong with the answer.</returns>
+    /// <returns>What is wrong with the response, or null.</returns>
     private async Task<string?> SendAsync(string host, HttpMethod method, bool isKept, int number)
     {
         using var request = new HttpRequestMessage(method, method == HttpMethod.Post ? "/orders" : $"/whoami/{number}");
@@ -92,7 +93,9 @@ internal sealed class Load : IAsyncDisposable
         {
             using var response = await _client.SendAsync(request);
             var text = await response.Content.ReadAsStringAsync();
-            return response.IsSuccessStatusCode && text.Contains(expected, StringComparison.Ordinal) ? null : $"{response.StatusCode}: {text}";
+            return response.IsSuccessStatusCode && text.Contains(expected, StringComparison.Ordinal)
+                ? null
+                : $"{response.StatusCode}: {text}";
         }
         catch (HttpRequestException exception)
         {

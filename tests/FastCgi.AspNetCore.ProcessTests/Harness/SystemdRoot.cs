@@ -14,13 +14,14 @@ internal sealed class SystemdRoot : IAsyncDisposable
 
     private static string Script { get; } = Path.Combine(AppContext.BaseDirectory, "systemd-root.sh");
 
-    /// <summary>Whether this machine and this user may run it.</summary>
+    /// <summary>Whether this machine and user can run it.</summary>
     public static bool IsAllowed()
     {
         if (!Environment.IsPrivilegedProcess)
             return false;
         using var folder = new ScratchFolder();
-        using var check = Process.Start(new ProcessStartInfo("bash", [Script, "check", folder.Path]) { RedirectStandardError = true })!;
+        using var check = Process.Start(
+            new ProcessStartInfo("bash", [Script, "check", folder.Path]) { RedirectStandardError = true })!;
         check.StandardError.ReadToEnd();
         check.WaitForExit();
         return check.ExitCode == 0;
@@ -46,8 +47,10 @@ internal sealed class SystemdRoot : IAsyncDisposable
         }
     }
 
-    /// <summary>Runs a block of commands in the folder of the repository, up to the first that fails, which fails the test.</summary>
-    /// <returns>What it has written to its standard output.</returns>
+    /// <summary>
+    /// Runs a block of commands in the repository's folder. A command that fails stops the block and fails the test.
+    /// </summary>
+    /// <returns>Its standard output.</returns>
     public async Task<string> RunAsync(string commands)
     {
         var (exitCode, output, error) = await TryRunAsync(commands);
@@ -56,7 +59,7 @@ internal sealed class SystemdRoot : IAsyncDisposable
         return output;
     }
 
-    /// <summary>Runs a block of commands in the folder of the repository, up to the first that fails.</summary>
+    /// <summary>Runs a block of commands in the repository's folder, up to the first that fails.</summary>
     public async Task<(int ExitCode, string Output, string Error)> TryRunAsync(string commands)
     {
         using var process = Process.Start(new ProcessStartInfo("bash", [Script, "run", _folder.Path, "bash", "-ec", commands])
@@ -68,7 +71,7 @@ internal sealed class SystemdRoot : IAsyncDisposable
             {
                 // It has its own temporary folder.
                 ["TMPDIR"] = "/tmp",
-                // What a build leaves running would keep the pipes open; what takes it most of its time is not what is tested.
+                // Build servers would keep the pipes open. The rest only shortens the build.
                 ["MSBUILDDISABLENODEREUSE"] = "1",
                 ["UseSharedCompilation"] = "false",
                 ["RunAnalyzers"] = "false",
@@ -94,7 +97,7 @@ internal sealed class SystemdRoot : IAsyncDisposable
     }
 }
 
-/// <summary>A test that needs systemd as process 1, and is skipped where the machine or the user may not run it.</summary>
+/// <summary>A test that needs systemd as process 1. It is skipped where this is not permitted.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 internal sealed class SystemdFactAttribute : FactAttribute
 {
@@ -103,6 +106,6 @@ internal sealed class SystemdFactAttribute : FactAttribute
     public SystemdFactAttribute()
     {
         if (!s_isAllowed.Value)
-            Skip = "This machine or this user may not run systemd in a root of its own.";
+            Skip = "This machine or user cannot run systemd as process 1 of a container.";
     }
 }

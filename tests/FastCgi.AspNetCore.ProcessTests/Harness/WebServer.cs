@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
 
-/// <summary>nginx or HAProxy before one or more instances of the application.</summary>
+/// <summary>nginx or HAProxy in front of one or more instances of the application.</summary>
 internal sealed class WebServer : IAsyncDisposable
 {
-    // The folders below /var/lib/nginx are made by the first nginx that root starts on a machine; nobody else may.
+    // Only root can create the folders below /var/lib/nginx, by starting nginx.
     private const string TemporaryFolders = "client_body_temp_path body; fastcgi_temp_path fastcgi; proxy_temp_path proxy; scgi_temp_path scgi; uwsgi_temp_path uwsgi;";
 
     private readonly string _folder;
@@ -17,18 +17,20 @@ internal sealed class WebServer : IAsyncDisposable
 
     public IPEndPoint EndPoint => _process.EndPoint;
 
-    /// <summary>What it logged, for the message of a test that fails.</summary>
+    /// <summary>Its log, for the message of a failing test.</summary>
     public string Log => _process.Log;
 
     /// <summary>Starts nginx with the configuration of these tests.</summary>
     /// <param name="folder">Where its files go.</param>
-    /// <param name="instances">Where the instances listen, in nginx's words.</param>
+    /// <param name="instances">The addresses of the instances, in nginx's syntax.</param>
     public static async Task<WebServer> StartNginxAsync(string folder, params string[] instances)
     {
-        // With several, one that does not answer is tried again with the next request: a failed connect costs next to nothing here.
+        // With several instances, an unavailable one is tried again with each request: a failed connect is cheap here.
         var options = instances.Length > 1 ? " max_fails=0" : string.Empty;
         var server = new WebServer(folder);
-        File.Copy(Path.Combine(AppContext.BaseDirectory, "FrontEnds", "fastcgi_app.conf"), Path.Combine(folder, "fastcgi_app.conf"));
+        File.Copy(
+            Path.Combine(AppContext.BaseDirectory, "FrontEnds", "fastcgi_app.conf"),
+            Path.Combine(folder, "fastcgi_app.conf"));
         await server.StartAsync(
             "nginx.conf",
             ("{{servers}}", string.Concat(instances.Select(instance => $"server {instance}{options};"))),
@@ -37,7 +39,8 @@ internal sealed class WebServer : IAsyncDisposable
     }
 
     /// <summary>Starts a web server with a configuration of the samples.</summary>
-    public static async Task<WebServer> StartSampleAsync(string folder, string configuration, params IEnumerable<IPEndPoint> instances)
+    public static async Task<WebServer> StartSampleAsync(
+        string folder, string configuration, params IEnumerable<IPEndPoint> instances)
     {
         var server = new WebServer(folder);
         await server.StartAsync(
@@ -51,12 +54,14 @@ internal sealed class WebServer : IAsyncDisposable
         return server;
     }
 
-    /// <summary>Lets nginx read the configuration of a site.</summary>
-    /// <returns>What is wrong with it.</returns>
+    /// <summary>Checks the configuration of a site with nginx.</summary>
+    /// <returns>The errors in it.</returns>
     public static async Task<string> CheckNginxAsync(string folder, string site)
     {
         File.Copy(Programs.NginxParameters, Path.Combine(folder, "fastcgi_params"));
-        await File.WriteAllTextAsync(Path.Combine(folder, "nginx.conf"), $"pid nginx.pid; events {{ }} http {{ access_log off; {TemporaryFolders}\n{site} }}");
+        await File.WriteAllTextAsync(
+            Path.Combine(folder, "nginx.conf"),
+            $"pid nginx.pid; events {{ }} http {{ access_log off; {TemporaryFolders}\n{site} }}");
         await using var check = Starter.Start("nginx", "-t", "-q", "-p", folder, "-c", "nginx.conf", "-e", "error.log");
         return await check.WaitForExitAsync() == 0 ? "" : check.Output;
     }
@@ -68,7 +73,10 @@ internal sealed class WebServer : IAsyncDisposable
         var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, template));
         var name = Path.GetFileName(template);
         var path = Path.Combine(_folder, name);
-        await File.WriteAllTextAsync(path, replacements.Aggregate(text, static (current, next) => current.Replace(next.Old, next.New, StringComparison.Ordinal)));
+        await File.WriteAllTextAsync(
+            path,
+            replacements.Aggregate(
+                text, static (current, next) => current.Replace(next.Old, next.New, StringComparison.Ordinal)));
 
         if (name == "haproxy.cfg")
             await _process.StartAsync("haproxy", ["-db", "-f", path]);

@@ -3,7 +3,7 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.ProcessTests.Starters;
 
-/// <summary>A web server that starts the application itself, by one of the configurations beside this file.</summary>
+/// <summary>A web server that starts the application, with one of the configurations in this folder.</summary>
 internal sealed class SpawningServer : IAsyncDisposable
 {
     private const UnixFileMode Everything = (UnixFileMode)0x1FF;
@@ -23,17 +23,19 @@ internal sealed class SpawningServer : IAsyncDisposable
     /// <param name="folder">Where its files are.</param>
     /// <param name="configuration">The configuration.</param>
     /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
-    public static async Task<SpawningServer> StartAsync(ScratchFolder folder, string configuration, params string[] command)
+    public static async Task<SpawningServer> StartAsync(
+        ScratchFolder folder, string configuration, params string[] command)
         => await StartAsync(folder, configuration, await ReadConfigurationAsync(configuration), command);
 
     public static async Task<SpawningServer> StartApacheWithDocumentAsync(ScratchFolder folder, string document)
     {
         const string Configuration = "fcgid.conf";
         var text = await ReadConfigurationAsync(Configuration);
-        return await StartApacheAsync(folder, Configuration, text.Replace("{{document}}", document, StringComparison.Ordinal));
+        return await StartApacheAsync(
+            folder, Configuration, text.Replace("{{document}}", document, StringComparison.Ordinal));
     }
 
-    /// <summary>Starts Apache, which gives the application no environment but what its directives say.</summary>
+    /// <summary>Starts Apache, whose directives define the application's whole environment.</summary>
     public static Task<SpawningServer> StartApacheAsync(ScratchFolder folder, string configuration, string text)
         => StartAsync(
             folder,
@@ -43,8 +45,9 @@ internal sealed class SpawningServer : IAsyncDisposable
 
     public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri(Address, path));
 
-    /// <summary>Posts a body over TLS, as soon as it listens.</summary>
-    public async Task<string> SendAsync(X509Certificate2 certificate, X509Certificate2? clientCertificate, string uri, byte[] body)
+    /// <summary>Posts a body over TLS as soon as the server listens.</summary>
+    public async Task<string> SendAsync(
+        X509Certificate2 certificate, X509Certificate2? clientCertificate, string uri, byte[] body)
     {
         using var handler = new SocketsHttpHandler
         {
@@ -56,7 +59,8 @@ internal sealed class SpawningServer : IAsyncDisposable
             },
             SslOptions =
             {
-                RemoteCertificateValidationCallback = (_, shown, _, _) => shown?.GetCertHashString() == certificate.GetCertHashString(),
+                RemoteCertificateValidationCallback = (
+                    _, shown, _, _) => shown?.GetCertHashString() == certificate.GetCertHashString(),
                 ClientCertificates = clientCertificate is null ? null : [clientCertificate],
             },
         };
@@ -80,15 +84,17 @@ internal sealed class SpawningServer : IAsyncDisposable
 
     /// <param name="folder">Where its files are.</param>
     /// <param name="configuration">The name of the configuration.</param>
-    /// <param name="text">What stands in it.</param>
+    /// <param name="text">The text of the configuration.</param>
     /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
-    private static async Task<SpawningServer> StartAsync(ScratchFolder folder, string configuration, string text, string[] command)
+    private static async Task<SpawningServer> StartAsync(
+        ScratchFolder folder, string configuration, string text, string[] command)
     {
         var port = new PortReservation();
-        // h2o changes its user only as root.
+        // h2o can change its user only as root.
         if (!Environment.IsPrivilegedProcess)
             text = text.Replace("user: {{user}}\n", "", StringComparison.Ordinal);
-        text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
+        text = text.Replace(
+            "{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
             .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
             .Replace("{{dotnet}}", Starter.DotnetRoot, StringComparison.Ordinal)
             .Replace("{{user}}", Environment.UserName, StringComparison.Ordinal);

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.ProcessTests.Starters;
 
-/// <summary>What starts the application, in a folder of its own, and stops it with itself at the latest.</summary>
+/// <summary>A program that starts the application, which ends no later than that program.</summary>
 internal sealed class Starter : IAsyncDisposable
 {
     private readonly ServerProcess _process;
@@ -12,27 +12,32 @@ internal sealed class Starter : IAsyncDisposable
         _process = process;
     }
 
-    /// <summary>Where the application finds its runtime, which need not be the usual folder.</summary>
-    public static string DotnetRoot { get; } = Path.GetFullPath(Path.Combine(RuntimeEnvironment.GetRuntimeDirectory(), "../../.."));
+    /// <summary>The folder of the runtime, which may not be the usual one.</summary>
+    public static string DotnetRoot { get; } = Path.GetFullPath(
+        Path.Combine(RuntimeEnvironment.GetRuntimeDirectory(), "../../.."));
 
     /// <summary>The application's program.</summary>
     public static string Application { get; } = Path.Combine(AppContext.BaseDirectory, "ApplicationToStart");
 
     /// <summary>
-    /// The engine that the tests are run with, if it is not the default: what starts the application without their environment is told
-    /// to give it <c>FastCgi__Transport__Engine</c>.
+    /// The engine that the tests use, if it is not the default: programs that start the application without the tests'
+    /// environment get an argument that passes <c>FastCgi__Transport__Engine</c>.
     /// </summary>
-    public static string Engine { get; } = Environment.GetEnvironmentVariable("FastCgi__Transport__Engine") ?? nameof(FastCgiTransportEngine.Auto);
+    public static string Engine { get; } = Environment.GetEnvironmentVariable(
+        "FastCgi__Transport__Engine") ?? nameof(FastCgiTransportEngine.Auto);
 
-    /// <summary>What it and the application have written.</summary>
+    /// <summary>The output of the program and the application.</summary>
     public string Output => _process.Output;
 
-    /// <summary>Copies the application to <c>app</c> in a folder: a user who runs it need not be able to read where the tests are.</summary>
+    /// <summary>
+    /// Copies the application to <c>app</c> in a folder, because another user may be unable to read the tests' folder.
+    /// </summary>
     /// <returns>The application's program.</returns>
     public static string CopyApplication(ScratchFolder folder)
     {
         var target = Directory.CreateDirectory(Path.Combine(folder.Path, "app")).FullName;
-        foreach (var file in Directory.EnumerateFiles(AppContext.BaseDirectory, "ApplicationToStart*").Append(typeof(FastCgiServerOptions).Assembly.Location))
+        foreach (var file in Directory.EnumerateFiles(AppContext.BaseDirectory, "ApplicationToStart*")
+            .Append(typeof(FastCgiServerOptions).Assembly.Location))
             File.Copy(file, Path.Combine(target, Path.GetFileName(file)));
         return Path.Combine(target, "ApplicationToStart");
     }
@@ -51,12 +56,16 @@ internal sealed class Starter : IAsyncDisposable
     /// <param name="engine">The engine it runs on.</param>
     /// <param name="sockets">The arguments that say where to listen.</param>
     public static Starter StartBySystemd(string engine, params string[] sockets)
-        => Start(["systemd-socket-activate", .. sockets, "-E", "FastCgi__Transport__Engine=" + engine, "-E", "DOTNET_ROOT=" + DotnetRoot, Application]);
+        => Start(
+            [
+                "systemd-socket-activate", .. sockets, "-E", "FastCgi__Transport__Engine=" + engine, "-E",
+                "DOTNET_ROOT=" + DotnetRoot, Application,
+            ]);
 
     public Task<string> GetAsync(EndPoint endPoint, string uri)
         => WhenListeningAsync(() => FastCgiClient.GetAsync(endPoint, uri));
 
-    /// <summary>Gets a resource of the application through a web server, as soon as that listens.</summary>
+    /// <summary>Gets a resource through a web server as soon as it listens.</summary>
     public async Task<string> GetAsync(Uri uri)
     {
         using var client = new HttpClient { Timeout = Waiting.Patience };
@@ -66,9 +75,11 @@ internal sealed class Starter : IAsyncDisposable
     public async Task<int> GetProcessAsync(EndPoint endPoint)
         => int.Parse(await GetAsync(endPoint, "/process"), CultureInfo.InvariantCulture);
 
-    /// <summary>Waits until a text stands in what it and the application write.</summary>
+    /// <summary>Waits until the output contains a text.</summary>
     public Task WaitForOutputAsync(string text)
-        => Waiting.FindAsync(() => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null), () => $"'{text}' is not in:\n{Output}");
+        => Waiting.FindAsync(
+            () => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null),
+            () => $"'{text}' is not in:\n{Output}");
 
     /// <summary>Waits until it ends.</summary>
     /// <returns>Its exit code.</returns>
@@ -76,7 +87,7 @@ internal sealed class Starter : IAsyncDisposable
 
     public ValueTask DisposeAsync() => _process.DisposeAsync();
 
-    /// <summary>Asks until somebody listens.</summary>
+    /// <summary>Retries until the application listens.</summary>
     public Task<string> WhenListeningAsync(Func<Task<string>> getAsync)
         => Waiting.FindAsync(
             async () =>

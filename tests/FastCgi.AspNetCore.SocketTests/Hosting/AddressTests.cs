@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>Every place where an address can stand, and what the server says of where it listens.</summary>
+/// <summary>Every source of addresses, and the addresses that the server reports.</summary>
 [Collection(Alone.Name)]
 public sealed class AddressTests : HostTest
 {
@@ -22,7 +22,7 @@ public sealed class AddressTests : HostTest
         await AssertServesAsync(app.Urls);
     }
 
-    /// <summary>Most templates call it.</summary>
+    /// <summary>Most templates call UseHttpsRedirection.</summary>
     [Theory]
     [InlineData("Production", "", true)]
     [InlineData("Production", "443", false)]
@@ -35,9 +35,13 @@ public sealed class AddressTests : HostTest
         app.UseHttpsRedirection();
         await app.StartAsync();
 
-        var messages = Logs.All.Where(static log => log is { EventName: "HttpsPortUnknown", Level: LogLevel.Warning }).Select(static log => log.Message).ToList();
+        var messages = Logs.All.Where(static log => log is { EventName: "HttpsPortUnknown", Level: LogLevel.Warning })
+            .Select(static log => log.Message)
+            .ToList();
         Assert.Equal(isReported ? 1 : 0, messages.Count);
-        Assert.All(messages, static message => Assert.Contains("ASPNETCORE_HTTPS_PORT=443", message, StringComparison.Ordinal));
+        Assert.All(
+            messages,
+            static message => Assert.Contains("ASPNETCORE_HTTPS_PORT=443", message, StringComparison.Ordinal));
     }
 
     [LinuxFact, UnsupportedOSPlatform("windows")]
@@ -71,7 +75,9 @@ public sealed class AddressTests : HostTest
     {
         await using var app = await StartAsync("--urls", address, "--ForwardedHeaders_Enabled", value);
 
-        Assert.Equal(warnings, Logs.All.Count(static log => log is { EventName: "ForwardedHeadersEnabled", Level: LogLevel.Warning }));
+        Assert.Equal(
+            warnings,
+            Logs.All.Count(static log => log is { EventName: "ForwardedHeadersEnabled", Level: LogLevel.Warning }));
     }
 
     [Theory]
@@ -121,7 +127,11 @@ public sealed class AddressTests : HostTest
         Assert.Equal(4, app.Urls.Count);
         await AssertServesAsync(app.Urls.Where(static address => !address.Contains("[::]", StringComparison.Ordinal)));
         var any = app.Urls.Single(static address => address.Contains("[::]", StringComparison.Ordinal));
-        await AssertServesAsync([any.Replace("[::]", "[::1]", StringComparison.Ordinal), any.Replace("[::]", "127.0.0.1", StringComparison.Ordinal)]);
+        await AssertServesAsync(
+            [
+                any.Replace("[::]", "[::1]", StringComparison.Ordinal),
+                any.Replace("[::]", "127.0.0.1", StringComparison.Ordinal),
+            ]);
     }
 
     [Fact]
@@ -131,7 +141,9 @@ public sealed class AddressTests : HostTest
 
         var address = Assert.Single(app.Services.GetRequiredService<IServer>().Features.GetRequiredFeature<IServerAddressesFeature>().Addresses);
         Assert.DoesNotContain(":0", address, StringComparison.Ordinal);
-        Assert.Contains(Logs.All, log => log.Category == "Microsoft.Hosting.Lifetime" && log.Message == $"Now listening on: {address}");
+        Assert.Contains(
+            Logs.All,
+            log => log.Category == "Microsoft.Hosting.Lifetime" && log.Message == $"Now listening on: {address}");
     }
 
     [Theory]
@@ -148,7 +160,7 @@ public sealed class AddressTests : HostTest
         await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
     }
 
-    /// <summary>As docs/migration.md has it: UsePathBase stays for Kestrel, which has no PATH_BASE.</summary>
+    /// <summary>As in docs/migration.md: UsePathBase remains for Kestrel, which has no PATH_BASE.</summary>
     [Fact]
     public async Task UsePathBase_BesideThatOfFastCgi_BothSeeTheSame()
     {
@@ -160,11 +172,13 @@ public sealed class AddressTests : HostTest
         await app.StartAsync();
         using var client = new HttpClient();
 
-        Assert.Equal("/app /x", await client.GetStringAsync(new Uri(app.Urls.Single(static address => !IsFastCgi(address)) + "/app/x")));
+        Assert.Equal(
+            "/app /x",
+            await client.GetStringAsync(new Uri(app.Urls.Single(static address => !IsFastCgi(address)) + "/app/x")));
         Assert.Equal("/app /x", await FastCgiClient.GetAsync(app.Urls.Single(IsFastCgi), "/app/x"));
     }
 
-    /// <summary>Those of Kestrel are an application's wish as much as those of FastCGI.</summary>
+    /// <summary>Endpoints of Kestrel are as explicit as those of FastCGI.</summary>
     [Theory]
     [InlineData(true)]
     [InlineData(false)]

@@ -2,7 +2,7 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>Every way to build a host, each with nothing but <c>UseFastCgi</c> added.</summary>
+/// <summary>Every way to build a host, with only <c>UseFastCgi</c> added.</summary>
 [Collection(Alone.Name)]
 public sealed class BuilderTests
 {
@@ -14,17 +14,20 @@ public sealed class BuilderTests
     [Fact]
     public Task CreateSlimBuilder_Serves() => AssertServesAsync(WebApplication.CreateSlimBuilder());
 
-    /// <summary>It has no server, no logging, no options and no configuration.</summary>
+    /// <summary>This builder has no server, logging, options, or configuration.</summary>
     [Fact]
-    public Task CreateEmptyBuilder_Serves() => AssertServesAsync(WebApplication.CreateEmptyBuilder(new WebApplicationOptions()));
+    public Task CreateEmptyBuilder_Serves()
+        => AssertServesAsync(WebApplication.CreateEmptyBuilder(new WebApplicationOptions()));
 
     [Fact]
-    public Task ConfigureWebHostDefaults_Serves() => AssertServesAsync(Host.CreateDefaultBuilder().ConfigureWebHostDefaults(Configure));
+    public Task ConfigureWebHostDefaults_Serves()
+        => AssertServesAsync(Host.CreateDefaultBuilder().ConfigureWebHostDefaults(Configure));
 
     [Fact]
-    public Task ConfigureWebHost_NothingElse_Serves() => AssertServesAsync(new HostBuilder().ConfigureWebHost(Configure));
+    public Task ConfigureWebHost_NothingElse_Serves()
+        => AssertServesAsync(new HostBuilder().ConfigureWebHost(Configure));
 
-    /// <summary>One that is registered but not enabled makes AddNegotiate throw.</summary>
+    /// <summary>AddNegotiate throws if the service is registered but not enabled.</summary>
     [Fact]
     [Trait("Contract", "T21")]
     public async Task UseFastCgi_IntegratedAuthentication_NotRegistered()
@@ -74,7 +77,9 @@ public sealed class BuilderTests
         Assert.Equal("/code", await FastCgiClient.GetAsync(app.Urls.Single(), "/code/"));
     }
 
-    /// <summary>Registering must not bind, look or fail: an application may be built for its tests or for a tool only.</summary>
+    /// <summary>
+    /// Registration must not bind, inspect, or fail: tests and tools build applications without starting them.
+    /// </summary>
     [Fact]
     public async Task Build_WithoutStart_NothingIsBound()
     {
@@ -117,5 +122,7 @@ public sealed class BuilderTests
     }
 
     private static void Configure(IWebHostBuilder web)
-        => web.UseFastCgi().UseUrls(Address).Configure(static app => app.Run(static context => context.Response.WriteAsync("Hello")));
+        => web.UseFastCgi()
+            .UseUrls(Address)
+            .Configure(static app => app.Run(static context => context.Response.WriteAsync("Hello")));
 }

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>What is usual at the desk works, and what cannot work says why.</summary>
+/// <summary>Typical development setups work, and impossible ones fail with a reason.</summary>
 [Collection(Alone.Name)]
 public sealed class DeskTests : HostTest
 {
@@ -20,17 +20,19 @@ public sealed class DeskTests : HostTest
 
         using var client = new HttpClient();
         Assert.Equal("Hello", await client.GetStringAsync(new Uri(Assert.Single(app.Urls))));
-        var warning = Assert.Single(Logs.All, static log => log is { Level: LogLevel.Warning, EventName: "EndpointLeftOut" }).Message;
+        var warning = Assert.Single(
+            Logs.All, static log => log is { Level: LogLevel.Warning, EventName: "EndpointLeftOut" }).Message;
         Assert.Contains(reason, warning, StringComparison.Ordinal);
         Assert.Contains("FastCgi:Endpoints:Main", warning, StringComparison.Ordinal);
     }
 
-    /// <summary>In production, alone, or where it is asked for by hand.</summary>
+    /// <summary>In production, without HTTP, or with an explicit address.</summary>
     [Theory]
     [InlineData("Production", AnyHttpPort, true)]
     [InlineData("Development", "", true)]
     [InlineData("Development", AnyHttpPort + ";fastcgi://unix:/run/absent-at-the-desk/app.sock", false)]
-    public async Task EndpointThatCannotBe_ElsewhereThanBesideHttpAtTheDesk_IsAnError(string environment, string urls, bool isConfigured)
+    public async Task EndpointThatCannotBe_ElsewhereThanBesideHttpAtTheDesk_IsAnError(
+        string environment, string urls, bool isConfigured)
     {
         if (isConfigured)
             await WriteSettingsAsync("""{ "FastCgi": { "Endpoints": { "Main": { "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" } } } }""");
@@ -53,12 +55,13 @@ public sealed class DeskTests : HostTest
 
         Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
         Assert.Contains("urls", error.Message, StringComparison.Ordinal);
-        Assert.Contains(":9009", error.Message.Replace("absent", ":9009", StringComparison.Ordinal), StringComparison.Ordinal);
+        Assert.Contains(
+            ":9009", error.Message.Replace("absent", ":9009", StringComparison.Ordinal), StringComparison.Ordinal);
         Assert.Contains("Remove one of them", error.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("Stop the process", error.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>The web servers of the machine are told at the desk alone.</summary>
+    /// <summary>Installed web servers are logged only in development.</summary>
     [Fact]
     public async Task Production_SendFileFolderIsAbsent_IsAllThatIsTold()
     {
@@ -67,7 +70,8 @@ public sealed class DeskTests : HostTest
         await using var app = await StartAsync("--urls", "fastcgi://127.0.0.1:0");
 
         Assert.DoesNotContain(Logs.All, static log => log.EventName == "WebServerFound");
-        var warning = Assert.Single(Logs.All, static log => log is { Level: LogLevel.Warning, EventName: "SendFileFolderMissing" }).Message;
+        var warning = Assert.Single(
+            Logs.All, static log => log is { Level: LogLevel.Warning, EventName: "SendFileFolderMissing" }).Message;
         Assert.Contains(folder, warning, StringComparison.Ordinal);
         Assert.Contains("FastCgi:SendFile:Roots", warning, StringComparison.Ordinal);
     }

@@ -5,11 +5,11 @@ using OpenTelemetry.Metrics;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>What OpenTelemetry exports of the meter is what docs/diagnostics.md lists, and follows its conventions.</summary>
+/// <summary>OpenTelemetry exports what docs/diagnostics.md lists, and its conventions are followed.</summary>
 [Collection(Alone.Name)]
 public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
 {
-    // How many values a tag may have: each is a time series in somebody's database.
+    // The maximum number of values of a tag: each is a time series in a database.
     private const int MaxTagValues = 32;
 
     private static readonly Dictionary<string, MetricType> s_kinds = new()
@@ -45,7 +45,8 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
     {
         CountEverything();
         await FastCgiClient.GetAsync(Address);
-        await Waiting.UntilAsync(() => Collect().ContainsKey("fastcgi.server.connection.duration"), "the connection to be closed");
+        await Waiting.UntilAsync(
+            () => Collect().ContainsKey("fastcgi.server.connection.duration"), "the connection to be closed");
 
         var exported = Collect().Values.Select(static metric => new Row(metric.Name, metric.MetricType, metric.Unit, string.Join(", ", GetTagKeys(metric)))).OrderBy(static row => row.Name, StringComparer.Ordinal);
 
@@ -63,10 +64,10 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
         Assert.All(metrics.Values, static metric =>
         {
             Assert.Matches("^fastcgi\\.server\\.[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$", metric.Name);
-            // Units of UCUM; what is counted stands in braces, in the singular.
+            // Units of UCUM; counted things are in braces and singular.
             Assert.Matches("^(s|By|\\{[a-z_]+[a-rt-z]\\})$", metric.Unit);
             Assert.NotEmpty(metric.Description);
-            // The kind says it, and an exporter for Prometheus adds it.
+            // The kind implies these suffixes, and Prometheus exporters add them.
             Assert.DoesNotMatch("(total|counter|bytes|seconds)$", metric.Name);
             foreach (var values in GetTags(metric).GroupBy(static tag => tag.Key))
             {
@@ -74,7 +75,10 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
                 Assert.InRange(values.Select(static tag => tag.Value).Distinct().Count(), 1, MaxTagValues);
             }
         });
-        Assert.All(GetTags(metrics["fastcgi.server.rejected_requests"]).Where(static tag => tag.Key == "http.response.status_code"), static tag => Assert.InRange(Assert.IsType<int>(tag.Value), 200, 599));
+        Assert.All(
+            GetTags(metrics["fastcgi.server.rejected_requests"])
+                .Where(static tag => tag.Key == "http.response.status_code"),
+            static tag => Assert.InRange(Assert.IsType<int>(tag.Value), 200, 599));
     }
 
     [GeneratedRegex("^\\| (?<names>`fastcgi\\.server\\.[^|]*) \\| (?<kind>[a-z -]+) \\| (?<unit>[^|]+) \\| (?<tags>[^|]*)\\|", RegexOptions.Multiline)]
@@ -86,12 +90,14 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
     private static IEnumerable<Row> ReadDocument()
     {
         var document = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", "diagnostics.md"));
-        return InstrumentRow().Matches(document).SelectMany(static row => Code().Matches(row.Groups["names"].Value).Select(name => new Row(
-            name.Groups[1].Value, s_kinds[row.Groups["kind"].Value], row.Groups["unit"].Value,
-            string.Join(", ", Code().Matches(row.Groups["tags"].Value).Select(static tag => tag.Groups[1].Value).Where(static tag => tag.Contains('.', StringComparison.Ordinal)).Order(StringComparer.Ordinal)))));
+        return InstrumentRow().Matches(document).SelectMany(
+            static row => Code().Matches(row.Groups["names"].Value).Select(name => new Row(
+                name.Groups[1].Value, s_kinds[row.Groups["kind"].Value], row.Groups["unit"].Value,
+                string.Join(", ", Code().Matches(row.Groups["tags"].Value).Select(static tag => tag.Groups[1].Value).Where(static tag => tag.Contains('.', StringComparison.Ordinal)).Order(StringComparer.Ordinal)))));
     }
 
-    private static IEnumerable<string> GetTagKeys(Metric metric) => GetTags(metric).Select(static tag => tag.Key).Distinct().Order(StringComparer.Ordinal);
+    private static IEnumerable<string> GetTagKeys(Metric metric)
+        => GetTags(metric).Select(static tag => tag.Key).Distinct().Order(StringComparer.Ordinal);
 
     private static List<KeyValuePair<string, object?>> GetTags(Metric metric)
     {
@@ -109,14 +115,16 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
     {
         _exported.Clear();
         Assert.True(_provider!.ForceFlush());
-        return _exported.Where(static metric => metric.MeterName == "FastCgi.AspNetCore").ToDictionary(static metric => metric.Name);
+        return _exported.Where(static metric => metric.MeterName == "FastCgi.AspNetCore")
+            .ToDictionary(static metric => metric.Name);
     }
 
-    /// <summary>Each cause there is: those are the values of the tags.</summary>
+    /// <summary>Counts every cause, because causes are the values of the tags.</summary>
     private void CountEverything()
     {
         var counters = GetServer(_app!).Connections!.Server.Counters;
-        foreach (var rejection in Enum.GetValues<RequestRejection>().Where(static rejection => rejection != RequestRejection.None))
+        foreach (var rejection in Enum.GetValues<RequestRejection>()
+            .Where(static rejection => rejection != RequestRejection.None))
             counters.OnRequestRejected(rejection.GetStatusCode(), rejection.ToString());
         foreach (var error in Enum.GetValues<ProtocolError>().Where(static error => error != ProtocolError.None))
             counters.OnProtocolError(error);

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>A test of applications on real sockets: <c>/</c> says Hello, and <c>/slow</c> waits until it is told to go on, or aborted.</summary>
+/// <summary>
+/// A test of applications on real sockets: <c>/</c> returns Hello, and <c>/slow</c> waits for a signal or an abort.
+/// </summary>
 public abstract class HostTest : IDisposable
 {
     private readonly SemaphoreSlim _entered = new(0);
@@ -9,7 +11,7 @@ public abstract class HostTest : IDisposable
 
     protected CollectedLogs Logs { get; } = new();
 
-    /// <summary>Lets the slow requests go on.</summary>
+    /// <summary>Releases the slow requests.</summary>
     protected TaskCompletionSource Go { get; } = Waiting.Signal();
 
     /// <summary>A slow request was aborted.</summary>
@@ -31,14 +33,17 @@ public abstract class HostTest : IDisposable
         Folder.Dispose();
     }
 
-    protected static int CountDescriptors() => OperatingSystem.IsLinux() ? Directory.EnumerateFileSystemEntries("/proc/self/fd").Count() : 0;
+    protected static int CountDescriptors()
+        => OperatingSystem.IsLinux() ? Directory.EnumerateFileSystemEntries("/proc/self/fd").Count() : 0;
 
-    private protected static FastCgiServer GetServer(WebApplication app) => (FastCgiServer)app.Services.GetRequiredService<IServer>();
+    private protected static FastCgiServer GetServer(WebApplication app)
+        => (FastCgiServer)app.Services.GetRequiredService<IServer>();
 
     protected WebApplicationBuilder CreateBuilder(params string[] arguments)
     {
         string[] all = ["--hostBuilder:reloadConfigOnChange=false", .. arguments];
-        var builder = WebApplication.CreateBuilder(new WebApplicationOptions { Args = all, ContentRootPath = Folder.Path });
+        var builder = WebApplication.CreateBuilder(
+            new WebApplicationOptions { Args = all, ContentRootPath = Folder.Path });
         builder.Logging.ClearProviders().AddProvider(Logs);
         return builder;
     }
@@ -65,7 +70,11 @@ public abstract class HostTest : IDisposable
     }
 
     protected WebApplication Build(FastCgiTransportEngine engine, params string[] addresses)
-        => Build("--FastCgi:Transport:Engine", $"{engine}", "--urls", addresses is [] ? Address : string.Join(';', addresses));
+        => Build(
+            "--FastCgi:Transport:Engine",
+            $"{engine}",
+            "--urls",
+            addresses is [] ? Address : string.Join(';', addresses));
 
     protected async Task<WebApplication> StartAsync(WebApplicationBuilder builder)
     {
@@ -90,7 +99,7 @@ public abstract class HostTest : IDisposable
 
     protected Task WriteSettingsAsync(string json) => File.WriteAllTextAsync(Folder.GetPath("appsettings.json"), json);
 
-    /// <summary>Sends a request, and waits until the application has it.</summary>
+    /// <summary>Sends a request, and waits until the application has received it.</summary>
     protected async Task<FastCgiClient> SendSlowAsync(string uri = "/slow")
     {
         var client = await FastCgiClient.ConnectAsync(Address);

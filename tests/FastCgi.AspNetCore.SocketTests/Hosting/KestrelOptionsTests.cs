@@ -3,7 +3,7 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>Options that an application has set on Kestrel count where they mean the same, and are not silently without effect.</summary>
+/// <summary>Kestrel options with an equivalent apply, and the others are reported.</summary>
 [Collection(Alone.Name)]
 public sealed class KestrelOptionsTests : HostTest
 {
@@ -34,7 +34,10 @@ public sealed class KestrelOptionsTests : HostTest
         Assert.Same(Encoding.Latin1, options.RequestHeaderEncodingSelector!("Name"));
         Assert.Same(Encoding.UTF8, options.ResponseHeaderEncodingSelector!("Name"));
         Assert.Null(options.Limits.MaxRequestBodySize);
-        Assert.Equal((2_000_000, 1, 50), (options.Limits.MaxRequestBufferSize, options.Limits.MaxResponseBufferSize, options.Limits.MaxConcurrentConnections));
+        Assert.Equal(
+            (2_000_000, 1, 50),
+            (options.Limits.MaxRequestBufferSize, options.Limits.MaxResponseBufferSize,
+                options.Limits.MaxConcurrentConnections));
         Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.RequestParametersTimeout);
         Assert.Same(rate, options.Limits.MinRequestBodyDataRate);
         Assert.Contains(
@@ -61,7 +64,8 @@ public sealed class KestrelOptionsTests : HostTest
     [Fact]
     public async Task SetForFastCgiToo_FastCgiCounts()
     {
-        _builder.Services.Configure<FastCgiServerOptions>(static options => options.Limits.MaxConcurrentConnections = 70);
+        _builder.Services.Configure<FastCgiServerOptions>(
+            static options => options.Limits.MaxConcurrentConnections = 70);
         _builder.Configuration["FastCgi:Limits:MaxRequestBodySize"] = "30000000";
         _builder.WebHost.UseFastCgi(static options => options.AllowSynchronousIO = false);
         _builder.WebHost.ConfigureKestrel(static kestrel =>
@@ -75,7 +79,10 @@ public sealed class KestrelOptionsTests : HostTest
         var (options, line) = await StartAsync();
 
         Assert.False(options.AllowSynchronousIO);
-        Assert.Equal((30_000_000, 70, 2_000_000), (options.Limits.MaxRequestBodySize, options.Limits.MaxConcurrentConnections, options.Limits.MaxRequestBufferSize));
+        Assert.Equal(
+            (30_000_000, 70, 2_000_000),
+            (options.Limits.MaxRequestBodySize, options.Limits.MaxConcurrentConnections,
+                options.Limits.MaxRequestBufferSize));
         Assert.Contains("override them: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
     }
 
@@ -84,6 +91,8 @@ public sealed class KestrelOptionsTests : HostTest
         _builder.WebHost.UseFastCgi();
         await using var app = await StartAsync(_builder);
         Assert.Equal("Hello", await FastCgiClient.GetAsync(Assert.Single(app.Urls)));
-        return (app.Services.GetRequiredService<IOptions<FastCgiServerOptions>>().Value, Logs.All.SingleOrDefault(static log => log.EventName == "KestrelOptionsTaken"));
+        return (
+            app.Services.GetRequiredService<IOptions<FastCgiServerOptions>>().Value,
+            Logs.All.SingleOrDefault(static log => log.EventName == "KestrelOptionsTaken"));
     }
 }

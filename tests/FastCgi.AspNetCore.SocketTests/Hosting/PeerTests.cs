@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>Who may connect.</summary>
+/// <summary>Which peers can connect.</summary>
 [Collection(Alone.Name)]
 [Trait("Category", "Users")]
 public sealed class PeerTests : HostTest
@@ -17,7 +17,11 @@ public sealed class PeerTests : HostTest
 
     [Theory, EveryEngine]
     public async Task Connect_OtherAddress_IsClosedAtOnce(FastCgiTransportEngine engine)
-        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"), "most recently from 127.0.0.1) because the endpoint's AllowedAddresses");
+        => await AssertRefusedAsync(
+            engine,
+            Loopback,
+            static listen => listen.AllowedAddresses.Add("192.0.2.1"),
+            "most recently from 127.0.0.1) because the endpoint's AllowedAddresses");
 
     [Theory, EveryEngine]
     public async Task Connect_AddressOfTheVariable_IsServed(FastCgiTransportEngine engine)
@@ -29,7 +33,8 @@ public sealed class PeerTests : HostTest
 
     [Fact]
     public async Task Connect_UnixSocketAndTheVariable_IsClosedAtOnceAsTheSpecificationSays()
-        => await WithVariableAsync("127.0.0.1", () => AssertRefusedAsync(FastCgiTransportEngine.Auto, Address, static _ => { }));
+        => await WithVariableAsync(
+            "127.0.0.1", () => AssertRefusedAsync(FastCgiTransportEngine.Auto, Address, static _ => { }));
 
     [Fact]
     public async Task Start_BadVariable_FailsInsteadOfLettingEverybodyIn()
@@ -71,7 +76,8 @@ public sealed class PeerTests : HostTest
     [InlineData(1, 0)]
     public async Task Start_BacklogThatTheSystemCuts_IsWarnedOf(int backlog, int warnings)
     {
-        await using var app = Build(FastCgiTransportEngine.Auto, "fastcgi://127.0.0.1:0", listen => listen.Backlog = backlog);
+        await using var app = Build(
+            FastCgiTransportEngine.Auto, "fastcgi://127.0.0.1:0", listen => listen.Backlog = backlog);
         await app.StartAsync();
 
         Assert.Equal(warnings, Logs.All.Count(static log => log.EventName == "BacklogCut"));
@@ -90,7 +96,8 @@ public sealed class PeerTests : HostTest
         }
     }
 
-    private async Task AssertServedAsync(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)
+    private async Task AssertServedAsync(
+        FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)
     {
         await using var app = Build(engine, address, configure);
         await app.StartAsync();
@@ -98,7 +105,8 @@ public sealed class PeerTests : HostTest
         Assert.Equal("Hello", await FastCgiClient.GetAsync(app.Urls.Single()));
     }
 
-    private async Task AssertRefusedAsync(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure, params string[] texts)
+    private async Task AssertRefusedAsync(
+        FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure, params string[] texts)
     {
         await using var app = Build(engine, address, configure);
         await app.StartAsync();

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>The execution context in which the host was started, or in which a request ran, is nobody else's.</summary>
+/// <summary>Requests see neither the execution context in which the host started nor that of another request.</summary>
 [Collection(Alone.Name)]
 public sealed class StartContextTests : HostTest
 {

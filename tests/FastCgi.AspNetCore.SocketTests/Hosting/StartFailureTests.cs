@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>A start that fails says where and what to do, and leaves nothing bound behind.</summary>
+/// <summary>A failed start reports the address and the fix, and releases everything.</summary>
 [Collection(Alone.Name)]
 [Trait("Category", "Users")]
 public sealed class StartFailureTests : HostTest

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>How the server stops, however often and impatiently it is asked to.</summary>
+/// <summary>How the server stops, including repeated and cancelled stops.</summary>
 [Collection(Alone.Name)]
 public sealed class StopTests : HostTest
 {
@@ -35,7 +35,7 @@ public sealed class StopTests : HostTest
         await Task.WhenAll(stops).WaitAsync(Waiting.Patience);
     }
 
-    /// <summary>Who waits does so no longer than the most impatient wants.</summary>
+    /// <summary>Concurrent stops end with the shortest timeout.</summary>
     [Theory, EveryEngine]
     public async Task Stop_SecondWithACancelledToken_FirstEndsToo(FastCgiTransportEngine engine)
     {
@@ -77,17 +77,17 @@ public sealed class StopTests : HostTest
     [Theory, EveryEngine]
     public async Task Stop_EachTime_DescriptorsAreGivenBack(FastCgiTransportEngine engine)
     {
-        // The first requests of a process open what it keeps: files of assemblies, the event loops of the client's sockets.
+        // The first requests open descriptors that stay open: assemblies, and the event loops of the client's sockets.
         await StartAndStopAsync(engine, times: 3);
         var before = CountDescriptors();
 
         await StartAndStopAsync(engine, times: 10);
 
-        // The threads of the last ones may be about to end.
+        // The last threads may not have ended yet.
         await Waiting.UntilAsync(() => CountDescriptors() <= before + 8, "all descriptors to be given back");
     }
 
-    /// <summary>With Inline, the thread of the loop is in the application, and stays there.</summary>
+    /// <summary>With Inline, the handler blocks the thread of the loop.</summary>
     [Theory, EveryEngine]
     public async Task Stop_InlineAndAHandlerThatNeverReturns_EndsAndSaysSo(FastCgiTransportEngine engine)
     {
@@ -113,7 +113,10 @@ public sealed class StopTests : HostTest
         {
             await GetServer(app).StopAsync(patience.Token).WaitAsync(Waiting.Patience);
 
-            Assert.StartsWith("The shutdown timed out. Aborted requests: 1; ", Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
+            Assert.StartsWith(
+                "The shutdown timed out. Aborted requests: 1; ",
+                Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message,
+                StringComparison.Ordinal);
             await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(Address));
         }
         finally

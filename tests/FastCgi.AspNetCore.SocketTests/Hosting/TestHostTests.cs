@@ -2,7 +2,7 @@ using Microsoft.AspNetCore.TestHost;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>An application that calls <c>UseFastCgi</c> is tested as if it did not: the server of the tests takes its place.</summary>
+/// <summary>A test server replaces <c>UseFastCgi</c> in tests of an application.</summary>
 [Collection(Alone.Name)]
 public sealed class TestHostTests
 {
@@ -10,8 +10,9 @@ public sealed class TestHostTests
     [Trait("Contract", "T20")]
     public async Task UseTestServer_OverAnApplicationBuilder_TakesTheRequests()
     {
-        // Not even a configuration that cannot be served keeps the tests from running.
-        var builder = WebApplication.CreateBuilder(["--FastCgi:Endpoints:Main:Url", "fastcgi://fd:12345", "--urls", "fastcgi://192.0.2.1:9000"]);
+        // Tests run even with a configuration that cannot be bound.
+        var builder = WebApplication.CreateBuilder(
+            ["--FastCgi:Endpoints:Main:Url", "fastcgi://fd:12345", "--urls", "fastcgi://192.0.2.1:9000"]);
         builder.WebHost.UseFastCgi();
         builder.WebHost.UseTestServer();
         await using var app = builder.Build();

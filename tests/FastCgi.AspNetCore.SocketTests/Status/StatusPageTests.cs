@@ -1,10 +1,12 @@
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
-/// <summary>The page in a real browser: it shows what is so, its policy lets its own script run and nothing else, and its tables sort.</summary>
+/// <summary>
+/// The page in a real browser: its content is correct, its policy allows only its own script, and its tables sort.
+/// </summary>
 [Collection(Alone.Name)]
 public sealed partial class StatusPageTests : HostTest
 {
-    // Where the picture of the documents goes; it is taken only if somebody asks for it.
+    // The file for a new picture of the page. Without this variable, none is taken.
     private const string PictureVariable = "FASTCGI_STATUS_PICTURE";
 
     private readonly PortReservation _reservation = new();
@@ -45,7 +47,10 @@ public sealed partial class StatusPageTests : HostTest
         var sorted = await LoadWithScriptAsync(url, Click + Click);
 
         var limits = sorted[sorted.IndexOf("id=\"limits\"", StringComparison.Ordinal)..];
-        var names = Names().Matches(limits[..limits.IndexOf("</table>", StringComparison.Ordinal)]).Select(static match => match.Groups[1].Value).ToList();
+        var names = Names()
+            .Matches(limits[..limits.IndexOf("</table>", StringComparison.Ordinal)])
+            .Select(static match => match.Groups[1].Value)
+            .ToList();
         Assert.Contains("aria-sort=\"descending\"", limits, StringComparison.Ordinal);
         Assert.True(names.Count > 10);
         Assert.Equal(names.OrderDescending(StringComparer.InvariantCultureIgnoreCase), names);
@@ -97,7 +102,7 @@ public sealed partial class StatusPageTests : HostTest
     private async Task<(WebApplication App, string Url)> StartAsync()
     {
         var url = $"http://127.0.0.1:{_reservation.EndPoint.Port}/fastcgi-status";
-        // The browser speaks HTTP, to Kestrel beside us.
+        // The browser uses HTTP, so Kestrel serves the page.
         var builder = CreateBuilder("--urls", $"{Address};{new Uri(url).GetLeftPart(UriPartial.Authority)}");
         builder.WebHost.UseFastCgi(static options => options.Limits.MaxConcurrentRequests = 10);
         var app = Build(builder);

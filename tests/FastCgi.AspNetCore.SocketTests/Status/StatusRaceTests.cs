@@ -3,7 +3,9 @@ using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
-/// <summary>The status is read while all that it shows comes and goes: it never fails, and never shows what belongs to another.</summary>
+/// <summary>
+/// Reading the status while connections and requests come and go never fails and never mixes up their data.
+/// </summary>
 [Collection(Alone.Name)]
 public sealed class StatusRaceTests : HostTest
 {
@@ -14,7 +16,10 @@ public sealed class StatusRaceTests : HostTest
     public async Task Status_WhileConnectionsAndRequestsComeAndGo_ShowsEachItsOwn(FastCgiTransportEngine engine)
     {
         await using var app = Build(engine, Address, "fastcgi://127.0.0.1:0");
-        app.Map("/hang/{number}", static context => Task.Delay(Timeout.Infinite, context.RequestAborted).ContinueWith(static _ => { }, TaskScheduler.Default));
+        app.Map(
+            "/hang/{number}",
+            static context => Task.Delay(Timeout.Infinite, context.RequestAborted)
+                .ContinueWith(static _ => { }, TaskScheduler.Default));
         app.Map("/yield/{number}", static () => Task.Delay(1));
         app.Map("/fast/{number}", static () => "Hello");
         await app.StartAsync();
@@ -31,7 +36,7 @@ public sealed class StatusRaceTests : HostTest
                 var status = reader.Read()!;
                 foreach (var connection in status.OpenConnections)
                 {
-                    // Over TCP the port tells connections apart: an id has one, for ever, but for connections that are about to go.
+                    // Over TCP, a connection ID always has the same port, except while the connection closes.
                     if (connection.Peer != "an unknown peer")
                         Assert.Equal(connection.Peer, seen.GetOrAdd(connection.Id, connection.Peer));
                 }
@@ -46,12 +51,16 @@ public sealed class StatusRaceTests : HostTest
                 Assert.NotEmpty(StatusPage.Write(status, out var policy) + policy);
             }
         })).ToArray();
-        await Task.WhenAll(Enumerable.Range(0, Clients).Select(number => Task.Run(() => DisturbAsync(number % 2 == 0 ? tcp : Address, number))));
+        await Task.WhenAll(
+            Enumerable.Range(0, Clients)
+                .Select(number => Task.Run(() => DisturbAsync(number % 2 == 0 ? tcp : Address, number))));
         await stop.CancelAsync();
         await Task.WhenAll(readers).Within("the readers to end");
 
         Assert.True(rows > 0, "No request was ever seen.");
-        await Waiting.UntilAsync(() => reader.Read() is { Requests.Active: 0, Connections.Active: 0, ActiveRequests.Count: 0 }, "all to be over");
+        await Waiting.UntilAsync(
+            () => reader.Read() is { Requests.Active: 0, Connections.Active: 0, ActiveRequests.Count: 0 },
+            "all to be over");
     }
 
     private static string ToClient(string number)
@@ -67,9 +76,18 @@ public sealed class StatusRaceTests : HostTest
         {
             using var client = await FastCgiClient.ConnectAsync(address);
             var number = (seed * Rounds) + round;
-            var uri = (random.Next(3) switch { 0 => "/fast/", 1 => "/yield/", _ => "/hang/" }) + number.ToString(CultureInfo.InvariantCulture);
-            (string Name, string Value)[] parameters = [.. RecordBytes.RequestParams("GET", uri).Where(static pair => pair.Name != "REMOTE_ADDR"), ("REMOTE_ADDR", ToClient(number.ToString(CultureInfo.InvariantCulture)))];
-            await client.SendAsync([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+            var uri = (random.Next(3) switch { 0 => "/fast/", 1 => "/yield/", _ => "/hang/" }) + number.ToString(
+                CultureInfo.InvariantCulture);
+            (string Name, string Value)[] parameters =
+            [
+                .. RecordBytes.RequestParams("GET", uri).Where(static pair => pair.Name != "REMOTE_ADDR"),
+                ("REMOTE_ADDR", ToClient(number.ToString(CultureInfo.InvariantCulture))),
+            ];
+            await client.SendAsync(
+                [
+                    .. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters),
+                    .. RecordBytes.Record(RecordBytes.Stdin, 1),
+                ]);
             if (!uri.StartsWith("/hang", StringComparison.Ordinal))
                 _ = await client.ReadResponseAsync();
             else if (random.Next(2) == 0)

@@ -3,7 +3,9 @@ using Microsoft.AspNetCore.Authorization;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
-/// <summary>The status over a connection: to whom it is shown, and when. InMemoryTests look at its forms and figures.</summary>
+/// <summary>
+/// The status over a connection: who can see it, and when. InMemoryTests check its forms and figures.
+/// </summary>
 [Collection(Alone.Name)]
 public sealed class StatusTests : HostTest
 {
@@ -18,7 +20,9 @@ public sealed class StatusTests : HostTest
         Assert.Equal("running", status.GetProperty("state").GetString());
         Assert.Equal(2, status.GetProperty("connections").GetProperty("active").GetInt64());
         Assert.Equal(2, status.GetProperty("requests").GetProperty("active").GetInt64());
-        var request = Assert.Single(status.GetProperty("activeRequests").EnumerateArray(), static request => request.GetProperty("path").GetString() == "/slow");
+        var request = Assert.Single(
+            status.GetProperty("activeRequests").EnumerateArray(),
+            static request => request.GetProperty("path").GetString() == "/slow");
         Assert.Equal("GET", request.GetProperty("method").GetString());
         Assert.Equal("192.0.2.7", request.GetProperty("client").GetString());
         Assert.Equal("in the application", request.GetProperty("state").GetString());
@@ -29,7 +33,7 @@ public sealed class StatusTests : HostTest
         Assert.Equal("slow", await slow.ReadTextAsync());
     }
 
-    /// <summary>No text of a client ends the script element, or becomes markup.</summary>
+    /// <summary>Client-supplied text cannot end the script element or become markup.</summary>
     [Fact]
     public async Task Page_WithHostilePath_HasItEscaped()
     {
@@ -45,7 +49,7 @@ public sealed class StatusTests : HostTest
         Assert.Equal("slow", await slow.ReadTextAsync());
     }
 
-    /// <summary>When the application has no place left is when somebody wants to know why.</summary>
+    /// <summary>The status is needed most when all slots are in use.</summary>
     [Theory]
     [InlineData("/fastcgi-status?json")]
     [InlineData("/group/status?json")]
@@ -67,11 +71,13 @@ public sealed class StatusTests : HostTest
         Assert.Equal("slow", await slow.ReadTextAsync());
     }
 
-    /// <summary>An endpoint that cannot be made fails the requests, as with other servers, and not the start.</summary>
+    /// <summary>
+    /// An endpoint that cannot be created fails its requests but not the start, as with other servers.
+    /// </summary>
     [Fact]
     public async Task Start_BesideAnEndpointThatCannotBeMade_Starts()
     {
-        // Without authorization, which asks for all endpoints at the start itself.
+        // Without authorization, which itself creates all endpoints at the start.
         await using var app = Build("--urls", Address);
         app.MapFastCgiStatus();
         app.MapGet("/bad", static (StatusTests body) => "x");
@@ -81,7 +87,7 @@ public sealed class StatusTests : HostTest
         Assert.Contains("Status: 500", await GetAsync("/", "192.0.2.7"), StringComparison.Ordinal);
     }
 
-    /// <summary>A policy without an attribute does not count: where the middleware is not, nobody asks it.</summary>
+    /// <summary>A policy without an attribute has no effect unless the middleware runs.</summary>
     [Fact]
     public async Task Start_WithStatusEndpoints_SaysWhoSeesThem()
     {
@@ -89,11 +95,15 @@ public sealed class StatusTests : HostTest
         {
             app.MapFastCgiStatus("/nobody");
             app.MapFastCgiStatus("/some").RequireAuthorization("nobody");
-            app.MapFastCgiStatus("/policy").WithMetadata(new AuthorizationPolicyBuilder().RequireAuthenticatedUser().Build());
+            app.MapFastCgiStatus("/policy")
+                .WithMetadata(new AuthorizationPolicyBuilder().RequireAuthenticatedUser().Build());
         });
 
         Assert.Equal(
-            ["/fastcgi-status anyone who can reach it", "/nobody", "/policy", "/some users that satisfy its authorization policy"],
+            [
+                "/fastcgi-status anyone who can reach it", "/nobody", "/policy",
+                "/some users that satisfy its authorization policy",
+            ],
             Logs.All.Where(static log => log.EventName is "StatusShown" or "StatusNotShown")
                 .Select(static log => Regex.Match(log.Message, "^The status at (/.*?) is visible to (.*?)[.:]").Result("$1 $2").Replace(" no one", "", StringComparison.Ordinal)).Order(StringComparer.Ordinal));
         Assert.Contains("Status: 403", await GetAsync("/nobody", "127.0.0.1"), StringComparison.Ordinal);
@@ -111,7 +121,7 @@ public sealed class StatusTests : HostTest
             options.PingPath = "/ping";
             options.Limits.MaxConcurrentRequests = 1;
         });
-        // What the server answers itself needs no place; the others get one.
+        // Responses of the server itself need no slot; others do.
         using var slow = status == "Status: 200" ? await SendSlowAsync() : null;
 
         var answer = await GetAsync(path, "192.0.2.7", method: method);
@@ -129,20 +139,28 @@ public sealed class StatusTests : HostTest
         return document.RootElement.Clone();
     }
 
-    /// <summary>The whole answer to a client with an address.</summary>
+    /// <summary>The whole response to a client with an address.</summary>
     private async Task<string> GetAsync(string uri, string client, string method = "GET")
     {
-        var parameters = RecordBytes.RequestParams(method, uri).Select(pair => pair.Name == "REMOTE_ADDR" ? (pair.Name, client) : pair).ToArray();
+        var parameters = RecordBytes.RequestParams(method, uri)
+            .Select(pair => pair.Name == "REMOTE_ADDR" ? (pair.Name, client) : pair)
+            .ToArray();
         using var connection = await FastCgiClient.ConnectAsync(Address);
-        await connection.SendAsync([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+        await connection.SendAsync(
+            [
+                .. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters),
+                .. RecordBytes.Record(RecordBytes.Stdin, 1),
+            ]);
         return Encoding.UTF8.GetString(await connection.ReadResponseAsync());
     }
 
-    private async Task<WebApplication> StartAsync(Action<FastCgiServerOptions>? configure = null, Action<WebApplication>? map = null)
+    private async Task<WebApplication> StartAsync(
+        Action<FastCgiServerOptions>? configure = null, Action<WebApplication>? map = null)
     {
         var builder = CreateBuilder("--urls", Address);
         builder.Services.AddAuthentication().AddFastCgi();
-        builder.Services.AddAuthorizationBuilder().AddPolicy("nobody", static policy => policy.RequireAssertion(static _ => false));
+        builder.Services.AddAuthorizationBuilder()
+            .AddPolicy("nobody", static policy => policy.RequireAssertion(static _ => false));
         builder.WebHost.UseFastCgi(options => configure?.Invoke(options));
         var app = Build(builder);
         app.MapFastCgiStatus().AllowAnonymous();

@@ -1,12 +1,14 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>How many threads there are for handlers that keep theirs.</summary>
+/// <summary>The number of threads for handlers that block.</summary>
 public sealed class ApplicationThreadTests
 {
     private const int MaxThreads = 5;
     private const int Requests = 40;
 
-    /// <summary>Handlers at the same time on as many paths, in as many folders, so that none is known to block, and all of them stall the loop at first.</summary>
+    /// <summary>
+    /// Concurrent handlers on different paths and folders: none is known to block, and each stalls the loop at first.
+    /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
     public async Task Handlers_ThatBlockOnDistinctPaths_AreNoMoreThanTheLimitAndTheLoops(TransportSetup setup)
     {
@@ -33,15 +35,15 @@ public sealed class ApplicationThreadTests
             },
             static options => options.Transport.MaxBlockingThreads = MaxThreads);
 
-        // An answer may come before its handler has returned, and what arrives until the first has returned never runs on the loop. When the
-        // second answer has come, the first handler has returned.
+        // A response may arrive before its handler returns, and requests received before the first return never run on
+        // the loop. After the second response, the first handler has returned.
         Assert.Equal("hello", await server.GetAsync("/"));
         Assert.Equal("hello", await server.GetAsync("/"));
 
         var answers = Enumerable.Range(0, Requests).Select(i => server.GetAsync($"/{Word(i)}/")).ToArray();
-        // A new path that finds no thread left waits. Only if it begins at this moment may it run on the loop.
+        // A request for a new path waits if no thread is left. Only one that starts at this moment can run on the loop.
         Assert.True(await Task.Run(() => isFull.Wait(TimeSpan.FromSeconds(60))));
-        // Time enough for a watchdog that knows no limit to take the loop again and again.
+        // Enough time for a watchdog without a limit to hand over the loop repeatedly.
         await Task.Delay(TimeSpan.FromMilliseconds(100));
         for (var i = 0; i < Requests; i++)
             step.Release();
@@ -50,7 +52,7 @@ public sealed class ApplicationThreadTests
         Assert.InRange(most, MaxThreads, MaxThreads + 1);
     }
 
-    /// <summary>A limit that is no more than the loops leaves a thread for the requests that wait for one.</summary>
+    /// <summary>A limit as low as the number of loops still leaves a thread for waiting requests.</summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
     public async Task Handlers_ThatBlockWithOneThreadForThem_AreAllAnswered(TransportSetup setup)
     {
@@ -76,7 +78,9 @@ public sealed class ApplicationThreadTests
         }
     }
 
-    /// <summary>What the handler does on a thread that its loop was taken from is not left to the thread.</summary>
+    /// <summary>
+    /// After its loop has moved to another thread, a handler's actions do not wait for its own thread.
+    /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
     public async Task Abort_ByAHandlerWhoseThreadWasTaken_ReachesTheWebServerAtOnce(TransportSetup setup)
     {
@@ -97,7 +101,7 @@ public sealed class ApplicationThreadTests
         using var connection = await server.ConnectAsync();
         await connection.SendAsync(RecordBytes.Get(uri: "/abort"));
         await begun.Task.Within("the handler");
-        // Once somebody else is answered, the loop has another thread.
+        // After another response, the loop has another thread.
         Assert.Equal("hello", await server.GetAsync("/hello"));
 
         abort.Set();

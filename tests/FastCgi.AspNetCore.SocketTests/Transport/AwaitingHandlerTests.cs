@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>Handlers that await, and go on after their response.</summary>
+/// <summary>Handlers that await, and continue after their response.</summary>
 public sealed class AwaitingHandlerTests
 {
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
@@ -8,20 +8,24 @@ public sealed class AwaitingHandlerTests
     {
         const int Requests = 50;
         var finish = Waiting.Signal();
-        await using var server = await TransportServer.StartAsync(setup, app => app.MapGet("/", async (HttpResponse response) =>
-        {
-            await Task.Yield();
-            response.ContentLength = 5;
-            await response.WriteAsync("hello");
-            await finish.Task;
-        }));
+        await using var server = await TransportServer.StartAsync(
+            setup, app => app.MapGet("/", async (HttpResponse response) =>
+            {
+                await Task.Yield();
+                response.ContentLength = 5;
+                await response.WriteAsync("hello");
+                await finish.Task;
+            }));
 
-        // So many at once that flushes are held for the ends of their responses, which do not come.
+        // Enough concurrent requests that flushes are held for the ends of their responses, which do not come.
         var connections = await Task.WhenAll(Enumerable.Range(0, Requests).Select(_ => server.ConnectAsync()));
         foreach (var connection in connections)
             await connection.SendAsync(RecordBytes.Get());
         foreach (var connection in connections)
-            Assert.EndsWith("hello", Encoding.ASCII.GetString((await connection.ReadRecordAsync())!.Content), StringComparison.Ordinal);
+            Assert.EndsWith(
+                "hello",
+                Encoding.ASCII.GetString((await connection.ReadRecordAsync())!.Content),
+                StringComparison.Ordinal);
 
         finish.SetResult();
         foreach (var connection in connections)

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>A response that has started is cut by a reset or by ABORT_REQUEST after a whole record, whatever ends it. It never just stops.</summary>
+/// <summary>
+/// Whatever ends a started response, it is cut by a reset or by ABORT_REQUEST after a whole record. It never just
+/// stops.
+/// </summary>
 public sealed class CutTests
 {
     private const int Length = 20_000_000;
@@ -36,7 +39,8 @@ public sealed class CutTests
                 cases.Add(setup, reason, Peer.Slow);
                 if (reason != Reason.SendTimeout)
                     cases.Add(setup, reason, Peer.Idle);
-                // .NET's sockets send again only when the peer has read, and an intermediate pipe can be closed but not cut.
+                // .NET's sockets send again only when the peer has read, and an intermediate pipe can be closed but not
+                // cut.
                 if (setup.Engine == Engine.Epoll)
                     cases.Add(setup, reason, Peer.Stalled);
             }
@@ -72,7 +76,9 @@ public sealed class CutTests
             Assert.Equal(RecordBytes.Stdout, (await connection.ReadRecordAsync())!.Type);
 
         act.SetResult();
-        var stop = reason == Reason.ShutdownTimeout ? server.StopAsync(new CancellationToken(canceled: true)) : Task.CompletedTask;
+        var stop = reason == Reason.ShutdownTimeout
+            ? server.StopAsync(new CancellationToken(canceled: true))
+            : Task.CompletedTask;
         if (reason == Reason.ProtocolError)
             await connection.SendAsync([9, 9, 9, 9, 9, 9, 9, 9]);
         if (reason == Reason.SendTimeout)
@@ -84,7 +90,8 @@ public sealed class CutTests
         await stop.Within("the stop");
     }
 
-    private static async Task RespondAsync(HttpContext context, Reason reason, Peer peer, TaskCompletionSource started, Task act)
+    private static async Task RespondAsync(
+        HttpContext context, Reason reason, Peer peer, TaskCompletionSource started, Task act)
     {
         var write = context.Response.Body.WriteAsync(new byte[peer == Peer.Idle ? 10 : Length]).AsTask();
         started.SetResult();
@@ -94,7 +101,8 @@ public sealed class CutTests
         if (reason == Reason.Abort)
             context.Abort();
         await write;
-        await Task.Delay(Timeout.Infinite, context.RequestAborted).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        await Task.Delay(Timeout.Infinite, context.RequestAborted)
+            .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 
     private static async Task AssertCutAsync(FastCgiClient connection)
@@ -106,7 +114,8 @@ public sealed class CutTests
             while (await connection.ReadRecordAsync() is { } record)
                 last = record.Type;
         }
-        catch (IOException exception) when (exception.InnerException is SocketException { SocketErrorCode: SocketError.ConnectionReset })
+        catch (IOException exception) when (
+            exception.InnerException is SocketException { SocketErrorCode: SocketError.ConnectionReset })
         {
             return;
         }

@@ -1,22 +1,24 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>A request is answered and its connection closed on one thread while another receives its body.</summary>
+/// <summary>One thread answers a request and closes its connection while another receives its body.</summary>
 public sealed class EarlyAnswerTests
 {
     private const int Connections = 4;
     private const int RequestsInARow = 50;
 
-    // Text that is no record: whoever loses his place in the body sees a protocol error.
-    private static readonly byte[] s_request = RecordBytes.Post(1, "/", Encoding.ASCII.GetBytes(new string('x', 800_000)), keepConnection: false);
+    // Text that is not a record, so that losing the position in the body causes a protocol error.
+    private static readonly byte[] s_request = RecordBytes.Post(
+        1, "/", Encoding.ASCII.GetBytes(new string('x', 800_000)), keepConnection: false);
 
     [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
     public async Task Post_AnsweredWhileTheBodyIsReceived_BodyIsDroppedAndAnswerArrives(TransportSetup setup)
     {
-        await using var server = await TransportServer.StartAsync(setup, static app => app.MapPost("/", static async (HttpContext context) =>
-        {
-            await Task.Yield();
-            await context.Response.WriteAsync("answered");
-        }));
+        await using var server = await TransportServer.StartAsync(
+            setup, static app => app.MapPost("/", static async (HttpContext context) =>
+            {
+                await Task.Yield();
+                await context.Response.WriteAsync("answered");
+            }));
 
         await Task.WhenAll(Enumerable.Range(0, Connections).Select(async _ =>
         {

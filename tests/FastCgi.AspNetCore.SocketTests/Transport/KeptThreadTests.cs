@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>Handlers that keep their thread, all on one loop: nobody else waits for them.</summary>
+/// <summary>Handlers that block their thread, all on one loop: no other request waits for them.</summary>
 public sealed class KeptThreadTests
 {
     private const int BlockedCount = 60;
@@ -36,18 +36,23 @@ public sealed class KeptThreadTests
     public async Task Handler_ThatWaitsSynchronouslyForItsBody_GetsIt(TransportSetup setup)
     {
         var begun = Waiting.Signal();
-        await using var server = await TransportServer.StartAsync(setup, app => app.MapPost("/", (HttpRequest request) =>
-        {
-            begun.SetResult();
-            using var body = new MemoryStream();
-#pragma warning disable xUnit1031 // To block is what is tested.
-            request.Body.CopyToAsync(body).GetAwaiter().GetResult();
+        await using var server = await TransportServer.StartAsync(
+            setup, app => app.MapPost("/", (HttpRequest request) =>
+            {
+                begun.SetResult();
+                using var body = new MemoryStream();
+#pragma warning disable xUnit1031 // Blocking is what the test is about.
+                request.Body.CopyToAsync(body).GetAwaiter().GetResult();
 #pragma warning restore xUnit1031
-            return Encoding.ASCII.GetString(body.ToArray());
-        }));
+                return Encoding.ASCII.GetString(body.ToArray());
+            }));
         using var connection = await server.ConnectAsync();
 
-        await connection.SendAsync([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4")))]);
+        await connection.SendAsync(
+            [
+                .. RecordBytes.Begin(),
+                .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
+            ]);
         await begun.Task.Within("the handler");
         await connection.SendAsync(RecordBytes.StdinStream(1, "late"u8));
 
@@ -70,9 +75,10 @@ public sealed class KeptThreadTests
         });
         using var connection = await server.ConnectAsync();
 
-        // It and its siblings come with one receive: those behind it must run too.
+        // Both requests arrive in one receive: the second one must run too.
         await connection.SendAsync([.. RecordBytes.Get(1, "/stuck"), .. RecordBytes.Get(2, "/sibling")]);
-        Assert.EndsWith("sibling", Encoding.ASCII.GetString(await connection.ReadResponseAsync(2)), StringComparison.Ordinal);
+        Assert.EndsWith(
+            "sibling", Encoding.ASCII.GetString(await connection.ReadResponseAsync(2)), StringComparison.Ordinal);
         await begun.Task.Within("the handler");
         for (var i = 0; i < 200; i++)
             Assert.Equal($"t{i}", await server.GetAsync($"/t{i}"));
@@ -102,7 +108,9 @@ public sealed class KeptThreadTests
         Assert.True(await told.Task.Within("the handler to end"));
     }
 
-    /// <summary>An application that interrupts the thread of a handler, to end its wait, may be too late: the thread is idle, or about to be.</summary>
+    /// <summary>
+    /// An application that interrupts a handler's thread may be too late: the thread is idle, or about to be.
+    /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
     public async Task Handler_WhoseThreadIsInterruptedAtItsEnd_HoldsUpNobody(TransportSetup setup)
     {
@@ -114,7 +122,7 @@ public sealed class KeptThreadTests
             }
             catch (ThreadInterruptedException)
             {
-                // Where the next request comes before the thread is idle, the interrupt meets it here.
+                // If the next request starts before the thread is idle, it gets the interrupt.
             }
 
             context.Response.OnCompleted(static () =>
@@ -128,7 +136,7 @@ public sealed class KeptThreadTests
         for (var i = 0; i < 20; i++)
         {
             Assert.Equal("slept", await server.GetAsync("/"));
-            // So that the thread is idle, and has waited, before the next request.
+            // The thread must be idle before the next request.
             await Task.Delay(20);
         }
     }

@@ -5,8 +5,8 @@ using System.IO.Pipelines;
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>
-/// Under load, a request of each client leaves threads behind that use all it had for up to 50 ms after its end. They see nothing of another
-/// client's request, and change, cut or abort nobody's answer. FASTCGI_STRESS_SECONDS makes it longer.
+/// Under load, each request leaves threads that keep using its objects for up to 50 ms after its end. They see nothing
+/// of another client's request, and change, cut, or abort no response. FASTCGI_STRESS_SECONDS prolongs it.
 /// </summary>
 [Collection(Alone.Name)]
 public sealed class LateUseTests
@@ -21,13 +21,17 @@ public sealed class LateUseTests
     {
         var foreign = new ConcurrentQueue<string>();
         var late = new ConcurrentQueue<Task>();
-        var seconds = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_STRESS_SECONDS") ?? "1", CultureInfo.InvariantCulture);
+        var seconds = int.Parse(
+            Environment.GetEnvironmentVariable("FASTCGI_STRESS_SECONDS") ?? "1", CultureInfo.InvariantCulture);
         await using (var server = await TransportServer.StartAsync(
-            setup, app => app.Run(context => AnswerAsync(context, foreign, late)), build: static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning)))
+            setup,
+            app => app.Run(context => AnswerAsync(context, foreign, late)),
+            build: static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning)))
         {
             server.Logs.Expected.UnionWith(["ApplicationError", "CancellationCallbackFailed"]);
             var end = Environment.TickCount64 + (seconds * 1_000);
-            await Task.WhenAll(Enumerable.Range(0, Clients).Select(client => Task.Run(() => RunAsync(server, client, end))));
+            await Task.WhenAll(
+                Enumerable.Range(0, Clients).Select(client => Task.Run(() => RunAsync(server, client, end))));
             await Task.WhenAll(late).Within("the late threads");
         }
 
@@ -42,7 +46,12 @@ public sealed class LateUseTests
         {
             var token = $"client-{client}-{i}-";
             var body = string.Concat(Enumerable.Repeat(token, random.Next(1, 400)));
-            await connection.SendAsync(RecordBytes.Post(1, $"/{token}?{token}", Encoding.ASCII.GetBytes(body), more: [("HTTP_X_TOKEN", token), ("HTTP_COOKIE", token)]));
+            await connection.SendAsync(
+                RecordBytes.Post(
+                    1,
+                    $"/{token}?{token}",
+                    Encoding.ASCII.GetBytes(body),
+                    more: [("HTTP_X_TOKEN", token), ("HTTP_COOKIE", token)]));
 
             var answer = Encoding.ASCII.GetString(await connection.ReadResponseAsync());
             Assert.Equal($"X-Token: {token}\r\nStatus: 200 OK\r\n\r\n{body}", WithoutLength(answer));
@@ -55,14 +64,15 @@ public sealed class LateUseTests
         return start < 0 ? answer : answer.Remove(start, answer.IndexOf('\n', start) + 1 - start);
     }
 
-    private static async Task AnswerAsync(HttpContext context, ConcurrentQueue<string> foreign, ConcurrentQueue<Task> late)
+    private static async Task AnswerAsync(
+        HttpContext context, ConcurrentQueue<string> foreign, ConcurrentQueue<Task> late)
     {
         var token = context.Request.Headers["X-Token"].ToString();
         context.Response.Headers["X-Token"] = token;
         using var body = new MemoryStream();
         await context.Request.Body.CopyToAsync(body);
         await context.Response.Body.WriteAsync(body.GetBuffer().AsMemory(0, (int)body.Length));
-        // Of the client that keeps nothing, all answers are checked too.
+        // The responses to the client that keeps nothing are checked too.
         if (token.StartsWith("client-0-", StringComparison.Ordinal))
             return;
 
@@ -75,18 +85,24 @@ public sealed class LateUseTests
         late.Enqueue(new Kept(context, token, foreign).UseAsync(ended.Task));
     }
 
-    /// <summary>What an application can hold of a request.</summary>
+    /// <summary>Everything of a request that an application can keep.</summary>
     private sealed class Kept(HttpContext context, string token, ConcurrentQueue<string> foreign)
     {
         private readonly IFeatureCollection _features = context.Features;
         private readonly HttpRequest _request = context.Request;
         private readonly HttpResponse _response = context.Response;
-        private readonly IHttpRequestFeature _requestFeature = context.Features.GetRequiredFeature<IHttpRequestFeature>();
-        private readonly IHttpResponseFeature _responseFeature = context.Features.GetRequiredFeature<IHttpResponseFeature>();
-        private readonly IHttpResponseBodyFeature _bodyFeature = context.Features.GetRequiredFeature<IHttpResponseBodyFeature>();
-        private readonly IHttpRequestLifetimeFeature _lifetime = context.Features.GetRequiredFeature<IHttpRequestLifetimeFeature>();
-        private readonly IFastCgiRequestFeature _fastCgi = context.Features.GetRequiredFeature<IFastCgiRequestFeature>();
-        private readonly IServerVariablesFeature _variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
+        private readonly IHttpRequestFeature _requestFeature =
+            context.Features.GetRequiredFeature<IHttpRequestFeature>();
+        private readonly IHttpResponseFeature _responseFeature =
+            context.Features.GetRequiredFeature<IHttpResponseFeature>();
+        private readonly IHttpResponseBodyFeature _bodyFeature =
+            context.Features.GetRequiredFeature<IHttpResponseBodyFeature>();
+        private readonly IHttpRequestLifetimeFeature _lifetime =
+            context.Features.GetRequiredFeature<IHttpRequestLifetimeFeature>();
+        private readonly IFastCgiRequestFeature _fastCgi =
+            context.Features.GetRequiredFeature<IFastCgiRequestFeature>();
+        private readonly IServerVariablesFeature _variables =
+            context.Features.GetRequiredFeature<IServerVariablesFeature>();
         private readonly IHeaderDictionary _headers = context.Request.Headers;
         private readonly IHeaderDictionary _responseHeaders = context.Response.Headers;
         private readonly IDictionary<object, object?> _items = context.Items;
@@ -95,7 +111,8 @@ public sealed class LateUseTests
         private readonly Memory<byte> _memory = context.Response.BodyWriter.GetMemory(4_000);
         private readonly Stream _bodyStream = context.Request.Body;
         private readonly PipeReader _reader = context.Request.BodyReader;
-        private readonly TextWriter _error = context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
+        private readonly TextWriter _error =
+            context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
         private readonly CancellationToken _aborted = context.RequestAborted;
 
         public async Task UseAsync(Task ended)
@@ -113,7 +130,7 @@ public sealed class LateUseTests
                     }
                     catch (Exception)
                     {
-                        // It is over.
+                        // The request has ended.
                     }
                 }
 
@@ -150,7 +167,7 @@ public sealed class LateUseTests
             }
             catch (Exception)
             {
-                // It is over.
+                // The request has ended.
             }
         }
 
@@ -167,7 +184,8 @@ public sealed class LateUseTests
             yield return () => Do(() => _variables["HTTP_X_TOKEN"] = "late");
             yield return () => Do(() => _items["late"] = "late");
             yield return () => Do(() => _features.Set<IItemsFeature>(null));
-            yield return () => Do(() => _responseFeature.OnStarting(static _ => throw new InvalidOperationException("late"), this));
+            yield return () => Do(
+                () => _responseFeature.OnStarting(static _ => throw new InvalidOperationException("late"), this));
             yield return () => Do(() => _error.WriteLine("late"));
             yield return () => Do(() => _writer.Write("late"u8));
             yield return () => Do(() => _writer.Advance(10));

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>Who goes away, and who is told, on every engine.</summary>
+/// <summary>Disconnects and their notifications, on every engine.</summary>
 public sealed class LifetimeTests
 {
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
@@ -26,52 +26,15 @@ public sealed class LifetimeTests
         Assert.Equal("served", await connection.GetAsync("/"));
     }
 
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Abort_ByTheApplication_ClosesTheConnectionWithoutAnEnd(TransportSetup setup)
-    {
-        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/", static (HttpContext context) => context.Abort()));
-        using var connection = await server.ConnectAsync();
-        await connection.SendAsync(RecordBytes.Get());
-
-        try
-        {
-            while (await connection.ReadRecordAsync() is { } record)
-                Assert.NotEqual(RecordBytes.EndRequest, record.Type);
-        }
-        catch (IOException exception) when (exception.InnerException is SocketException)
-        {
-            // A reset is as good an end.
-        }
-    }
-
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Stop_WhileTheHandlerRuns_AnswersAndCloses(TransportSetup setup)
-    {
-        var begun = Waiting.Signal();
-        var go = Waiting.Signal();
-        await using var server = await TransportServer.StartAsync(setup, app => app.MapGet("/", async () =>
-        {
-            begun.SetResult();
-            await go.Task;
-            return "served";
-        }));
-        using var connection = await server.ConnectAsync();
-        await connection.SendAsync(RecordBytes.Get());
-        await begun.Task.Within("the handler");
-
-        var stopping = server.StopAsync();
-        go.SetResult();
-
-        Assert.Equal("served", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
-        await stopping.Within("the server to stop");
-        await Assert.ThrowsAnyAsync<SocketException>(server.ConnectAsync);
-    }
-
-    /// <summary>The answer to what is no FastCGI may find the connection closed. The server's end checks that no buffer is left.</summary>
+    /// <summary>
+    /// The answer to bytes that are not FastCGI may find the connection closed. The server checks at its end that no
+    /// buffer is in use.
+    /// </summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Close_AfterHttp_LeavesNoMemoryBehind(TransportSetup setup)
     {
-        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/", static () => "served"));
+        await using var server = await TransportServer.StartAsync(
+            setup, static app => app.MapGet("/", static () => "served"));
         for (var i = 0; i < 1_000; i++)
         {
             using var connection = await server.ConnectAsync();

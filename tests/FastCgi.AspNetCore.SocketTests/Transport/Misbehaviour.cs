@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>Handlers and a log provider that do what they must not, where threads meet.</summary>
+/// <summary>Handlers and a log provider that misuse the API in places where threads race.</summary>
 internal static class Misbehaviour
 {
     private static readonly string[] s_paths = ["throw", "cut", "abort", "write", "complete", "log", "sleep"];
@@ -9,7 +9,9 @@ internal static class Misbehaviour
     public static string Path(Random random, string token) => $"/odd/{s_paths[random.Next(s_paths.Length)]}/{token}";
 
     public static void Map(WebApplication app)
-        => app.Map("/odd/{what}/{token}", static (string what, string token, HttpContext context) => Run(context, what, token));
+        => app.Map(
+            "/odd/{what}/{token}",
+            static (string what, string token, HttpContext context) => Run(context, what, token));
 
     private static Task Run(HttpContext context, string what, string token) => what switch
     {
@@ -30,8 +32,8 @@ internal static class Misbehaviour
     }
 
     /// <summary>
-    /// Aborts from another thread while the handler writes. Not later: the framework uses its <see cref="HttpContext"/> again, for
-    /// whoever comes next, behind Kestrel too.
+    /// Aborts from another thread while the handler writes. Not later: the framework reuses the
+    /// <see cref="HttpContext"/> for the next request, with Kestrel too.
     /// </summary>
     private static async Task AbortElsewhereAsync(HttpContext context)
     {
@@ -56,13 +58,15 @@ internal static class Misbehaviour
     private static async Task CompleteAsync(HttpContext context)
     {
         await context.Response.WriteAsync(new string('x', 100_000));
-        // Not awaited: the handler returns before it has ended.
+        // Not awaited: the handler returns before it completes.
         _ = context.Response.CompleteAsync();
     }
 
     private static Task LogAsync(HttpContext context, string token)
     {
-        context.RequestServices.GetRequiredService<ILoggerFactory>().CreateLogger("odd").Log(LogLevel.Warning, default, token, null, static (token, _) => token);
+        context.RequestServices.GetRequiredService<ILoggerFactory>()
+            .CreateLogger("odd")
+            .Log(LogLevel.Warning, default, token, null, static (token, _) => token);
         return Task.CompletedTask;
     }
 
@@ -84,7 +88,12 @@ internal static class Misbehaviour
 
         public bool IsEnabled(LogLevel logLevel) => true;
 
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        public void Log<TState>(
+            LogLevel logLevel,
+            EventId eventId,
+            TState state,
+            Exception? exception,
+            Func<TState, Exception?, string> formatter)
         {
             if (Interlocked.Increment(ref _count) % 3 == 0)
                 throw new InvalidOperationException("A log provider fails.");

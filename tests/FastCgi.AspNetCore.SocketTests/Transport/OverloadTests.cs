@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>More requests than the application can work on, on real sockets.</summary>
+/// <summary>More requests than the application can handle, on real sockets.</summary>
 [Collection(Alone.Name)]
 public sealed class OverloadTests
 {
@@ -10,8 +10,8 @@ public sealed class OverloadTests
     private static readonly TimeSpan s_work = TimeSpan.FromMilliseconds(20);
 
     /// <summary>
-    /// Four times as many clients as the application has places: it does nearly as much as without the others, each answer is the right one
-    /// or a 503, health checks are answered, and nothing is left when the load is over.
+    /// Four times as many clients as slots: the application answers nearly as many requests as without overload, each
+    /// response is correct or a 503, health checks are answered, and all resources are released at the end.
     /// </summary>
     [Theory]
     [InlineData(Engine.Epoll, false)]
@@ -44,7 +44,7 @@ public sealed class OverloadTests
         await RunAsync(server, Capacity, answers: 20);
         var before = GC.GetTotalMemory(forceFullCollection: true);
 
-        // A machine that has other work for a second shows no rate: one of some comparisons is enough.
+        // Other load on the machine distorts the rate, so one of several comparisons is enough.
         var part = 0d;
         for (var i = 0; i < 5 && part <= 0.5; i++)
             part = await CompareAsync(server);
@@ -55,7 +55,7 @@ public sealed class OverloadTests
         Assert.InRange(GC.GetTotalMemory(forceFullCollection: true) - before, long.MinValue, 4_000_000);
     }
 
-    /// <summary>A refusal needs no thread of the application, when there is none.</summary>
+    /// <summary>A refusal needs no application thread.</summary>
     [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
     public async Task Refusal_WhileAllThreadsAreBlocked_AtOnce(TransportSetup setup)
     {
@@ -77,7 +77,7 @@ public sealed class OverloadTests
         using var first = await server.ConnectAsync();
         using var second = await server.ConnectAsync();
         using var third = await server.ConnectAsync();
-        // By then it is known what the path does.
+        // Repeat until the server has learned that the path blocks.
         for (var i = 0; i < 100; i++)
         {
             foreach (var client in new[] { first, second })
@@ -94,7 +94,7 @@ public sealed class OverloadTests
         }
     }
 
-    /// <summary>The rate of answers under load, as a part of that with as many clients as there are places.</summary>
+    /// <summary>The rate of responses under overload, relative to that with as many clients as slots.</summary>
     private static async Task<double> CompareAsync(TransportServer server)
     {
         var alone = await RunAsync(server, Capacity, answers: 100);
@@ -131,14 +131,14 @@ public sealed class OverloadTests
                 Assert.Contains("Status: 503", answer, StringComparison.Ordinal);
                 Assert.Contains("Retry-After: 1", answer, StringComparison.Ordinal);
                 Interlocked.Increment(ref refused);
-                // A client with something else to do; one that asked again at once would measure the processor.
+                // Immediate retries would measure the processor instead.
                 await Task.Delay(s_work);
             }
         })).Within("the answers");
         return (done / watch.Elapsed.TotalSeconds, refused);
     }
 
-    /// <summary>Asks for the health, again and again.</summary>
+    /// <summary>Repeats health checks.</summary>
     private static async Task<int> AskAsync(TransportServer server, CancellationToken over)
     {
         using var client = await server.ConnectAsync();

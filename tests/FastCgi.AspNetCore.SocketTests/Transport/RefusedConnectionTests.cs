@@ -2,7 +2,7 @@ using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>A connection is refused, and the log provider that is told of it blocks.</summary>
+/// <summary>A connection is refused while the log provider blocks.</summary>
 public sealed class RefusedConnectionTests
 {
     [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
@@ -50,7 +50,12 @@ public sealed class RefusedConnectionTests
 
         public bool IsEnabled(LogLevel logLevel) => true;
 
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        public void Log<TState>(
+            LogLevel logLevel,
+            EventId eventId,
+            TState state,
+            Exception? exception,
+            Func<TState, Exception?, string> formatter)
         {
             if (eventId.Name != eventName)
                 return;
@@ -59,7 +64,7 @@ public sealed class RefusedConnectionTests
             _released.Wait();
         }
 
-        // By the factory too, which does not wait for those who log.
+        // The factory disposes of it without waiting for callers that log.
         public void Dispose() => Release();
     }
 }

@@ -15,7 +15,8 @@ public sealed class RequestTests
 
         await connection.SendAsync(RecordBytes.Post(1, "/hash", body));
 
-        Assert.Equal(Convert.ToHexString(SHA256.HashData(body)), Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
+        Assert.Equal(
+            Convert.ToHexString(SHA256.HashData(body)), Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
     }
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
@@ -25,16 +26,17 @@ public sealed class RequestTests
         const int Blocks = 32;
         var begun = Waiting.Signal();
         var written = Waiting.Signal();
-        await using var server = await TransportServer.StartAsync(setup, app => app.MapGet("/", async (HttpResponse response) =>
-        {
-            for (var i = 0; i < Blocks; i++)
+        await using var server = await TransportServer.StartAsync(
+            setup, app => app.MapGet("/", async (HttpResponse response) =>
             {
-                begun.TrySetResult();
-                await response.Body.WriteAsync(Enumerable.Repeat((byte)i, BlockLength).ToArray());
-            }
+                for (var i = 0; i < Blocks; i++)
+                {
+                    begun.TrySetResult();
+                    await response.Body.WriteAsync(Enumerable.Repeat((byte)i, BlockLength).ToArray());
+                }
 
-            written.SetResult();
-        }));
+                written.SetResult();
+            }));
         using var connection = await server.ConnectAsync();
 
         await connection.SendAsync(RecordBytes.Get());
@@ -51,7 +53,8 @@ public sealed class RequestTests
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Connections_ManyAtOnceForOneRequestEach_AreAnsweredAndClosed(TransportSetup setup)
     {
-        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/{token}", (string token) => token));
+        await using var server = await TransportServer.StartAsync(
+            setup, static app => app.MapGet("/{token}", (string token) => token));
 
         await Task.WhenAll(Enumerable.Range(0, 200).Select(async i =>
         {

@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 public sealed class SlowReaderTests
 {
-    /// <summary>The peer has it in its hands when it reads; the connection does not wait for that.</summary>
+    /// <summary>The connection ends without waiting for the peer to read.</summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Abort_NothingOfTheResponseIsTaken_ConnectionEnds(TransportSetup setup)
     {
@@ -25,7 +25,7 @@ public sealed class SlowReaderTests
         await Waiting.UntilAsync(() => server.InUse == (0, 0), "the end of the connection");
     }
 
-    /// <summary>It is seen to take something, and yet takes nothing that would make room for more.</summary>
+    /// <summary>The peer reads, but too little to make room for more data.</summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Response_AByteOfItIsTakenNowAndThen_RequestsAreAborted(TransportSetup setup)
     {

@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>Web servers, or what else has found the port, that begin something and do not go on.</summary>
+/// <summary>Peers that begin something and never finish it.</summary>
 public sealed class SlowSenderTests
 {
-    /// <summary>There is always something to receive when it is to be closed.</summary>
+    /// <summary>There is always more to receive at the time of the close.</summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Connection_OnWhichNothingButQuestionsComes_IsReset(TransportSetup setup)
     {

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>A handler that flushes and then keeps its thread, as one that sleeps between events does: each event leaves before long.</summary>
+/// <summary>
+/// A handler that flushes and then blocks, such as one that sleeps between events: each event is sent promptly.
+/// </summary>
 public sealed class StreamedEventTests
 {
     private const int Events = 3;
@@ -20,17 +22,19 @@ public sealed class StreamedEventTests
         }
     }
 
-    /// <summary>Inline nobody goes on with the other requests of a receive: that is what it means.</summary>
-    public static IEnumerable<object[]> SetupsWithAnotherThread => Setups.Where(static setup => (FastCgiApplicationScheduling)setup[1] != FastCgiApplicationScheduling.Inline);
+    /// <summary>With Inline, other requests of the same receive wait, by definition.</summary>
+    public static IEnumerable<object[]> SetupsWithAnotherThread
+        => Setups.Where(static setup => (FastCgiApplicationScheduling)setup[1] != FastCgiApplicationScheduling.Inline);
 
     [Theory, MemberData(nameof(Setups))]
-    public async Task Events_OfAHandlerThatBlocksBetweenThem_EachLeaves(TransportSetup setup, FastCgiApplicationScheduling scheduling)
+    public async Task Events_OfAHandlerThatBlocksBetweenThem_EachLeaves(
+        TransportSetup setup, FastCgiApplicationScheduling scheduling)
     {
         using var next = new SemaphoreSlim(0);
         await using var server = await StartAsync(setup, scheduling, next);
         using var connection = await server.ConnectAsync();
 
-        // A path that nothing is known of, and one that is known to keep its thread.
+        // First on an unknown path, and then on one that is known to block.
         for (var i = 0; i < 2; i++)
         {
             await connection.SendAsync(RecordBytes.Get(uri: "/feed/one"));
@@ -40,7 +44,8 @@ public sealed class StreamedEventTests
     }
 
     [Theory, MemberData(nameof(SetupsWithAnotherThread))]
-    public async Task Events_OfOneOfSeveralRequestsOfAReceive_EachLeaves(TransportSetup setup, FastCgiApplicationScheduling scheduling)
+    public async Task Events_OfOneOfSeveralRequestsOfAReceive_EachLeaves(
+        TransportSetup setup, FastCgiApplicationScheduling scheduling)
     {
         using var next = new SemaphoreSlim(0);
         await using var server = await StartAsync(setup, scheduling, next);
@@ -71,7 +76,7 @@ public sealed class StreamedEventTests
         },
         options => options.Transport.ApplicationScheduling = scheduling);
 
-    /// <summary>Reads each event of a request before the next one is made.</summary>
+    /// <summary>Reads each event of a request before allowing the next one.</summary>
     private static async Task<string> ReadEventsAsync(FastCgiClient connection, int id, SemaphoreSlim next)
     {
         var content = "";

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>
-/// Many connections that do everything at once: stalls, aborts, resets, splits. Each answer carries its request's token, so that a lost
-/// or mixed up one shows. FASTCGI_STRESS_SECONDS makes it longer than the moment that it takes by default.
+/// Many connections with concurrent stalls, aborts, resets, and splits. Each response carries its request's token, so
+/// that a lost or mixed-up one is detected. FASTCGI_STRESS_SECONDS prolongs it.
 /// </summary>
 [Collection(Alone.Name)]
 public sealed class StressTests
@@ -13,13 +13,14 @@ public sealed class StressTests
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Requests_WithStallsAbortsResetsAndSplits_EachHasItsOwnAnswer(TransportSetup setup)
     {
-        await using var server = await TransportServer.StartAsync(setup, Map, build: static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning));
+        await using var server = await TransportServer.StartAsync(
+            setup, Map, build: static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning));
         await StressAsync(server, RunAsync);
     }
 
     /// <summary>
-    /// What others do to themselves is nobody else's matter: applications that throw, abort late, write late and complete early, log
-    /// providers that throw, limits that are always met, and several requests on one connection.
+    /// Misuse affects no other request: applications that throw, abort late, write late, and complete early, log
+    /// providers that throw, limits that are always reached, and several requests on one connection.
     /// </summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Requests_BesideOnesThatMisbehave_EachHasItsOwnAnswer(TransportSetup setup)
@@ -46,7 +47,8 @@ public sealed class StressTests
 
     private static async Task StressAsync(TransportServer server, Func<TransportServer, Random, Task> run)
     {
-        var seconds = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_STRESS_SECONDS") ?? "0", CultureInfo.InvariantCulture);
+        var seconds = int.Parse(
+            Environment.GetEnvironmentVariable("FASTCGI_STRESS_SECONDS") ?? "0", CultureInfo.InvariantCulture);
         var end = TimeProvider.System.GetTimestamp() + (seconds * TimeProvider.System.TimestampFrequency);
         await RunAllAsync();
         var descriptors = await SettleAsync(server);
@@ -55,15 +57,23 @@ public sealed class StressTests
         while (TimeProvider.System.GetTimestamp() < end);
         Assert.InRange(await SettleAsync(server), 0, descriptors);
 
-        Task RunAllAsync() => Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => run(server, new Random(i)))));
+        Task RunAllAsync()
+            => Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => run(server, new Random(i)))));
     }
 
     /// <summary>Waits until the server has no connection left, and with it no buffer in use.</summary>
-    /// <returns>The sockets, epoll and event descriptors of the process. Not the files: the runtime keeps those of assemblies that it loads.</returns>
+    /// <returns>
+    /// The number of sockets, epoll, and event descriptors of the process. Files do not count, because the runtime
+    /// keeps assemblies open.
+    /// </returns>
     private static async Task<int> SettleAsync(TransportServer server)
     {
         await Waiting.UntilAsync(() => server.InUse == (0, 0), "all connections to end and all buffers to be returned");
-        return new DirectoryInfo("/proc/self/fd").EnumerateFileSystemInfos().Count(static descriptor => descriptor.LinkTarget is { } target && target.Contains(":[", StringComparison.Ordinal));
+        return new DirectoryInfo("/proc/self/fd")
+            .EnumerateFileSystemInfos()
+            .Count(
+                static descriptor => descriptor.LinkTarget is { } target
+                    && target.Contains(":[", StringComparison.Ordinal));
     }
 
     private static async Task RunAsync(TransportServer server, Random random)
@@ -84,7 +94,8 @@ public sealed class StressTests
                     await connection.ReadResponseAsync();
                     break;
                 case 2:
-                    await connection.SendAsync(RecordBytes.Post(1, $"/echo/{token}", new byte[200_000])[..random.Next(1_000, 150_000)]);
+                    await connection.SendAsync(
+                        RecordBytes.Post(1, $"/echo/{token}", new byte[200_000])[..random.Next(1_000, 150_000)]);
                     connection.Dispose();
                     connection = await server.ConnectAsync();
                     break;
@@ -92,14 +103,22 @@ public sealed class StressTests
                     await CheckAsync(connection, RecordBytes.Get(uri: $"/block/{token}"), token, split: 0);
                     break;
                 case 4:
-                    await CheckAsync(connection, RecordBytes.Post(1, $"/echo/{token}", new byte[random.Next(200_000)]), token, split: 0);
+                    await CheckAsync(
+                        connection,
+                        RecordBytes.Post(1, $"/echo/{token}", new byte[random.Next(200_000)]),
+                        token,
+                        split: 0);
                     break;
                 case 5:
                     var request = RecordBytes.Get(uri: $"/get/{token}");
                     await CheckAsync(connection, request, token, random.Next(1, request.Length));
                     break;
                 default:
-                    await CheckAsync(connection, RecordBytes.Get(uri: $"/{(random.Next(2) == 0 ? "get" : "yield")}/{token}"), token, split: 0);
+                    await CheckAsync(
+                        connection,
+                        RecordBytes.Get(uri: $"/{(random.Next(2) == 0 ? "get" : "yield")}/{token}"),
+                        token,
+                        split: 0);
                     break;
             }
         }
@@ -107,7 +126,9 @@ public sealed class StressTests
         connection.Dispose();
     }
 
-    /// <summary>Two requests on one connection, of which one misbehaves; what becomes of it, and of the connection, is not said.</summary>
+    /// <summary>
+    /// Two requests on one connection, of which one misbehaves. Its outcome, and that of the connection, is undefined.
+    /// </summary>
     private static async Task RunBesideAsync(TransportServer server, Random random)
     {
         await RunAsync(server, random);
@@ -115,7 +136,8 @@ public sealed class StressTests
         {
             var token = $"{random.NextInt64():x}";
             using var connection = await server.ConnectAsync();
-            await connection.SendAsync([.. RecordBytes.Get(1, Misbehaviour.Path(random, token)), .. RecordBytes.Get(2, $"/get/{token}")]);
+            await connection.SendAsync(
+                [.. RecordBytes.Get(1, Misbehaviour.Path(random, token)), .. RecordBytes.Get(2, $"/get/{token}")]);
             var own = new StringBuilder();
             var isOver = false;
             try
@@ -129,7 +151,7 @@ public sealed class StressTests
             }
             catch (IOException)
             {
-                // The other one's failure may cost the connection where it was alone on it.
+                // The failure of the other request may close the connection.
             }
 
             if (isOver)
@@ -155,7 +177,7 @@ public sealed class StressTests
         });
         app.MapGet("/block/{token}", static (string token) =>
         {
-            // Blocks for as long as the thread pool takes to run something.
+            // Blocks until the thread pool runs a work item.
             using var done = new ManualResetEventSlim();
             ThreadPool.QueueUserWorkItem(static done => done.Set(), done, preferLocal: false);
             done.Wait();

@@ -3,11 +3,12 @@ using System.Net;
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>
-/// A load balancer before a web server, which is HAProxy: it ends TLS and sets the usual headers, or, if the web server has TLS, passes it
-/// through and speaks the PROXY protocol.
+/// A load balancer before a web server, which is HAProxy: it ends TLS and sets the usual headers, or, if the web server
+/// has TLS, passes it through and speaks the PROXY protocol.
 /// </summary>
 /// <param name="folder">The folder that is its own, with the certificate.</param>
-public sealed class Balancer(FrontEndSetup setup, string folder, EndPoint webServer) : FrontEnd(setup, folder, webServer)
+public sealed class Balancer(
+    FrontEndSetup setup, string folder, EndPoint webServer) : FrontEnd(setup, folder, webServer)
 {
     public static IPAddress Address { get; } = IPAddress.Parse("127.0.0.9");
 

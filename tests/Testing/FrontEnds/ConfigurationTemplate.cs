@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>
-/// Templates of configurations: <c>{{name}}</c> stands for a value, or for <c>on</c> or <c>off</c> where it is a choice of the setup;
-/// a line with <c>{{?name}}</c> is there only if that is chosen, one with <c>{{!name}}</c> only if it is not.
+/// Templates of configurations: <c>{{name}}</c> is replaced with a value, or with <c>on</c> or <c>off</c> for a choice
+/// of the setup; a line with <c>{{?name}}</c> is there only if that is chosen, one with <c>{{!name}}</c> only if it is
+/// not.
 /// </summary>
 public static class ConfigurationTemplate
 {
@@ -33,5 +34,6 @@ public static class ConfigurationTemplate
     ];
 
     /// <summary>What is left over is a condition that does not hold.</summary>
-    private static bool IsChosen(string line) => !line.Contains("{{?", StringComparison.Ordinal) && !line.Contains("{{!", StringComparison.Ordinal);
+    private static bool IsChosen(string line)
+        => !line.Contains("{{?", StringComparison.Ordinal) && !line.Contains("{{!", StringComparison.Ordinal);
 }

@@ -4,16 +4,21 @@ using System.Net;
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>
-/// A web server with the configuration that its document shows, the smallest, with TLS the full one, or the one behind a load balancer:
-/// only addresses, ports, sockets and folders are other ones, and around it is what Debian's package has around it.
+/// A web server with a documented configuration: the smallest, the full one with TLS, or the one behind a load
+/// balancer: only addresses, ports, sockets and folders are other ones, and around it is what Debian's package has
+/// around it.
 /// </summary>
 /// <param name="mistakes">What the document says, and what the configuration says instead.</param>
 public sealed class DocumentedFrontEnd(
-    FrontEndSetup setup, string folder, EndPoint application, params (string Documented, string Mistaken)[] mistakes) : FrontEnd(setup, folder, application)
+    FrontEndSetup setup,
+    string folder,
+    EndPoint application,
+    params (string Documented, string Mistaken)[] mistakes) : FrontEnd(setup, folder, application)
 {
     private readonly FrontEndProgram _program = FrontEndProgram.Of(setup.Kind);
 
-    protected override (string Program, string[] Arguments) Command => (_program.Name, [.. _program.Arguments.Select(FillIn)]);
+    protected override (string Program, string[] Arguments) Command
+        => (_program.Name, [.. _program.Arguments.Select(FillIn)]);
 
     protected override string[] Templates => [$"{GetName(Setup.Kind)}-frame.conf"];
 
@@ -48,23 +53,28 @@ public sealed class DocumentedFrontEnd(
 
     private static string GetName(FrontEndKind kind) => kind.ToString().ToLowerInvariant();
 
-    private string FillIn(string argument) => argument == _program.Templates[0] ? Templates[0] : ConfigurationTemplate.FillIn(argument, Setup, Values);
+    private string FillIn(string argument)
+        => argument == _program.Templates[0] ? Templates[0] : ConfigurationTemplate.FillIn(argument, Setup, Values);
 
     private string GetConfiguration()
     {
-        // What Debian's package has beside the configuration.
+        // Debian's package installs it next to the configuration.
         if (Setup.Kind == FrontEndKind.Nginx)
             File.Copy(Programs.NginxParameters, Path.Combine(Folder, "fastcgi_params"), overwrite: true);
 
         var heading = Setup.IsBehindBalancer ? FrontEndDocument.BehindBalancer : Setup.UsesTls ? FrontEndDocument.Full : FrontEndDocument.Smallest;
-        var text = GetDocument(Setup.Kind).GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture));
+        var text = GetDocument(Setup.Kind)
+            .GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture));
         foreach (var (documented, mistaken) in mistakes)
         {
             Assert.Contains(documented, text, StringComparison.Ordinal);
             text = text.Replace(documented, mistaken, StringComparison.Ordinal);
         }
 
-        return text.Replace(Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000", Application.ToString(), StringComparison.Ordinal)
+        return text.Replace(
+            Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000",
+            Application.ToString(),
+            StringComparison.Ordinal)
             .Replace("/etc/ssl/hello", Folder, StringComparison.Ordinal)
             .Replace("192.0.2.10", Balancer.Address.ToString(), StringComparison.Ordinal)
             .Replace("192.0.2.20", EndPoint.Address.ToString(), StringComparison.Ordinal);

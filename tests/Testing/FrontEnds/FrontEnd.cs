@@ -4,8 +4,8 @@ using System.Net;
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>
-/// A real web server in front of the application: in the foreground, on a free port, with a configuration and a log of its own in a
-/// folder of its own, and whatever the user's rights are. The configurations are templates beside this file.
+/// A real web server in front of the application: in the foreground, on a free port, with its own configuration and log
+/// in a separate folder, for any user. The configurations are templates in this folder.
 /// </summary>
 public abstract class FrontEnd : IAsyncDisposable
 {
@@ -26,7 +26,8 @@ public abstract class FrontEnd : IAsyncDisposable
     public string Log => _process.Log;
 
     /// <summary>The lines of the log that say that something went wrong.</summary>
-    public IEnumerable<string> Errors => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
+    public IEnumerable<string> Errors
+        => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
 
     protected FrontEndSetup Setup { get; }
 
@@ -39,7 +40,7 @@ public abstract class FrontEnd : IAsyncDisposable
     /// <summary>The templates that are written to the folder.</summary>
     protected abstract string[] Templates { get; }
 
-    /// <summary>What stands in the templates between double braces, besides the port.</summary>
+    /// <summary>The values in the templates, other than the port.</summary>
     protected abstract IReadOnlyDictionary<string, string> Values { get; }
 
     /// <summary>What is in such a line of its log, and in no other.</summary>
@@ -76,11 +77,15 @@ public abstract class FrontEnd : IAsyncDisposable
 
     private async Task StartAsync()
     {
-        var values = new Dictionary<string, string>(Values) { ["port"] = EndPoint.Port.ToString(CultureInfo.InvariantCulture) };
+        var values = new Dictionary<string, string>(Values)
+        {
+            ["port"] = EndPoint.Port.ToString(CultureInfo.InvariantCulture),
+        };
         foreach (var template in Templates)
         {
             var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", template));
-            await File.WriteAllTextAsync(Path.Combine(Folder, template), ConfigurationTemplate.FillIn(text, Setup, values));
+            await File.WriteAllTextAsync(
+                Path.Combine(Folder, template), ConfigurationTemplate.FillIn(text, Setup, values));
         }
 
         var (program, arguments) = Command;

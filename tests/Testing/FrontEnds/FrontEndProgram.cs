@@ -1,8 +1,10 @@
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
-/// <summary>How a web server is run: in the foreground, with the files of its own folder, which is the current one.</summary>
+/// <summary>How a web server runs: in the foreground, with the files of the current folder.</summary>
 /// <param name="Arguments">Its arguments, filled in as the templates are.</param>
-/// <param name="Templates">The configuration files that are written to the folder, from the templates beside this file.</param>
+/// <param name="Templates">
+/// The configuration files that are written to the folder, from the templates beside this file.
+/// </param>
 /// <param name="ErrorMarks">What is in a line of its log that says that something went wrong, and in no other.</param>
 public sealed record FrontEndProgram(string Name, string[] Arguments, string[] Templates, string[] ErrorMarks)
 {

@@ -7,8 +7,8 @@ namespace FastCgi.AspNetCore.Testing.FrontEnds;
 public sealed record FrontEndSetup : IXunitSerializable
 {
     /// <summary>
-    /// What every case is run behind: each web server over TCP and unix sockets, with connections to the application used once, kept
-    /// and multiplexed as far as it can, and with TLS, and HTTP/2 with it.
+    /// The setups of every case: each web server over TCP and Unix sockets, with connections to the application used
+    /// once, kept and multiplexed as far as it can, and with TLS, and HTTP/2 with it.
     /// </summary>
     public static IReadOnlyList<FrontEndSetup> All { get; } =
     [
@@ -28,7 +28,14 @@ public sealed record FrontEndSetup : IXunitSerializable
         new() { Kind = FrontEndKind.HaProxy },
         new() { Kind = FrontEndKind.HaProxy, UsesUnixSocket = true, KeepsConnections = true },
         new() { Kind = FrontEndKind.HaProxy, KeepsConnections = true, Multiplexes = true },
-        new() { Kind = FrontEndKind.HaProxy, UsesUnixSocket = true, KeepsConnections = true, Multiplexes = true, AsksForValues = true },
+        new()
+        {
+            Kind = FrontEndKind.HaProxy,
+            UsesUnixSocket = true,
+            KeepsConnections = true,
+            Multiplexes = true,
+            AsksForValues = true,
+        },
         new() { Kind = FrontEndKind.HaProxy, UsesUnixSocket = true, KeepsConnections = true, UsesTls = true },
         new() { Kind = FrontEndKind.Caddy },
         new() { Kind = FrontEndKind.Caddy, UsesUnixSocket = true },
@@ -58,16 +65,20 @@ public sealed record FrontEndSetup : IXunitSerializable
     /// <summary>Whether clients talk TLS and HTTP/2 to the web server, instead of HTTP/1.1.</summary>
     public bool UsesTls { get; set; }
 
-    /// <summary>Whether the configuration is that of the web server's document: the smallest, or with TLS the full one.</summary>
+    /// <summary>
+    /// Whether the configuration is that of the web server's document: the smallest, or with TLS the full one.
+    /// </summary>
     public bool IsDocumented { get; set; }
 
-    /// <summary>Whether the documented configuration is the one behind a load balancer.</summary>
+    /// <summary>Whether to use the documented configuration for a load balancer.</summary>
     public bool IsBehindBalancer { get; set; }
 
     /// <summary>Whether uploads are held until they are complete, where that can be chosen.</summary>
     public bool BuffersRequests { get; set; } = true;
 
-    /// <summary>Whether what the application sends may be held until there is more of it, where that can be chosen.</summary>
+    /// <summary>
+    /// Whether what the application sends may be held until there is more of it, where that can be chosen.
+    /// </summary>
     public bool BuffersResponses { get; set; } = true;
 
     public void Serialize(IXunitSerializationInfo info)

@@ -26,7 +26,8 @@ internal static class AllocationCases
 
     private static Sample Measure(Setup setup, string request)
     {
-        var report = new Generators.Running(setup.Settings.ServerCores, "dotnet", [], [setup.Settings.Benchmarks, "--allocated", request]).End();
+        var report = new Generators.Running(
+            setup.Settings.ServerCores, "dotnet", [], [setup.Settings.Benchmarks, "--allocated", request]).End();
         return new Sample { Memory = double.Parse(report, CultureInfo.InvariantCulture) };
     }
 }

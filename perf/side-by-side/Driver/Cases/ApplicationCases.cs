@@ -1,6 +1,9 @@
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Applications as they are, behind nginx: what the templates make, on the settings that they have, and one with common middleware.</summary>
+/// <summary>
+/// Applications as they are, behind nginx: what the templates make, on the settings that they have, and one with common
+/// middleware.
+/// </summary>
 internal static class ApplicationCases
 {
     private const string Through = "through nginx, unix socket, 30 connections";
@@ -9,21 +12,29 @@ internal static class ApplicationCases
     {
         foreach (var (template, path) in new[] { ("webapi", "/weatherforecast"), ("mvc", "/Home/Privacy"), ("razor", "/Privacy") })
         {
-            var site = new SitePair(setup, (at, isFastCgi) => setup.StartPackaged(template, at, isFastCgi), setup.NewUnix);
+            var site = new SitePair(
+                setup, (at, isFastCgi) => setup.StartPackaged(template, at, isFastCgi), setup.NewUnix);
             yield return site.Compare($"template {template}, default logging, {path}, {Through}", path, 30,
                 asked: template == "webapi" ? [SitePair.Backend("template webapi, default logging, through nginx, backend, against Kestrel's", Bound.AtMost(0.35, 0.25))] : []);
             setup.StopAll();
         }
 
         string[] mvc = ["--middleware", "mvc"];
-        var form = new SitePair(setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at, mvc) : setup.StartKestrel(at, mvc), setup.NewUnix);
+        var form = new SitePair(
+            setup,
+            (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at, mvc) : setup.StartKestrel(at, mvc),
+            setup.NewUnix);
         yield return form.Compare($"an MVC page with layout, session and antiforgery, {Through}", "/form", 30, asked:
             [SitePair.Backend("MVC page with layout, session and antiforgery, backend, against Kestrel", Bound.AtMost(0.6, 0.45))]);
         setup.StopAll();
 
         string[] options = ["--middleware", "common"];
-        var common = new SitePair(setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at, options) : setup.StartKestrel(at, options), setup.NewUnix);
-        yield return common.Compare($"a page with authentication, session, static files and compression, {Through}", "/page", 30);
+        var common = new SitePair(
+            setup,
+            (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at, options) : setup.StartKestrel(at, options),
+            setup.NewUnix);
+        yield return common.Compare(
+            $"a page with authentication, session, static files and compression, {Through}", "/page", 30);
         yield return common.Compare($"the same page from the output cache, {Through}", "/cached", 30);
         setup.StopAll();
     }

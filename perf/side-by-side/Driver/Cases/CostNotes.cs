@@ -35,20 +35,23 @@ internal static class CostNotes
             ("system calls for a request, 10 connections", calls),
             ("bytes allocated for a request, by server, hosting, routing and handler",
                 ((after[0] - before[0]) / requests).ToString("0.0", CultureInfo.InvariantCulture)),
-            ("time in the garbage collector at 1,000 requests/s", ((after[1] - before[1]) / 5e6).ToString("0.000 %", CultureInfo.InvariantCulture)),
+            ("time in the garbage collector at 1,000 requests/s",
+                ((after[1] - before[1]) / 5e6).ToString("0.000 %", CultureInfo.InvariantCulture)),
         ];
     }
 
     private static string CountSystemCalls(Setup setup, ServerProcess server)
     {
         var file = Path.Combine(setup.Folder, "strace");
-        using var trace = Process.Start(new ProcessStartInfo("strace", ["-f", "-c", "-q", "-o", file, "-p", $"{server.Id}"]))!;
+        using var trace = Process.Start(
+            new ProcessStartInfo("strace", ["-f", "-c", "-q", "-o", file, "-p", $"{server.Id}"]))!;
         Thread.Sleep(TimeSpan.FromSeconds(1));
         var requests = ReadRequests(setup.Load.StartFastCgi(server, 10, 3).End());
         Process.Start("kill", ["-INT", $"{trace.Id}"]).WaitForExit();
         trace.WaitForExit();
         var total = File.ReadLines(file).Last(static line => line.EndsWith(" total", StringComparison.Ordinal));
-        var count = double.Parse(total.Split(' ', StringSplitOptions.RemoveEmptyEntries)[3], CultureInfo.InvariantCulture);
+        var count = double.Parse(
+            total.Split(' ', StringSplitOptions.RemoveEmptyEntries)[3], CultureInfo.InvariantCulture);
         return (count / requests).ToString("0.00", CultureInfo.InvariantCulture);
     }
 
@@ -58,5 +61,6 @@ internal static class CostNotes
         return [.. text.Split(' ').Select(static figure => double.Parse(figure, CultureInfo.InvariantCulture))];
     }
 
-    private static double ReadRequests(string report) => (double)System.Text.Json.Nodes.JsonNode.Parse(report)!["requests"]!;
+    private static double ReadRequests(string report)
+        => (double)System.Text.Json.Nodes.JsonNode.Parse(report)!["requests"]!;
 }

@@ -2,7 +2,9 @@ using System.Net;
 
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Servers loaded without a web server between: a page of 13 bytes, so that only the server's own work counts.</summary>
+/// <summary>
+/// Servers loaded without a web server between: a page of 13 bytes, so that only the server's own work counts.
+/// </summary>
 internal static class DirectCases
 {
     private const string Own = "FastCgi.AspNetCore";
@@ -33,7 +35,13 @@ internal static class DirectCases
             yield return new Comparison($"hello, direct, TCP, {connections:#,0} connections",
                 [.. Fitting(tcp, connections).Select(peer => FastCgi(setup, peer, connections)), Http(setup, kestrel, connections)])
             {
-                Asked = connections == 100 ? [Cpu("hello, TCP, 100 connections, against Kestrel", Kestrel, Bound.AtMost(0.45, 0.40)), Cpu("the same, against the floor", Floor, Bound.AtMost(1.3, 1.2))] : [],
+                Asked = connections == 100
+                    ?
+                    [
+                        Cpu("hello, TCP, 100 connections, against Kestrel", Kestrel, Bound.AtMost(0.45, 0.40)),
+                        Cpu("the same, against the floor", Floor, Bound.AtMost(1.3, 1.2)),
+                    ]
+                    : [],
                 Place = connections,
             };
         }
@@ -48,7 +56,8 @@ internal static class DirectCases
         setup.StopAll();
     }
 
-    private static Asked Cpu(string figure, string against, Bound bound) => new(figure, Own, against, static sample => sample.ServerCpu, bound);
+    private static Asked Cpu(string figure, string against, Bound bound)
+        => new(figure, Own, against, static sample => sample.ServerCpu, bound);
 
     private static IEnumerable<Peer> Fitting(IEnumerable<Peer> peers, int connections) =>
         connections is > 1 and <= MostThreads ? peers : peers.Where(static peer => peer.Name is Own or Floor);
@@ -57,7 +66,10 @@ internal static class DirectCases
         new(peer.Name, () => setup.Load.RunFastCgi(peer.Server.Value, connections, [.. options, .. peer.Options]));
 
     private static Contender Http(Setup setup, Lazy<ServerProcess> kestrel, int connections, int rate = 0) =>
-        new(Kestrel, () => setup.Load.RunHttp(kestrel.Value, null, new HttpLoad(kestrel.Value.EndPoint, "/") { Rate = rate }, connections));
+        new(
+            Kestrel,
+            () => setup.Load.RunHttp(
+                kestrel.Value, null, new HttpLoad(kestrel.Value.EndPoint, "/") { Rate = rate }, connections));
 
     private static List<Peer> StartPeers(Setup setup, Func<Setup, EndPoint> newEndPoint)
     {
@@ -67,7 +79,9 @@ internal static class DirectCases
 
         Add(Floor, at => setup.Start(at, "floor", Place(at)));
         Add(Own, at => setup.StartPackaged("minimal", at, isFastCgi: true));
-        Add(Own + ", Socket engine", at => setup.StartPackaged("minimal", at, isFastCgi: true, "--FastCgi:Transport:Engine", "Socket"));
+        Add(
+            Own + ", Socket engine",
+            at => setup.StartPackaged("minimal", at, isFastCgi: true, "--FastCgi:Transport:Engine", "Socket"));
         Add("libfcgi, C, a thread for each connection", at => setup.Start(at, "libfcgi", Place(at), $"{MostThreads}"));
         Add("Go net/http/fcgi", at => setup.Start(at, "go-peer", at is IPEndPoint ? "tcp" : "unix", $"{at}"));
         Add(Php, at => setup.StartPhp(at), "-p", "SCRIPT_FILENAME=" + Path.Combine(setup.Settings.Tools, "index.php"));

@@ -1,6 +1,8 @@
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Requests with more headers than a browser's, which the application reads, without a web server between.</summary>
+/// <summary>
+/// Requests with more headers than a browser's, which the application reads, without a web server between.
+/// </summary>
 internal static class HeaderCases
 {
     public static IEnumerable<Comparison> Make(Setup setup)
@@ -11,7 +13,10 @@ internal static class HeaderCases
         {
             var path = $"/headers/{headers}";
             yield return new Comparison($"{headers} more request headers, all read, direct, TCP, 100 connections",
-                new Contender("Kestrel, HTTP", () => setup.Load.RunHttp(kestrel.Value, null, new HttpLoad(kestrel.Value.EndPoint, path) { Headers = headers }, 100)),
+                new Contender(
+                    "Kestrel, HTTP",
+                    () => setup.Load.RunHttp(
+                        kestrel.Value, null, new HttpLoad(kestrel.Value.EndPoint, path) { Headers = headers }, 100)),
                 new Contender("FastCgi.AspNetCore", () => setup.Load.RunFastCgi(own.Value, 100, "--path", path, "--headers", $"{headers}")));
         }
 

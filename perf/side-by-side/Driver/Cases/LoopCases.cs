@@ -18,8 +18,12 @@ internal static class LoopCases
     {
         foreach (var loops in new[] { 1, 2 })
         {
-            var server = new Lazy<ServerProcess>(() => setup.StartPackaged("minimal", setup.NewUnix(), isFastCgi: true, "--FastCgi:Transport:LoopCount", $"{loops}"));
-            yield return new Contender($"{loops} loop{(loops > 1 ? "s" : "")}, {where}", () => setup.Load.RunFastCgi(server.Value, connections));
+            var server = new Lazy<ServerProcess>(
+                () => setup.StartPackaged(
+                    "minimal", setup.NewUnix(), isFastCgi: true, "--FastCgi:Transport:LoopCount", $"{loops}"));
+            yield return new Contender(
+                $"{loops} loop{(loops > 1 ? "s" : "")}, {where}",
+                () => setup.Load.RunFastCgi(server.Value, connections));
         }
     }
 }

@@ -1,6 +1,8 @@
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Handlers that block, on one path, which is known after the first request, and on paths that are new for each.</summary>
+/// <summary>
+/// Handlers that block, on one path, which is known after the first request, and on paths that are new for each.
+/// </summary>
 internal static class NewPathCases
 {
     private const string Known = "one path";
@@ -10,17 +12,26 @@ internal static class NewPathCases
     public static IEnumerable<Comparison> Make(Setup setup)
     {
         yield return Compare(setup, 10, "block for 50 ms", "", "hello beside 10 that block on ever-new paths");
-        yield return Compare(setup, 100, "sleep 20 ms", "short-", "hello beside 100 that sleep 20 ms on ever-new paths");
+        yield return Compare(
+            setup, 100, "sleep 20 ms", "short-", "hello beside 100 that sleep 20 ms on ever-new paths");
     }
 
     private static Comparison Compare(Setup setup, int connections, string what, string prefix, string figure)
     {
         Contender Beside(string name, string path) => new(name,
             () => new Mix($"/{prefix}{path}", connections, LearnSeconds: 2).Measure(setup, setup.StartFastCgi(Setup.NewTcp()), isFastCgi: true));
-        Asked Rate(string of, string text) => new($"{figure}, {text}, against one path", of, Known, static sample => sample.Rate, Bound.AtLeast(0.9, 1.0));
+        Asked Rate(string of, string text)
+            => new(
+                $"{figure}, {text}, against one path",
+                of,
+                Known,
+                static sample => sample.Rate,
+                Bound.AtLeast(0.9, 1.0));
 
-        return new Comparison($"hello on 90 connections while {connections} more {what}, direct, TCP, FastCgi.AspNetCore",
-            Beside(Known, "orders/1"), Beside(Numbers, "orders/{id}"), Beside(Words, "articles/{word}"))
+        return new Comparison(
+            $"hello on 90 connections while {connections} more {what}, direct, TCP, FastCgi.AspNetCore",
+            
+                Beside(Known, "orders/1"), Beside(Numbers, "orders/{id}"), Beside(Words, "articles/{word}"))
         {
             Asked = [Rate(Numbers, "numbers"), Rate(Words, "words")],
         };

@@ -22,7 +22,10 @@ internal static class NginxCases
         foreach (var isUnix in new[] { true, false })
         {
             var transport = isUnix ? "unix socket" : "TCP";
-            var minimal = new SitePair(setup, (at, isFastCgi) => setup.StartPackaged("minimal", at, isFastCgi), () => isUnix ? setup.NewUnix() : Setup.NewTcp());
+            var minimal = new SitePair(
+                setup,
+                (at, isFastCgi) => setup.StartPackaged("minimal", at, isFastCgi),
+                () => isUnix ? setup.NewUnix() : Setup.NewTcp());
             yield return minimal.Compare($"hello, through nginx, {transport}, 30 connections", "/", 30,
                 asked: isUnix ? [SitePair.WithNginx("nginx + backend, unix socket, 30 connections, against Kestrel", Bound.AtMost(0.48, 0.45))] : []);
             yield return minimal.Compare($"hello, through nginx, {transport}, 400 connections", "/", 400,
@@ -40,7 +43,8 @@ internal static class NginxCases
         setup.MakeFile("1k.bin", 1024);
         setup.MakeFile("100k.bin", 100 * 1024);
         setup.MakeFile("1m.bin", Megabyte);
-        var site = new SitePair(setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at) : setup.StartKestrel(at), setup.NewUnix);
+        var site = new SitePair(
+            setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at) : setup.StartKestrel(at), setup.NewUnix);
         yield return site.Compare($"JSON, {Through}", "/json", 30);
         if (Setup.Database.Length > 0)
         {
@@ -48,7 +52,9 @@ internal static class NginxCases
             {
                 yield return site.Compare($"page with a database, through nginx, unix socket, {connections} connections", "/fortunes", connections, asked:
                 [
-                    SitePair.Backend($"page with a database, {connections} connections, backend, against Kestrel", Bound.AtMost(0.90, 0.75)),
+                    SitePair.Backend(
+                        $"page with a database, {connections} connections, backend, against Kestrel",
+                        Bound.AtMost(0.90, 0.75)),
                     SitePair.Slow("the same, p99", static sample => sample.P99, Bound.AtMost(0.5, 0.3)),
                 ]);
             }
@@ -68,13 +74,22 @@ internal static class NginxCases
             ]);
         }
 
-        yield return site.CompareAtHalfLoad("hello at half of Kestrel's capacity, through nginx, unix socket, 200 connections", "/", 200, setup.Settings.IsQuick ? 20 : 600,
-            SitePair.Slow("half of Kestrel's capacity, 200 connections, p99", static sample => sample.P99, Bound.AtMost(0.5, 0.25)),
-            SitePair.Slow("the same, p99.9", static sample => sample.P999, Bound.AtMost(0.5, 0.25)),
-            SitePair.Slow("the same, the slowest", static sample => sample.Slowest, Bound.AtMost(0.5, 0.25)));
+        yield return site.CompareAtHalfLoad(
+            "hello at half of Kestrel's capacity, through nginx, unix socket, 200 connections",
+            "/",
+            200,
+            setup.Settings.IsQuick ? 20 : 600,
+            
+                SitePair.Slow(
+                    "half of Kestrel's capacity, 200 connections, p99",
+                    static sample => sample.P99,
+                    Bound.AtMost(0.5, 0.25)),
+                SitePair.Slow("the same, p99.9", static sample => sample.P999, Bound.AtMost(0.5, 0.25)),
+                SitePair.Slow("the same, the slowest", static sample => sample.Slowest, Bound.AtMost(0.5, 0.25)));
         yield return site.CompareTransfer("upload of 1 GiB, through nginx, unix socket; MB/s", isUpload: true);
         yield return site.CompareTransfer("download of 1 GiB, through nginx, unix socket; MB/s", isUpload: false);
         foreach (var headers in new[] { 1, 20, 60 })
-            yield return site.Compare($"{headers} more request headers, all read, {Through}", $"/headers/{headers}", 30, headers: headers);
+            yield return site.Compare(
+                $"{headers} more request headers, all read, {Through}", $"/headers/{headers}", 30, headers: headers);
     }
 }

@@ -8,8 +8,10 @@ internal static class SideBySideSuite
         var settings = setup.Settings;
         IEnumerable<Comparison>[] groups =
         [
-            DirectCases.Make(setup), ComputingCases.Make(setup), LoopCases.Make(setup), HeaderCases.Make(setup), NginxCases.Make(setup), ApplicationCases.Make(setup),
-            NewPathCases.Make(setup), SlowHandlerCases.Make(setup), WaitingCases.Make(setup), AllocationCases.Make(setup), StatusCases.Make(setup),
+            DirectCases.Make(setup), ComputingCases.Make(setup), LoopCases.Make(setup), HeaderCases.Make(setup),
+            NginxCases.Make(setup), ApplicationCases.Make(setup), NewPathCases.Make(setup),
+            SlowHandlerCases.Make(setup), WaitingCases.Make(setup), AllocationCases.Make(setup),
+            StatusCases.Make(setup),
         ];
         foreach (var comparison in groups.SelectMany(static group => group))
         {
@@ -22,7 +24,8 @@ internal static class SideBySideSuite
         if (settings.Images.Length > 0)
         {
             Console.Write(new Picture("hello, direct, TCP", "connections", "CPU-µs/request").Write(
-                Path.Combine(settings.Images, "connections.svg"), report.Curves("FastCgi.AspNetCore", "Kestrel, HTTP", "floor, C")));
+                Path.Combine(settings.Images, "connections.svg"),
+                report.Curves("FastCgi.AspNetCore", "Kestrel, HTTP", "floor, C")));
         }
     }
 }

@@ -3,7 +3,9 @@ using System.Net;
 
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Handlers that keep their thread, on the default settings of each server unless the name says else.</summary>
+/// <summary>
+/// Handlers that block their thread, with each server's default settings unless the name says otherwise.
+/// </summary>
 internal static class SlowHandlerCases
 {
     private const string Kestrel = "Kestrel, HTTP";
@@ -15,9 +17,17 @@ internal static class SlowHandlerCases
     {
         foreach (var (path, what) in new[] { ("/block", "block for 50 ms"), ("/compute", "compute for 5 ms") })
         {
-            yield return Compare(setup, new Mix(path, 10, LearnSeconds: 0), $"hello on 90 connections while 10 more begin to {what}, the first 3 s, direct, TCP",
-                path == "/compute" ? AskedOf("hello beside 10 that compute 5 ms, against Kestrel") : []);
-            yield return Compare(setup, new Mix(path, 10, LearnSeconds: 10), $"hello on 90 connections while 10 more {what}, after 10 s, direct, TCP", []);
+            yield return Compare(
+                setup,
+                new Mix(path, 10, LearnSeconds: 0),
+                $"hello on 90 connections while 10 more begin to {what}, the first 3 s, direct, TCP",
+                
+                    path == "/compute" ? AskedOf("hello beside 10 that compute 5 ms, against Kestrel") : []);
+            yield return Compare(
+                setup,
+                new Mix(path, 10, LearnSeconds: 10),
+                $"hello on 90 connections while 10 more {what}, after 10 s, direct, TCP",
+                []);
         }
 
         yield return Cold(setup, "the first 3 s", isWarm: false);
@@ -42,7 +52,8 @@ internal static class SlowHandlerCases
     {
         return new Comparison($"400 connections, all block for 50 ms, cold start, {when}, direct, TCP",
             new Contender(Kestrel + ", 400 minimum threads by hand", () => MeasureCold(setup, isWarm,
-                static (setup, at) => setup.StartKestrel(at, "--min-threads", ColdConnections.ToString(CultureInfo.InvariantCulture)),
+                static (setup, at) => setup.StartKestrel(
+                    at, "--min-threads", ColdConnections.ToString(CultureInfo.InvariantCulture)),
                 static (setup, server, seconds) => Generators.ReadHttp(setup.Load.StartHttp(new HttpLoad(server.EndPoint, "/block"), ColdConnections, seconds).End()))),
             new Contender(Kestrel + ", default settings", () => MeasureCold(setup, isWarm,
                 static (setup, at) => setup.StartKestrel(at),
@@ -53,9 +64,16 @@ internal static class SlowHandlerCases
     }
 
     private static Sample RunCold(Setup setup, ServerProcess server, double seconds) =>
-        Generators.ReadFastCgi(setup.Load.StartFastCgi(server, ColdConnections, seconds, "--path", "/block").End()) with { ServerCpu = double.NaN };
+        Generators.ReadFastCgi(setup.Load.StartFastCgi(server, ColdConnections, seconds, "--path", "/block").End()) with
+        {
+            ServerCpu = double.NaN,
+        };
 
-    private static Sample MeasureCold(Setup setup, bool isWarm, Func<Setup, EndPoint, ServerProcess> start, Func<Setup, ServerProcess, double, Sample> run)
+    private static Sample MeasureCold(
+        Setup setup,
+        bool isWarm,
+        Func<Setup, EndPoint, ServerProcess> start,
+        Func<Setup, ServerProcess, double, Sample> run)
     {
         var server = start(setup, Setup.NewTcp());
         var sample = run(setup, server, 3);

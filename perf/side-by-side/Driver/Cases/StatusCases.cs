@@ -2,7 +2,7 @@ using System.Net;
 
 namespace SideBySide.Driver.Cases;
 
-/// <summary>The same server while nobody looks at its status, and while a collector reads it every second.</summary>
+/// <summary>The same server without a reader of its status, and with a collector that reads it every second.</summary>
 internal static class StatusCases
 {
     private const string Unseen = "nobody looks";
@@ -62,7 +62,7 @@ internal static class StatusCases
         }
     }
 
-    /// <summary>The address of the status comes behind the endpoints.</summary>
+    /// <summary>The address of the status follows the endpoints.</summary>
     private static void WaitFor(IPEndPoint at)
     {
         for (var attempt = 0; ; attempt++)
@@ -84,7 +84,8 @@ internal static class StatusCases
         using var client = new HttpClient(new SocketsHttpHandler { UseProxy = false });
         for (var i = 0; i < count; i++)
         {
-            using var request = new HttpRequestMessage(HttpMethod.Get, new Uri($"http://{at}/fastcgi-status?format=json"));
+            using var request = new HttpRequestMessage(
+                HttpMethod.Get, new Uri($"http://{at}/fastcgi-status?format=json"));
             using var response = client.Send(request, HttpCompletionOption.ResponseContentRead);
             response.EnsureSuccessStatusCode();
         }

@@ -7,7 +7,8 @@ internal static class WaitingCases
 {
     private const int Requests = 10_000;
 
-    // Enough of them, and enough often, to have the runtime compile what they run; what its compiler keeps is not theirs.
+    // Enough of them, and enough often, to have the runtime compile what they run; what its compiler keeps is not
+    // theirs.
     private const int WarmUps = 3;
     private const int WarmUpRequests = 100;
 
@@ -17,20 +18,27 @@ internal static class WaitingCases
     public static IEnumerable<Comparison> Make(Setup setup)
     {
         static double Bytes(Sample sample) => sample.Memory;
-        yield return new Comparison("10,000 requests that wait, direct, a connection each; memory is bytes for a request",
-            new Contender("Kestrel, HTTP, TCP", () => Hold(setup, setup.StartKestrel(Setup.NewTcp()))),
-            new Contender("Kestrel, HTTP, unix socket", () => Hold(setup, setup.StartKestrel(setup.NewUnix()))),
-            new Contender("FastCgi.AspNetCore, TCP", () => HoldFastCgi(setup, setup.StartFastCgi(Setup.NewTcp()), Requests, 1)),
-            new Contender(OwnConnection, () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), Requests, 1)),
-            new Contender(Multiplexed,
-                () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 100, 100)),
-            new Contender("FastCgi.AspNetCore, unix socket, 100 on each of 500 connections",
-                () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 500, 100)))
+        yield return new Comparison(
+            "10,000 requests that wait, direct, a connection each; memory is bytes for a request",
+            
+                new Contender("Kestrel, HTTP, TCP", () => Hold(setup, setup.StartKestrel(Setup.NewTcp()))),
+                new Contender("Kestrel, HTTP, unix socket", () => Hold(setup, setup.StartKestrel(setup.NewUnix()))),
+                new Contender(
+                    "FastCgi.AspNetCore, TCP",
+                    () => HoldFastCgi(setup, setup.StartFastCgi(Setup.NewTcp()), Requests, 1)),
+                new Contender(
+                    OwnConnection, () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), Requests, 1)),
+                new Contender(Multiplexed,
+                    () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 100, 100)),
+                new Contender("FastCgi.AspNetCore, unix socket, 100 on each of 500 connections",
+                    () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 500, 100)))
         {
             Asked =
             [
-                new Asked("held request, own connection, bytes", OwnConnection, null, Bytes, Bound.BytesAtMost(2_700, 2_048)),
-                new Asked("held request, multiplexed, bytes", Multiplexed, null, Bytes, Bound.BytesAtMost(2_400, 1_792)),
+                new Asked(
+                    "held request, own connection, bytes", OwnConnection, null, Bytes, Bound.BytesAtMost(2_700, 2_048)),
+                new Asked(
+                    "held request, multiplexed, bytes", Multiplexed, null, Bytes, Bound.BytesAtMost(2_400, 1_792)),
             ],
             MostRounds = setup.Settings.IsQuick ? 1 : 3,
         };
@@ -41,7 +49,8 @@ internal static class WaitingCases
         {
             Asked =
             [
-                SitePair.Backend("server-sent events, 5,000 clients, CPU per event, against Kestrel", Bound.AtMost(0.4, 0.25)),
+                SitePair.Backend(
+                    "server-sent events, 5,000 clients, CPU per event, against Kestrel", Bound.AtMost(0.4, 0.25)),
                 SitePair.Slow("the same, memory per client", Bytes, Bound.AtMost(0.4, 0.25)),
             ],
             MostRounds = setup.Settings.IsQuick ? 1 : 3,
@@ -70,7 +79,8 @@ internal static class WaitingCases
         for (var i = 0; i < WarmUps; i++)
             setup.Load.StartFastCgi(server, WarmUpRequests, 0, "--hold", "1", "--path", "/hold").End();
         Thread.Sleep(TimeSpan.FromSeconds(2));
-        var report = setup.Load.StartFastCgi(server, connections, 0, "--hold", "3", "--mux", $"{multiplexed}", "--path", "/hold").End();
+        var report = setup.Load.StartFastCgi(
+            server, connections, 0, "--hold", "3", "--mux", $"{multiplexed}", "--path", "/hold").End();
         setup.StopAll();
         var json = JsonNode.Parse(report)!;
         return new Sample

@@ -15,9 +15,11 @@ internal static class FirstAnswerCases
 
     public static IEnumerable<Comparison> Make(Setup setup)
     {
-        yield return new Comparison("first answer after the start, the minimal site, framework-dependent, from the package; p50 is the time",
-            new Contender(Kestrel, () => Measure(setup, "minimal", isFastCgi: false)),
-            new Contender(Own, () => Measure(setup, "minimal", isFastCgi: true)))
+        yield return new Comparison(
+            "first answer after the start, the minimal site, framework-dependent, from the package; p50 is the time",
+            
+                new Contender(Kestrel, () => Measure(setup, "minimal", isFastCgi: false)),
+                new Contender(Own, () => Measure(setup, "minimal", isFastCgi: true)))
         {
             Asked = [new Asked("first answer after the start, framework-dependent, from the package, against Kestrel", Own, Kestrel, static sample => sample.P50, Bound.AtMost(1.05, 1.0))],
             Repeat = Repeat,
@@ -25,22 +27,32 @@ internal static class FirstAnswerCases
         // A container of 256 MiB gives .NET three quarters of that for its heap.
         Environment.SetEnvironmentVariable("DOTNET_GCHeapHardLimit", "C000000");
         var small = new Setup(setup.Settings with { ServerCores = "0" });
-        yield return new Comparison("first answer and memory on one processor, a heap of 192 MiB, the minimal site; p50 is the time",
-            new Contender(Kestrel, () => Measure(small, "minimal", isFastCgi: false)),
-            new Contender(Own, () => Measure(small, "minimal", isFastCgi: true)))
+        yield return new Comparison(
+            "first answer and memory on one processor, a heap of 192 MiB, the minimal site; p50 is the time",
+            
+                new Contender(Kestrel, () => Measure(small, "minimal", isFastCgi: false)),
+                new Contender(Own, () => Measure(small, "minimal", isFastCgi: true)))
         {
             Asked =
             [
-                new Asked("one processor, a heap of 192 MiB, first answer, against Kestrel", Own, Kestrel, static sample => sample.P50, Bound.AtMost(0.9, 0.7)),
-                new Asked("the same, memory after it", Own, Kestrel, static sample => sample.Memory, Bound.AtMost(0.9, 0.7)),
+                new Asked(
+                    "one processor, a heap of 192 MiB, first answer, against Kestrel",
+                    Own,
+                    Kestrel,
+                    static sample => sample.P50,
+                    Bound.AtMost(0.9, 0.7)),
+                new Asked(
+                    "the same, memory after it", Own, Kestrel, static sample => sample.Memory, Bound.AtMost(0.9, 0.7)),
             ],
             Repeat = Repeat,
         };
         small.Dispose();
         Environment.SetEnvironmentVariable("DOTNET_GCHeapHardLimit", null);
-        yield return new Comparison("first answer after the start, the sample MinimalApi, self-contained, trimmed, ReadyToRun; p50 is the time",
-            new Contender(Kestrel, () => Measure(setup, "MinimalApi-kestrel", isFastCgi: false)),
-            new Contender(Own, () => Measure(setup, "MinimalApi", isFastCgi: true)))
+        yield return new Comparison(
+            "first answer after the start, the sample MinimalApi, self-contained, trimmed, ReadyToRun; p50 is the time",
+            
+                new Contender(Kestrel, () => Measure(setup, "MinimalApi-kestrel", isFastCgi: false)),
+                new Contender(Own, () => Measure(setup, "MinimalApi", isFastCgi: true)))
         {
             Repeat = Repeat,
         };
@@ -51,7 +63,9 @@ internal static class FirstAnswerCases
         var at = Setup.NewTcp();
         string[] arguments = isFastCgi ? Setup.FastCgi(at) : Setup.Kestrel(at);
         var executable = Path.Combine(setup.Settings.PackagedSites, site, "MinimalApi");
-        var (program, options) = File.Exists(executable) ? (executable, arguments) : ("dotnet", [setup.PackagedAssembly(site), .. arguments]);
+        var (program, options) = File.Exists(executable)
+            ? (executable, arguments)
+            : ("dotnet", [setup.PackagedAssembly(site), .. arguments]);
         Func<EndPoint, bool> answers = isFastCgi ? AnswersFastCgi : AnswersHttp;
         using var server = new ServerProcess(setup.Settings, at, answers, program, options);
         return new Sample { P50 = server.ReadyAfter.TotalMicroseconds, Memory = server.Memory };

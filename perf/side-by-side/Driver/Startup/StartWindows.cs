@@ -4,8 +4,8 @@ using System.Text;
 namespace SideBySide.Driver.Startup;
 
 /// <summary>
-/// What a request costs in the first seconds after a server is ready, while the runtime compiles what it runs: the servers start in
-/// turns, and each is loaded window after window.
+/// What a request costs in the first seconds after a server is ready, while the runtime compiles what it runs: the
+/// servers start in turns, and each is loaded window after window.
 /// </summary>
 internal sealed class StartWindows(string title, Setup setup, int rate, string figure, Bound bound)
 {
@@ -44,9 +44,15 @@ internal sealed class StartWindows(string title, Setup setup, int rate, string f
             return $"### {title}\n\nNot measured: {e.Message}\n\n";
         }
 
-        var ratios = Enumerable.Range(0, _windows.Length).Select(i => Ratio(i, static sample => sample.ServerCpu)).ToArray();
+        var ratios = Enumerable.Range(0, _windows.Length)
+            .Select(i => Ratio(i, static sample => sample.ServerCpu))
+            .ToArray();
         var worst = Array.IndexOf(ratios, ratios.Max());
-        report.Add($"{figure}; the worst is {Name(worst)}", ratios[worst], bound, _rounds[Own].Sum(static round => round.Sum(static window => window.Errors)));
+        report.Add(
+            $"{figure}; the worst is {Name(worst)}",
+            ratios[worst],
+            bound,
+            _rounds[Own].Sum(static round => round.Sum(static window => window.Errors)));
         if (IsForPicture)
             AddPoints(report);
         return Format(names, ratios);
@@ -55,7 +61,9 @@ internal sealed class StartWindows(string title, Setup setup, int rate, string f
     private void Measure(string name)
     {
         var at = Setup.NewTcp();
-        var server = name == Floor ? setup.Start(at, "floor", $"{at.Port}") : setup.StartPackaged("minimal", at, isFastCgi: name == Own);
+        var server = name == Floor
+            ? setup.Start(at, "floor", $"{at.Port}")
+            : setup.StartPackaged("minimal", at, isFastCgi: name == Own);
         var windows = new Sample[_windows.Length];
         for (var i = 0; i < windows.Length; i++)
         {
@@ -73,7 +81,8 @@ internal sealed class StartWindows(string title, Setup setup, int rate, string f
     }
 
     private Sample LoadHttp(ServerProcess server, int seconds) =>
-        Generators.ReadHttp(setup.Load.StartHttp(new HttpLoad(server.EndPoint, "/") { Rate = rate }, Connections, seconds).End());
+        Generators.ReadHttp(
+            setup.Load.StartHttp(new HttpLoad(server.EndPoint, "/") { Rate = rate }, Connections, seconds).End());
 
     private Sample LoadFastCgi(ServerProcess server, int seconds)
     {
@@ -82,7 +91,8 @@ internal sealed class StartWindows(string title, Setup setup, int rate, string f
     }
 
     private double Ratio(int window, Func<Sample, double> quantity) =>
-        Sample.Middle(_rounds[Own].Zip(_rounds[Kestrel], (own, kestrel) => quantity(own[window]) / quantity(kestrel[window])));
+        Sample.Middle(
+            _rounds[Own].Zip(_rounds[Kestrel], (own, kestrel) => quantity(own[window]) / quantity(kestrel[window])));
 
     private void AddPoints(Report report)
     {
@@ -112,10 +122,12 @@ internal sealed class StartWindows(string title, Setup setup, int rate, string f
         return table.Append('\n').ToString();
     }
 
-    private static Sample MedianOf(List<Sample[]> rounds, int window) => Sample.Median([.. rounds.Select(round => round[window])]);
+    private static Sample MedianOf(List<Sample[]> rounds, int window)
+        => Sample.Median([.. rounds.Select(round => round[window])]);
 
     private string Name(int window) => $"{_windows[window].From}–{_windows[window].To} s";
 
     private static string Cells(Sample sample) =>
-        string.Create(CultureInfo.InvariantCulture, $"{sample.ServerCpu:0.0} | {sample.Rate:#,0} | {sample.P99 / 1000:0.0}");
+        string.Create(
+            CultureInfo.InvariantCulture, $"{sample.ServerCpu:0.0} | {sample.Rate:#,0} | {sample.P99 / 1000:0.0}");
 }

@@ -23,7 +23,8 @@ internal static class StartupSuite
         if (settings.Images.Length > 0)
         {
             Console.Write(new Picture("hello, direct, TCP, 30 connections, after the start", "seconds after the start", "CPU-µs/request").Write(
-                Path.Combine(settings.Images, "after-the-start.svg"), report.Curves("FastCgi.AspNetCore", "Kestrel, HTTP", "floor, C")));
+                Path.Combine(settings.Images, "after-the-start.svg"),
+                report.Curves("FastCgi.AspNetCore", "Kestrel, HTTP", "floor, C")));
         }
     }
 
@@ -33,8 +34,12 @@ internal static class StartupSuite
         {
             foreach (var (rate, load) in new[] { (0, "as many requests as are answered"), (500, "500 requests/s") })
             {
-                yield return new StartWindows($"after the start, {processors}, {load}; hello, direct, TCP, 30 connections", setup, rate,
-                    $"any window after the start, {processors}, {load}, against Kestrel in the same window", bound)
+                yield return new StartWindows(
+                    $"after the start, {processors}, {load}; hello, direct, TCP, 30 connections",
+                    setup,
+                    rate,
+                    
+                        $"any window after the start, {processors}, {load}, against Kestrel in the same window", bound)
                 {
                     IsForPicture = setup == two && rate == 0,
                 };

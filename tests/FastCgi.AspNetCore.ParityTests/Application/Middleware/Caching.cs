@@ -21,7 +21,9 @@ internal static class Caching
             response.Headers.ETag = "\"cached\"";
             return counter.Next("output");
         }).CacheOutput(policy => policy.SetVaryByQuery("key").Expire(TimeSpan.FromHours(1)).Tag("all"));
-        app.MapPost("/output-cache/evict", async (IOutputCacheStore store) => await store.EvictByTagAsync("all", CancellationToken.None));
+        app.MapPost(
+            "/output-cache/evict",
+            async (IOutputCacheStore store) => await store.EvictByTagAsync("all", CancellationToken.None));
         app.MapGet("/response-cache", (Counter counter, HttpResponse response) =>
         {
             response.Headers.CacheControl = "public, max-age=3600";
@@ -38,7 +40,7 @@ internal static class Caching
         });
     }
 
-    /// <summary>Tells a response that was made from one that was kept.</summary>
+    /// <summary>Distinguishes a new response from a cached one.</summary>
     private sealed class Counter
     {
         private readonly Dictionary<string, int> _counts = [];

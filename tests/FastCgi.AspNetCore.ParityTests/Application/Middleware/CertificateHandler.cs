@@ -5,9 +5,11 @@ using Microsoft.Extensions.Options;
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 
 /// <summary>
-/// Makes a user of the certificate that the client sent, where Microsoft.AspNetCore.Authentication.Certificate takes it from as well.
+/// Makes a user of the certificate that the client sent, where Microsoft.AspNetCore.Authentication.Certificate takes it
+/// from as well.
 /// </summary>
-internal sealed class CertificateHandler(IOptionsMonitor<AuthenticationSchemeOptions> options, ILoggerFactory logger, UrlEncoder encoder)
+internal sealed class CertificateHandler(
+    IOptionsMonitor<AuthenticationSchemeOptions> options, ILoggerFactory logger, UrlEncoder encoder)
     : AuthenticationHandler<AuthenticationSchemeOptions>(options, logger, encoder)
 {
     public const string Name = "Certificate";

@@ -9,8 +9,10 @@ internal static class Failures
     {
         // Branches come together again, so that endpoints in them are the same as outside.
         app.UseWhen(IsUnder("/pages"), branch => branch.UseStatusCodePages("text/plain", "status {0}"));
-        app.UseWhen(IsUnder("/pages-again"), branch => branch.UseStatusCodePagesWithReExecute("/failures/status", "?code={0}"));
-        app.UseWhen(IsUnder("/pages-elsewhere"), branch => branch.UseStatusCodePagesWithRedirects("/failures/status?code={0}"));
+        app.UseWhen(
+            IsUnder("/pages-again"), branch => branch.UseStatusCodePagesWithReExecute("/failures/status", "?code={0}"));
+        app.UseWhen(
+            IsUnder("/pages-elsewhere"), branch => branch.UseStatusCodePagesWithRedirects("/failures/status?code={0}"));
         app.UseWhen(IsUnder("/developer"), branch => branch.UseDeveloperExceptionPage());
         app.UseWhen(IsUnder("/handled"), branch => branch.UseExceptionHandler("/failures/handler"));
     }
@@ -99,5 +101,6 @@ internal static class Failures
         failures.MapGet("/status/{code:int}", (int code) => Results.StatusCode(code));
     }
 
-    private static Func<HttpContext, bool> IsUnder(string path) => context => context.Request.Path.StartsWithSegments(path, StringComparison.Ordinal);
+    private static Func<HttpContext, bool> IsUnder(string path)
+        => context => context.Request.Path.StartsWithSegments(path, StringComparison.Ordinal);
 }

@@ -15,7 +15,8 @@ internal static class Logs
         });
         services.AddW3CLogging(options =>
         {
-            options.LoggingFields = W3CLoggingFields.All & ~(W3CLoggingFields.Date | W3CLoggingFields.Time | W3CLoggingFields.TimeTaken);
+            options.LoggingFields = W3CLoggingFields.All & ~(
+                W3CLoggingFields.Date | W3CLoggingFields.Time | W3CLoggingFields.TimeTaken);
             options.LogDirectory = configuration["LogFolder"]!;
         });
     }

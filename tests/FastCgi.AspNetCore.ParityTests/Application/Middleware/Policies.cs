@@ -4,7 +4,10 @@ using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 
-/// <summary>What the framework decides before or instead of an endpoint: CORS, rate limits, timeouts, health, https and the culture.</summary>
+/// <summary>
+/// What the framework decides before or instead of an endpoint: CORS, rate limits, timeouts, health, https and the
+/// culture.
+/// </summary>
 internal static class Policies
 {
     private const string Limited = "by address";
@@ -21,7 +24,12 @@ internal static class Policies
                 _ => new FixedWindowRateLimiterOptions { PermitLimit = 2, Window = TimeSpan.FromDays(1) }));
         });
         services.AddRequestTimeouts(options => options.AddPolicy(
-            "short", new RequestTimeoutPolicy { Timeout = TimeSpan.FromMilliseconds(50), TimeoutStatusCode = StatusCodes.Status503ServiceUnavailable }));
+            "short",
+            new RequestTimeoutPolicy
+            {
+                Timeout = TimeSpan.FromMilliseconds(50),
+                TimeoutStatusCode = StatusCodes.Status503ServiceUnavailable,
+            }));
         services.AddHealthChecks()
             .AddCheck("good", () => HealthCheckResult.Healthy(), tags: ["good"])
             .AddCheck("bad", () => HealthCheckResult.Unhealthy("It is bad."), tags: ["bad"]);
@@ -34,11 +42,14 @@ internal static class Policies
         services.AddLocalization();
     }
 
-    public static void UseCultures(this IApplicationBuilder app) => app.UseRequestLocalization("en-US", "de-DE", "tr-TR");
+    public static void UseCultures(this IApplicationBuilder app)
+        => app.UseRequestLocalization("en-US", "de-DE", "tr-TR");
 
     public static void MapPolicies(this WebApplication app)
     {
-        app.Map("/only-https", branch => branch.UseHttpsRedirection().Run(context => context.Response.WriteAsync("by https")));
+        app.Map(
+            "/only-https",
+            branch => branch.UseHttpsRedirection().Run(context => context.Response.WriteAsync("by https")));
 
         app.MapGet("/cors", (HttpResponse response) =>
         {
@@ -47,10 +58,13 @@ internal static class Policies
         }).RequireCors("partner");
         app.MapPut("/cors", () => "put").RequireCors("partner");
 
-        app.MapGet("/limited", (HttpContext context) => $"for {context.Connection.RemoteIpAddress}").RequireRateLimiting(Limited);
+        app.MapGet("/limited", (HttpContext context) => $"for {context.Connection.RemoteIpAddress}")
+            .RequireRateLimiting(Limited);
 
-        app.MapGet("/slow", (HttpContext context) => WaitForeverAsync(context.RequestAborted)).WithRequestTimeout(TimeSpan.FromMilliseconds(50));
-        app.MapGet("/slow/policy", (HttpContext context) => WaitForeverAsync(context.RequestAborted)).WithRequestTimeout("short");
+        app.MapGet("/slow", (HttpContext context) => WaitForeverAsync(context.RequestAborted))
+            .WithRequestTimeout(TimeSpan.FromMilliseconds(50));
+        app.MapGet("/slow/policy", (HttpContext context) => WaitForeverAsync(context.RequestAborted))
+            .WithRequestTimeout("short");
         app.MapGet("/slow/disabled", async (HttpContext context) =>
         {
             // The time of the policy passes, and of another one that fires.

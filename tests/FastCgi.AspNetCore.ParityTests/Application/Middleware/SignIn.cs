@@ -11,14 +11,17 @@ internal static class SignIn
     {
         services.AddAuthentication(CookieAuthenticationDefaults.AuthenticationScheme)
             .AddCookie(options => options.Cookie.Name = "user")
-            .AddScheme<AuthenticationSchemeOptions, CertificateHandler>(CertificateHandler.Name, configureOptions: null);
+            .AddScheme<AuthenticationSchemeOptions, CertificateHandler>(
+                CertificateHandler.Name, configureOptions: null);
         services.AddCertificateForwarding(options =>
         {
             options.CertificateHeader = "X-Client-Cert";
             options.HeaderConverter = header => X509Certificate2.CreateFromPem(Uri.UnescapeDataString(header));
         });
         services.AddAuthorizationBuilder()
-            .AddPolicy("certificate", policy => policy.AddAuthenticationSchemes(CertificateHandler.Name).RequireAuthenticatedUser())
+            .AddPolicy(
+                "certificate",
+                policy => policy.AddAuthenticationSchemes(CertificateHandler.Name).RequireAuthenticatedUser())
             .AddPolicy("admin", policy => policy.RequireClaim(ClaimTypes.Role, "admin"));
     }
 
@@ -27,7 +30,8 @@ internal static class SignIn
         app.MapPost("/sign-in", async (HttpContext context, string name, string? role) =>
         {
             var identity = new ClaimsIdentity(
-                [new Claim(ClaimTypes.Name, name), new Claim(ClaimTypes.Role, role ?? "user")], CookieAuthenticationDefaults.AuthenticationScheme);
+                [new Claim(ClaimTypes.Name, name), new Claim(ClaimTypes.Role, role ?? "user")],
+                CookieAuthenticationDefaults.AuthenticationScheme);
             await context.SignInAsync(new ClaimsPrincipal(identity));
         });
         app.MapPost("/sign-out", (HttpContext context) => context.SignOutAsync());
@@ -38,7 +42,9 @@ internal static class SignIn
             var certificate = await context.Connection.GetClientCertificateAsync();
             return $"{certificate?.Subject} {certificate?.Thumbprint}";
         });
-        app.MapGet("/certificate/user", (ClaimsPrincipal user) => string.Join('\n', user.Claims.Select(claim => $"{claim.Type}: {claim.Value}")))
+        app.MapGet(
+            "/certificate/user",
+            (ClaimsPrincipal user) => string.Join('\n', user.Claims.Select(claim => $"{claim.Type}: {claim.Value}")))
             .RequireAuthorization("certificate");
     }
 }

@@ -24,14 +24,24 @@ internal static class ResultEndpoints
     {
         results.MapMethods("/text", ["GET", "HEAD"], () => "Grüße");
         results.MapGet("/html", () => Results.Content("<p>Hello</p>", "text/html", Encoding.UTF8));
-        results.MapGet("/json", () => new { Name = "Ada", Born = new DateOnly(1815, 12, 10), Numbers = (int[])[1, 2, 3] });
+        results.MapGet(
+            "/json", () => new { Name = "Ada", Born = new DateOnly(1815, 12, 10), Numbers = (int[])[1, 2, 3] });
         results.MapGet("/null", () => (object?)null);
         results.MapMethods("/bytes", ["GET", "HEAD"], () => Results.Bytes([0, 255, 1, 254]));
         results.MapMethods("/large", ["GET", "HEAD"], () => Results.Bytes(s_large));
         results.MapMethods("/ranged", ["GET", "HEAD"], () => Results.Bytes(
-            s_large, "application/x-large", "large ü.bin", enableRangeProcessing: true, s_lastModified, new EntityTagHeaderValue("\"large\"")));
-        results.MapGet("/stream", () => Results.Stream(new MemoryStream(s_large), "application/x-large", lastModified: s_lastModified));
-        results.MapGet("/pipe", () => Results.Stream(async pipe => await pipe.WriteAsync("from a pipe"u8.ToArray()), "text/plain"));
+            s_large,
+            "application/x-large",
+            "large ü.bin",
+            enableRangeProcessing: true,
+            s_lastModified,
+            new EntityTagHeaderValue("\"large\"")));
+        results.MapGet(
+            "/stream",
+            () => Results.Stream(new MemoryStream(s_large), "application/x-large", lastModified: s_lastModified));
+        results.MapGet(
+            "/pipe",
+            () => Results.Stream(async pipe => await pipe.WriteAsync("from a pipe"u8.ToArray()), "text/plain"));
         results.MapGet("/empty", () => Results.Empty);
         results.MapGet("/nothing", () => { });
     }
@@ -51,11 +61,21 @@ internal static class ResultEndpoints
         results.MapGet("/not-found", () => Results.NotFound(new { why = "gone" }));
         results.MapGet("/conflict", () => Results.Conflict());
         results.MapGet("/unprocessable", () => Results.UnprocessableEntity("why"));
-        results.MapGet("/redirect", (bool permanent, bool keeps) => Results.Redirect("/results/text?from=redirect", permanent, keeps));
+        results.MapGet(
+            "/redirect",
+            (bool permanent, bool keeps) => Results.Redirect("/results/text?from=redirect", permanent, keeps));
         results.MapGet("/local-redirect", () => Results.LocalRedirect("~/results/text"));
         results.MapGet("/absolute-redirect", () => Results.Redirect("https://elsewhere.example/path?q=1#part"));
-        results.MapGet("/problem", () => Results.Problem("It broke.", statusCode: 418, title: "Teapot", extensions: new Dictionary<string, object?> { ["size"] = 1 }));
-        results.MapGet("/validation-problem", () => Results.ValidationProblem(new Dictionary<string, string[]> { ["name"] = ["too long", "too loud"] }));
+        results.MapGet(
+            "/problem",
+            () => Results.Problem(
+                "It broke.",
+                statusCode: 418,
+                title: "Teapot",
+                extensions: new Dictionary<string, object?> { ["size"] = 1 }));
+        results.MapGet(
+            "/validation-problem",
+            () => Results.ValidationProblem(new Dictionary<string, string[]> { ["name"] = ["too long", "too loud"] }));
         results.MapGet("/not-modified", (HttpResponse response) =>
         {
             response.Headers.ETag = "\"same\"";
@@ -119,8 +139,14 @@ internal static class ResultEndpoints
         results.MapGet("/cookies", (HttpResponse response) =>
         {
             response.Cookies.Append("plain", "value", new CookieOptions { Path = "/results" });
-            response.Cookies.Append("odd", "a b;c=d ü", new CookieOptions { HttpOnly = true, SameSite = SameSiteMode.Strict, MaxAge = TimeSpan.FromHours(1) });
-            response.Cookies.Append("secure", "1", new CookieOptions { Secure = true, Domain = "example.com", Extensions = { "Partitioned" } });
+            response.Cookies.Append(
+                "odd",
+                "a b;c=d ü",
+                new CookieOptions { HttpOnly = true, SameSite = SameSiteMode.Strict, MaxAge = TimeSpan.FromHours(1) });
+            response.Cookies.Append(
+                "secure",
+                "1",
+                new CookieOptions { Secure = true, Domain = "example.com", Extensions = { "Partitioned" } });
             response.Cookies.Delete("old");
             return "cookies";
         });
@@ -149,7 +175,8 @@ internal static class ResultEndpoints
         return Task.CompletedTask;
     }
 
-    private static async IAsyncEnumerable<int> CountAsync([EnumeratorCancellation] CancellationToken cancellationToken = default)
+    private static async IAsyncEnumerable<int> CountAsync(
+        [EnumeratorCancellation] CancellationToken cancellationToken = default)
     {
         for (var i = 1; i <= 3; i++)
         {

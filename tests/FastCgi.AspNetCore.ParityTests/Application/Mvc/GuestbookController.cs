@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.ParityTests.Application.Mvc;
 
-/// <summary>Pages of MVC: views, tag helpers, a form with an antiforgery token, model errors, and TempData over a redirect.</summary>
+/// <summary>
+/// Pages of MVC: views, tag helpers, a form with an antiforgery token, model errors, and TempData over a redirect.
+/// </summary>
 [Route("guestbook")]
 public sealed class GuestbookController : Controller
 {

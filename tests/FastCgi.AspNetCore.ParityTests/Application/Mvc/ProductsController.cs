@@ -14,7 +14,8 @@ public sealed class ProductsController : ControllerBase
     public string GetText() => "a text";
 
     [HttpGet("search")]
-    public IActionResult Search([FromQuery] int page, [FromQuery] List<string> tags, [FromHeader(Name = "X-Filter")] string? filter)
+    public IActionResult Search(
+        [FromQuery] int page, [FromQuery] List<string> tags, [FromHeader(Name = "X-Filter")] string? filter)
         => Ok(new { page, tags, filter });
 
     [HttpPost("")]
@@ -39,7 +40,10 @@ public sealed class ProductsController : ControllerBase
 
     [HttpGet("file")]
     public IActionResult Download([FromServices] IWebHostEnvironment environment)
-        => PhysicalFile(environment.WebRootFileProvider.GetFileInfo("numbers.txt").PhysicalPath!, "text/plain", enableRangeProcessing: true);
+        => PhysicalFile(
+            environment.WebRootFileProvider.GetFileInfo("numbers.txt").PhysicalPath!,
+            "text/plain",
+            enableRangeProcessing: true);
 }
 
 /// <summary>Something for sale.</summary>

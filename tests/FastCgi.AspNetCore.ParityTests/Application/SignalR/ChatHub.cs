@@ -6,13 +6,15 @@ namespace FastCgi.AspNetCore.ParityTests.Application.SignalR;
 /// <summary>A hub that is called, calls back, and streams both ways.</summary>
 internal sealed class ChatHub : Hub
 {
-    public override Task OnConnectedAsync() => Clients.Caller.SendAsync("welcome", Context.GetHttpContext()?.Connection.RemoteIpAddress?.ToString());
+    public override Task OnConnectedAsync()
+        => Clients.Caller.SendAsync("welcome", Context.GetHttpContext()?.Connection.RemoteIpAddress?.ToString());
 
     public string Echo(string text) => text;
 
     public Task SendToAll(string text) => Clients.All.SendAsync("said", text);
 
-    public async Task<string> AskBack() => await Clients.Caller.InvokeAsync<string>("question", "who are you?", Context.ConnectionAborted);
+    public async Task<string> AskBack()
+        => await Clients.Caller.InvokeAsync<string>("question", "who are you?", Context.ConnectionAborted);
 
     public async IAsyncEnumerable<int> Count(int upTo, [EnumeratorCancellation] CancellationToken cancellationToken)
     {

@@ -4,7 +4,8 @@ namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 internal sealed class HttpsApache(string folder, EndPoint application, PortReservation httpsPort)
     : HttpsFrontEnd(FrontEndKind.Apache, folder, application, httpsPort)
 {
-    protected override (string Program, string[] Arguments) Command => ("apache2", ["-d", Folder, "-f", "apache-https.conf", "-D", "FOREGROUND"]);
+    protected override (string Program, string[] Arguments) Command
+        => ("apache2", ["-d", Folder, "-f", "apache-https.conf", "-D", "FOREGROUND"]);
 
     protected override string[] Templates => ["apache-https.conf"];
 

@@ -9,7 +9,7 @@ internal abstract class HttpsFrontEnd(FrontEndKind kind, string folder, EndPoint
         ["https-port"] = $"{httpsPort.EndPoint.Port}",
     };
 
-    /// <summary>What stands in the templates besides the ports.</summary>
+    /// <summary>The values in the templates, other than the ports.</summary>
     protected abstract IEnumerable<KeyValuePair<string, string>> MoreValues { get; }
 
     // Of errors it is the tests that know which they cause.

@@ -2,13 +2,14 @@ using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
 
-/// <summary>A real application on a real socket, with one loop, so that all requests are on the same. An unexpected error fails the test.</summary>
+/// <summary>A real application on a real socket, with a single loop. An unexpected error fails the test.</summary>
 internal sealed class TransportServer : IAsyncDisposable
 {
     private readonly ScratchFolder _folder = new();
     private readonly WebApplication _app;
 
-    private TransportServer(TransportSetup setup, Action<FastCgiServerOptions>? configure, Action<WebApplicationBuilder>? build)
+    private TransportServer(
+        TransportSetup setup, Action<FastCgiServerOptions>? configure, Action<WebApplicationBuilder>? build)
     {
         EndPoint = setup.CreateEndPoint(_folder.Path);
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
@@ -19,7 +20,9 @@ internal sealed class TransportServer : IAsyncDisposable
         builder.Logging.AddProvider(Logs).SetMinimumLevel(LogLevel.Debug);
         builder.WebHost.UseFastCgi(options =>
         {
-            options.Transport.Engine = setup.Engine == Engine.Socket ? FastCgiTransportEngine.Socket : FastCgiTransportEngine.Auto;
+            options.Transport.Engine = setup.Engine == Engine.Socket
+                ? FastCgiTransportEngine.Socket
+                : FastCgiTransportEngine.Auto;
             options.Transport.LoopCount = 1;
             options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero;
             options.Listen(setup.Engine == Engine.Pipe ? new ForeignEndPoint(EndPoint) : EndPoint);
@@ -43,7 +46,10 @@ internal sealed class TransportServer : IAsyncDisposable
     }
 
     public static async Task<TransportServer> StartAsync(
-        TransportSetup setup, Action<WebApplication> map, Action<FastCgiServerOptions>? configure = null, Action<WebApplicationBuilder>? build = null)
+        TransportSetup setup,
+        Action<WebApplication> map,
+        Action<FastCgiServerOptions>? configure = null,
+        Action<WebApplicationBuilder>? build = null)
     {
         var server = new TransportServer(setup, configure, build);
         map(server._app);
@@ -53,7 +59,7 @@ internal sealed class TransportServer : IAsyncDisposable
 
     public Task<FastCgiClient> ConnectAsync() => FastCgiClient.ConnectAsync(EndPoint);
 
-    /// <summary>The body of an answer, on a connection of its own.</summary>
+    /// <summary>The body of a response, on a new connection.</summary>
     public async Task<string> GetAsync(string uri)
     {
         using var connection = await ConnectAsync();
@@ -65,7 +71,7 @@ internal sealed class TransportServer : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await _app.StopAsync();
-        // The system may tell of the end of a send when its connection is gone.
+        // The system may report the end of a send after the connection has closed.
         await Waiting.UntilAsync(() => InUse.Buffers == 0, "all buffers to be returned");
         await _app.DisposeAsync();
         _folder.Dispose();

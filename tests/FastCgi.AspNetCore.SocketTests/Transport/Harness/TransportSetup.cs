@@ -18,16 +18,19 @@ public sealed record TransportSetup(Engine Engine, bool IsUnix)
     public static TheoryData<TransportSetup> All => [.. List];
 
     public static IEnumerable<TransportSetup> List
-        => from engine in Enum.GetValues<Engine>() from isUnix in new[] { false, true } select new TransportSetup(engine, isUnix);
+        => from engine in Enum.GetValues<Engine>() from isUnix in new[] { false, true } select new TransportSetup(
+            engine, isUnix);
 
-    /// <summary>Those where a handler that keeps its thread is another thread's matter.</summary>
+    /// <summary>The setups in which another thread takes over the loop of a blocked handler.</summary>
     public static TheoryData<TransportSetup> Epoll => [new(Engine.Epoll, false), new(Engine.Epoll, true)];
 
-    /// <summary>Our own, which go on receiving when all is sent; Kestrel's sockets are closed then.</summary>
+    /// <summary>
+    /// This server's engines, which continue to receive after sending everything; Kestrel's sockets close then.
+    /// </summary>
     public static TheoryData<TransportSetup> Own =>
         [new(Engine.Epoll, false), new(Engine.Epoll, true), new(Engine.Socket, false), new(Engine.Socket, true)];
 
-    /// <summary>An address nobody uses.</summary>
+    /// <summary>An unused address.</summary>
     public EndPoint CreateEndPoint(string folder)
     {
         if (IsUnix)
@@ -41,14 +44,15 @@ public sealed record TransportSetup(Engine Engine, bool IsUnix)
     public override string ToString() => $"{Engine} {(IsUnix ? "unix" : "TCP")}";
 }
 
-/// <summary>An endpoint that the server's own engines do not know, so that a listener factory must.</summary>
+/// <summary>An endpoint that only a listener factory can bind.</summary>
 internal sealed class ForeignEndPoint(EndPoint endPoint) : EndPoint
 {
     public EndPoint EndPoint => endPoint;
 }
 
 /// <summary>Kestrel's sockets for <see cref="ForeignEndPoint"/>.</summary>
-internal sealed class ForeignListenerFactory(SocketTransportFactory sockets) : IConnectionListenerFactory, IConnectionListenerFactorySelector
+internal sealed class ForeignListenerFactory(
+    SocketTransportFactory sockets) : IConnectionListenerFactory, IConnectionListenerFactorySelector
 {
     public bool CanBind(EndPoint endpoint) => endpoint is ForeignEndPoint;
 
