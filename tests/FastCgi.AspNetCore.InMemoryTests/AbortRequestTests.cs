@@ -38,7 +38,8 @@ public class AbortRequestTests
             started++;
             return Apps.Hello(context);
         });
-        byte[][] request = [RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(RecordBytes.RequestParams())), RecordBytes.Record(RecordBytes.Params, 1)];
+        byte[][] request = [RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(
+            RecordBytes.RequestParams())), RecordBytes.Record(RecordBytes.Params, 1)];
 
         // With all three the abort comes in the same receive, before anything was started.
         frontEnd.Send([.. request.Take(records).Append(RecordBytes.Abort())]);
@@ -97,68 +98,6 @@ public class AbortRequestTests
     }
 
     [Fact]
-    public async Task ABORT_REQUEST_OneOfSeveral_OthersGoOn()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            await go.Task.WaitAsync(context.RequestAborted);
-            await Apps.Target(context);
-        });
-        frontEnd.Send(RecordBytes.Get(1, "/1"));
-        frontEnd.Send(RecordBytes.Get(2, "/2"));
-
-        frontEnd.Send(RecordBytes.Abort(1));
-        Assert.Equal(1, (await frontEnd.ReadRecordAsync()).Id);
-        go.SetResult();
-
-        Assert.Equal("GET /2", (await frontEnd.ReadResponseAsync(2)).Text);
-        Assert.Equal("GET /again", (await frontEnd.AskAsync(RecordBytes.Get(1, "/again"))).Text);
-    }
-
-    [Fact]
-    [Trait("Contract", "E6")]
-    public async Task ABORT_REQUEST_InMidBody_ReadFails()
-    {
-        var failed = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            await Assert.ThrowsAnyAsync<IOException>(() => context.Request.Body.CopyToAsync(Stream.Null));
-            failed.SetResult();
-        });
-
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))), RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
-        frontEnd.Send(RecordBytes.Abort());
-
-        Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
-        await failed.Task.Within("the read to fail");
-    }
-
-    [Fact]
-    public async Task ABORT_REQUEST_WithoutKeepConnection_ConnectionClosed()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-
-        frontEnd.Send(RecordBytes.Abort());
-
-        Assert.True(frontEnd.Transport.IsClosed);
-    }
-
-    [Theory, Values(true, false)]
-    public async Task ABORT_REQUEST_OfUnknownOrEndedId_Ignored(bool wasThere)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        if (wasThere)
-            await frontEnd.AskAsync();
-
-        frontEnd.Send(RecordBytes.Abort(), RecordBytes.Abort(77));
-
-        Assert.Empty(frontEnd.ReadAvailable());
-        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
-    }
-
-    [Fact]
     public async Task ABORT_REQUEST_BegunAndAbortedWithoutEnd_WorkBounded()
     {
         var running = 0;
@@ -179,23 +118,5 @@ public class AbortRequestTests
 
         Assert.Equal(100, Volatile.Read(ref running));
         go.SetResult();
-    }
-
-    [Fact]
-    [Trait("Contract", "F1")]
-    public async Task RequestAborted_CallbackThatThrows_Logged()
-    {
-        var cancelled = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            context.RequestAborted.Register(static () => throw new InvalidOperationException("in a callback"));
-            context.RequestAborted.Register(cancelled.SetResult);
-            await cancelled.Task;
-        }, expects: "CancellationCallbackFailed");
-
-        frontEnd.Send(RecordBytes.Get());
-        frontEnd.Close();
-
-        await cancelled.Task.Within("the cancellation");
     }
 }

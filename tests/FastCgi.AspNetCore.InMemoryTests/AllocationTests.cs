@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Benchmarks;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What a request allocates on the managed heap: the server's own, with an application that allocates nothing.</summary>
+/// <summary>Managed memory per request, with an application that allocates nothing.</summary>
 public sealed class AllocationTests
 {
     private const int WarmUp = 2_000;
@@ -31,7 +31,8 @@ public sealed class AllocationTests
             new FastCgiTransportOptions { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
             LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
         var server = RequestServer.Create(
-            new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, scheduler.Watchdog.TrySetDeadline);
+            new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System,
+            scheduler.Watchdog.TrySetDeadline);
         var connection = new FastCgiConnection(new ConnectionManager(server), new BenchmarkTransport());
 
         var queue = new RunQueue(static _ => BatchResult.Ended);

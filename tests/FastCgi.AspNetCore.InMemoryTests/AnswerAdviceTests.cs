@@ -1,9 +1,12 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What answers, or their absence, show of the web server's configuration is reported; what works is not.</summary>
+/// <summary>Advice on the web server's configuration, drawn from the answers; correct setups get none.</summary>
 public sealed class AnswerAdviceTests
 {
-    /// <summary>nginx counts milliseconds from the end of the request, so that a timeout of 2 s may end one that is a little younger here.</summary>
+    /// <summary>
+    /// nginx counts milliseconds from the end of the request, so that a timeout of 2 s may end one that is a little
+    /// younger here.
+    /// </summary>
     /// <param name="sinceTick">What passes before each: the ticks of the clock do not make a request older.</param>
     [Theory]
     [InlineData(0, 1.899, false)]
@@ -25,7 +28,8 @@ public sealed class AnswerAdviceTests
 
         run.Visit();
 
-        Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains("2 s old", StringComparison.Ordinal)));
+        Assert.Equal(
+            isReported, run.Reports.Any(static log => log.Message.Contains("2 s old", StringComparison.Ordinal)));
     }
 
     [Theory]
@@ -61,7 +65,9 @@ public sealed class AnswerAdviceTests
         for (var i = 0; i < 5; i++)
         {
             await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_CHALLENGED", "1"));
-            await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_CHALLENGED", "1"), ("HTTP_AUTHORIZATION", "Bearer wrong"));
+            await run.RequestAsync(
+                keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_CHALLENGED", "1"),
+                ("HTTP_AUTHORIZATION", "Bearer wrong"));
             await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_AUTHORIZATION", "Bearer token"));
         }
 
@@ -71,7 +77,7 @@ public sealed class AnswerAdviceTests
         Assert.Contains(other, Assert.Single(run.Advice).Message, StringComparison.Ordinal);
     }
 
-    /// <summary>An application without challenges does not ask for the header: cookies are why it returns 401.</summary>
+    /// <summary>An application without challenges does not ask for the header: cookies cause its 401.</summary>
     [Fact]
     public async Task Unauthorized_WithoutAChallenge_NothingIsSaid()
     {
@@ -96,7 +102,10 @@ public sealed class AnswerAdviceTests
         await using var run = await DoctorRun.StartAsync();
 
         foreach (var path in paths)
-            await run.RequestAsync(keeps: true, ("REQUEST_URI", path), path.StartsWith("/found", StringComparison.Ordinal) ? ("HTTP_FOUND", "1") : ("HTTP_MISSING", "1"));
+            await run.RequestAsync(
+                keeps: true,
+                ("REQUEST_URI", path),
+                path.StartsWith("/found", StringComparison.Ordinal) ? ("HTTP_FOUND", "1") : ("HTTP_MISSING", "1"));
         run.Visit();
 
         Assert.Equal(isReported ? ["PathBaseMissing"] : [], run.Reports.Select(static log => log.EventName));

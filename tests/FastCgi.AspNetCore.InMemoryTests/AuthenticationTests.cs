@@ -10,7 +10,7 @@ public class AuthenticationTests
     private static readonly (string Name, string Value)[] s_jane = [("REMOTE_USER", "jane"), ("AUTH_TYPE", "Basic")];
 
     [Fact]
-    public async Task User_WithoutTheScheme_IsNobody()
+    public async Task User_WithoutTheScheme_IsAnonymous()
     {
         ClaimsPrincipal? user = null;
         var response = await TestServer.AskAsync(context =>
@@ -28,17 +28,22 @@ public class AuthenticationTests
     {
         var user = await AuthenticateAsync(static _ => { }, s_jane);
 
-        Assert.Equal(("jane", "Basic", true), (user.Identity!.Name, user.Identity.AuthenticationType, user.Identity.IsAuthenticated));
+        Assert.Equal(
+            ("jane", "Basic", true),
+            (user.Identity!.Name, user.Identity.AuthenticationType, user.Identity.IsAuthenticated));
         Assert.Equal("jane", user.FindFirstValue(ClaimTypes.NameIdentifier));
-        Assert.All(user.Claims, static claim => Assert.Equal(FastCgiAuthenticationDefaults.AuthenticationScheme, claim.Issuer));
+        Assert.All(
+            user.Claims,
+            static claim => Assert.Equal(FastCgiAuthenticationDefaults.AuthenticationScheme, claim.Issuer));
     }
 
     [Theory]
     [InlineData("", "Basic")]
     [InlineData(null, "Basic")]
-    public async Task User_NameEmptyOrAbsent_IsNobody(string? name, string type)
+    public async Task User_NameEmptyOrAbsent_IsAnonymous(string? name, string type)
     {
-        (string, string)[] parameters = name is null ? [("AUTH_TYPE", type)] : [("REMOTE_USER", name), ("AUTH_TYPE", type)];
+        (string, string)[] parameters =
+            name is null ? [("AUTH_TYPE", type)] : [("REMOTE_USER", name), ("AUTH_TYPE", type)];
 
         Assert.False((await AuthenticateAsync(static _ => { }, parameters)).Identity!.IsAuthenticated);
     }
@@ -48,20 +53,24 @@ public class AuthenticationTests
     public async Task User_WithoutAuthType_CountsOnlyIfTheOptionSaysSo()
     {
         Assert.False((await AuthenticateAsync(static _ => { }, ("REMOTE_USER", "jane"))).Identity!.IsAuthenticated);
-        Assert.False((await AuthenticateAsync(static _ => { }, ("REMOTE_USER", "jane"), ("AUTH_TYPE", ""))).Identity!.IsAuthenticated);
+        Assert.False((await AuthenticateAsync(
+            static _ => { }, ("REMOTE_USER", "jane"), ("AUTH_TYPE", ""))).Identity!.IsAuthenticated);
 
-        var user = await AuthenticateAsync(static options => options.RequireAuthenticationType = false, ("REMOTE_USER", "jane"));
+        var user = await AuthenticateAsync(
+            static options => options.RequireAuthenticationType = false, ("REMOTE_USER", "jane"));
 
         Assert.Equal(("jane", "FastCgi"), (user.Identity!.Name, user.Identity.AuthenticationType));
     }
 
-    /// <summary>Any client can make it happen, so that it is told once, and is no Warning.</summary>
+    /// <summary>Any client can cause it, so it is logged once, and below Warning.</summary>
     [Theory]
     [InlineData("nginx/1.22.1", "fastcgi_param AUTH_TYPE Basic; next to auth_basic")]
     [InlineData("another", "the parameter AUTH_TYPE")]
     public async Task User_WithoutAuthType_LineIsNamedOnce(string software, string line)
     {
-        await using var server = await TestServer.StartAsync(app => app.UseAuthentication().Run(Apps.Hello), services: static services => services.AddAuthentication("FastCgi").AddFastCgi());
+        await using var server = await TestServer.StartAsync(
+            app => app.UseAuthentication().Run(Apps.Hello),
+            services: static services => services.AddAuthentication("FastCgi").AddFastCgi());
         var frontEnd = server.Connect();
 
         foreach (var name in new[] { "jane", "joe", "" })
@@ -101,7 +110,8 @@ public class AuthenticationTests
                 options.MapClaim("NOT_THERE", "absent");
                 options.MapClaim("EMPTY", "absent");
             },
-            [.. s_jane, ("authenticate_mail", "jane@example.test"), ("OIDC_CLAIM_groups", "admins, staff,,"), ("AUTHENTICATE_CN", "Jane, Client"), ("EMPTY", "")]);
+            [.. s_jane, ("authenticate_mail", "jane@example.test"), (
+                "OIDC_CLAIM_groups", "admins, staff,,"), ("AUTHENTICATE_CN", "Jane, Client"), ("EMPTY", "")]);
 
         Assert.Equal("jane@example.test", user.FindFirstValue(ClaimTypes.Email));
         Assert.Equal("Jane, Client", user.FindFirstValue(ClaimTypes.GivenName));
@@ -124,7 +134,7 @@ public class AuthenticationTests
     }
 
     [Fact]
-    public async Task Challenge_Nobody_IsPlain401()
+    public async Task Challenge_Anonymous_IsPlain401()
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.UseAuthentication().Run(static context => context.ChallengeAsync()),

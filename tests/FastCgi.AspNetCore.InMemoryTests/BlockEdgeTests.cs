@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>Header block, body, end and farewell are put into one block where they fit it: here at its edges.</summary>
 public class BlockEdgeTests
 {
-    // What a small and a large block hold behind the room for the header block.
+    // The capacity of a small and of a large block after the header block.
     private const int SmallBody = 4_096 - 512;
     private const int LargeBody = 65_536 - 512;
 
@@ -14,7 +14,8 @@ public class BlockEdgeTests
     public async Task Farewell_AroundTheEdge_IsBehindTheEnd(int edge)
     {
         await using var server = await TestServer.StartAsync(PatternAsync);
-        var frontEnds = Enumerable.Range(edge - Reach, Reach + 2).ToDictionary(static length => length, _ => server.Connect());
+        var frontEnds = Enumerable.Range(edge - Reach, Reach + 2).ToDictionary(
+            static length => length, _ => server.Connect());
         foreach (var frontEnd in frontEnds.Values)
             await frontEnd.AskAsync(RecordBytes.Get(uri: "/1"));
 
@@ -47,7 +48,7 @@ public class BlockEdgeTests
         }
     }
 
-    /// <summary>A writer over the body may have memory in its hands while somebody else flushes.</summary>
+    /// <summary>A writer over the body may hold memory while another thread flushes.</summary>
     [Theory, Values(10, 1_000)]
     public async Task HeaderBlock_WhileMemoryIsHandedOut_DoesNotMoveIt(int headerLength)
     {

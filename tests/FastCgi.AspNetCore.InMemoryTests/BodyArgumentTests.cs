@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Wrong arguments of the body streams are refused as those of any stream are, and nothing is read or written.</summary>
+/// <summary>Wrong arguments to a body stream are refused as by other streams, and no byte is moved.</summary>
 public sealed class BodyArgumentTests
 {
     private static readonly Dictionary<string, Func<Stream, byte[], int, int, Task>> s_calls = new()
@@ -30,19 +30,26 @@ public sealed class BodyArgumentTests
     public async Task Arguments_Wrong_AsAMemoryStream(string call, int? length, int offset, int count)
     {
         var buffer = length is null ? null! : new byte[length.Value];
-        var expected = await Record.ExceptionAsync(() => s_calls[call](new MemoryStream("body"u8.ToArray()), buffer, offset, count));
+        var expected = await Record.ExceptionAsync(
+            () => s_calls[call](new MemoryStream("body"u8.ToArray()), buffer, offset, count));
         Exception? actual = null;
         var response = await TestServer.AskAsync(async context =>
         {
             context.Features.GetRequiredFeature<IHttpBodyControlFeature>().AllowSynchronousIO = true;
             actual = await Record.ExceptionAsync(
-                () => s_calls[call](call.StartsWith("Read", StringComparison.Ordinal) ? context.Request.Body : context.Response.Body, buffer, offset, count));
+                () => s_calls[call](
+                    call.StartsWith("Read", StringComparison.Ordinal) ? context.Request.Body : context.Response.Body,
+                    buffer,
+                    offset,
+                    count));
             await Apps.BodyHash(context);
         }, RecordBytes.Post(1, "/", "body"u8.ToArray()));
 
         Assert.Equal(Apps.HashOf("body"u8.ToArray()), response.Text);
         Assert.NotNull(expected);
-        Assert.Equal((expected.GetType(), (expected as ArgumentException)?.ParamName), (actual?.GetType(), (actual as ArgumentException)?.ParamName));
+        Assert.Equal(
+            (expected.GetType(), (expected as ArgumentException)?.ParamName),
+            (actual?.GetType(), (actual as ArgumentException)?.ParamName));
     }
 
     private static Task Run(Action action)

@@ -3,7 +3,7 @@ using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A request body must come as fast as MinRequestBodyDataRate says, while the application waits for it.</summary>
+/// <summary>A body must arrive at MinRequestBodyDataRate while the application waits for it.</summary>
 public class BodyDataRateTests
 {
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
@@ -34,8 +34,9 @@ public class BodyDataRateTests
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
         Assert.Equal(LogLevel.Debug, (await frontEnd.Server.Logs.SingleAsync("RequestBodyTooSlow")).Level);
-        Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (408, "RequestBodyTimeout")).Value);
-        // The rest of the body is nobody's, and the connection is as good as before.
+        Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (
+            408, "RequestBodyTimeout")).Value);
+        // The rest of the body is discarded, and the connection stays usable.
         frontEnd.Send(Piece(1, 10), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Post(2, "/", new byte[3]));
         Assert.Equal(200, (await frontEnd.ReadResponseAsync(2)).Status);
     }
@@ -66,7 +67,9 @@ public class BodyDataRateTests
         frontEnd.Server.Clock.Advance(s_grace + s_tick);
 
         var failed = await failure.Task.Within("the failure");
-        Assert.Equal((408, "Reading the request body timed out due to data arriving too slowly. See MinRequestBodyDataRate."), (failed.StatusCode, failed.Message));
+        Assert.Equal(
+            (408, "Reading the request body timed out due to data arriving too slowly. See MinRequestBodyDataRate."),
+            (failed.StatusCode, failed.Message));
         Assert.Equal("caught", (await frontEnd.ReadResponseAsync()).Text);
     }
 
@@ -74,7 +77,8 @@ public class BodyDataRateTests
     public async Task Body_TooSlowAmongOthers_CostsItsOwnRequest()
     {
         var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(context => context.Request.Path == "/wait" ? Apps.HelloAfter(go.Task)(context) : Apps.BodyHash(context));
+        await using var frontEnd = await StartAsync(
+            context => context.Request.Path == "/wait" ? Apps.HelloAfter(go.Task)(context) : Apps.BodyHash(context));
         frontEnd.Send(RecordBytes.Get(7, "/wait"), Head(8, 1_000), Head(9, 10_000), Piece(9, 700));
 
         frontEnd.Server.Clock.Advance(s_grace + s_tick);
@@ -87,7 +91,7 @@ public class BodyDataRateTests
     }
 
     [Fact]
-    public async Task Time_InWhichNobodyWaitsForTheBody_DoesNotCount()
+    public async Task Time_WithoutAPendingRead_DoesNotCount()
     {
         var go = Waiting.Signal();
         var waits = Waiting.Signal();
@@ -169,20 +173,28 @@ public class BodyDataRateTests
         }
     }
 
-    private static Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null) => TestServer.ConnectAsync(
-        application,
-        options =>
-        {
-            options.Limits.MinRequestBodyDataRate = s_rate;
-            configure?.Invoke(options);
-        },
-        expects: "ApplicationError");
+    private static Task<FrontEnd> StartAsync(
+        RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
+        => TestServer.ConnectAsync(
+            application,
+            options =>
+            {
+                options.Limits.MinRequestBodyDataRate = s_rate;
+                configure?.Invoke(options);
+            },
+            expects: "ApplicationError");
 
     /// <summary>Counted in the same step, while the answer may be on its way.</summary>
-    private static void AssertNoneIsTooSlow(TestServer server) => Assert.Empty(server.Context.Counters.RejectedRequests);
+    private static void AssertNoneIsTooSlow(TestServer server)
+        => Assert.Empty(server.Context.Counters.RejectedRequests);
 
     private static byte[] Head(int id, int length, string path = "/")
-        => [.. RecordBytes.Begin(id), .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", path, ("CONTENT_LENGTH", $"{length}")))];
+        =>
+        [
+            .. RecordBytes.Begin(id),
+            .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", path, ("CONTENT_LENGTH", $"{length}"))),
+        ];
 
-    private static byte[] Piece(int id, int length) => length == 0 ? [] : RecordBytes.Record(RecordBytes.Stdin, id, new byte[length]);
+    private static byte[] Piece(int id, int length)
+        => length == 0 ? [] : RecordBytes.Record(RecordBytes.Stdin, id, new byte[length]);
 }

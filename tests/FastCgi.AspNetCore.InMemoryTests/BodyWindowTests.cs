@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// The window of a request body holds what the application has not looked at. What it has examined, and waits for the rest of, does
-/// not count: a JSON string, a form value or a buffered body may be longer than the window.
+/// The window of a request body holds what the application has not looked at. What it has examined, and waits for the
+/// rest of, does not count: a JSON string, a form value or a buffered body may be longer than the window.
 /// </summary>
 public sealed class BodyWindowTests
 {
@@ -20,12 +20,18 @@ public sealed class BodyWindowTests
             "json" => Apps.Utf8($"\"{new string('x', Length)}\""),
             _ => Apps.Utf8(new string('x', Length)),
         };
+        var contentType = how switch
+        {
+            "form" => "application/x-www-form-urlencoded",
+            "json" => "application/json",
+            _ => "text/plain",
+        };
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams(
             "POST",
             "/",
             ("CONTENT_LENGTH", $"{body.Length}"),
-            ("CONTENT_TYPE", how == "form" ? "application/x-www-form-urlencoded" : how == "json" ? "application/json" : "text/plain"))));
+            ("CONTENT_TYPE", contentType))));
         await SendInPiecesAsync(frontEnd, body, RecordBytes.Stdin);
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
 
@@ -33,29 +39,36 @@ public sealed class BodyWindowTests
     }
 
     [Theory, Values("stream", "reader", "to writer")]
-    public async Task CopyTo_OfAnEmptyBody_WritesNothingAsKestrel(string how) => await Parity.AssertAsync(async (context, seen) =>
-    {
-        var task = how switch
+    public async Task CopyTo_OfAnEmptyBody_WritesNothingAsKestrel(string how)
+        => await Parity.AssertAsync(async (context, seen) =>
         {
-            "stream" => context.Request.Body.CopyToAsync(context.Response.Body),
-            "reader" => context.Request.BodyReader.CopyToAsync(context.Response.Body),
-            _ => context.Request.BodyReader.CopyToAsync(context.Response.BodyWriter),
-        };
-        await task;
-        seen.Note("started", context.Response.HasStarted);
-        context.Response.StatusCode = StatusCodes.Status201Created;
-        context.Response.Headers["X-Late"] = "late";
-    });
+            var task = how switch
+            {
+                "stream" => context.Request.Body.CopyToAsync(context.Response.Body),
+                "reader" => context.Request.BodyReader.CopyToAsync(context.Response.Body),
+                _ => context.Request.BodyReader.CopyToAsync(context.Response.BodyWriter),
+            };
+            await task;
+            seen.Note("started", context.Response.HasStarted);
+            context.Response.StatusCode = StatusCodes.Status201Created;
+            context.Response.Headers["X-Late"] = "late";
+        });
 
-    /// <summary>The application reads on one thread while the connection pauses on another; no clock ticks that would mend a lost wake-up.</summary>
+    /// <summary>
+    /// The application reads on one thread while the connection pauses on another; no clock ticks that would hide a
+    /// lost wake-up.
+    /// </summary>
     [Fact]
     public async Task Body_ReadWhileReceivingPauses_NoWakeUpIsLost()
     {
         const int Pieces = 20_000;
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash, static options => options.Limits.MaxRequestBufferSize = 10);
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.BodyHash, static options => options.Limits.MaxRequestBufferSize = 10);
         var body = Apps.Pattern(11 * Pieces);
 
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("TRANSFER_ENCODING", "chunked"))));
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("TRANSFER_ENCODING", "chunked"))));
         await SendInPiecesAsync(frontEnd, body, RecordBytes.Stdin, length: 11);
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
 
@@ -98,7 +111,8 @@ public sealed class BodyWindowTests
                 continue;
 
             resumed++;
-            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount >= resumed, "receiving to be resumed");
+            await frontEnd.Transport.WaitUntilAsync(
+                () => frontEnd.Transport.ResumeCount >= resumed, "receiving to be resumed");
         }
     }
 }

@@ -9,7 +9,8 @@ public class ConnectionBoundTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         // Without the end of STDIN, so that there may be more to come.
-        await frontEnd.AskAsync(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
+        await frontEnd.AskAsync(
+            RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
         var chunk = new byte[1_024 * 1_024];
 
         for (var i = 0; i < 64; i++)
@@ -68,7 +69,9 @@ public class ConnectionBoundTests
             static options => options.Limits.MaxRequestBufferSize = Window);
         frontEnd.Send(RecordBytes.Get(2));
         frontEnd.Send(
-            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST")), RecordBytes.Record(RecordBytes.Stdin, 1, new byte[Window + 1]));
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST")),
+            RecordBytes.Record(RecordBytes.Stdin, 1, new byte[Window + 1]));
         Assert.True(frontEnd.IsPaused);
 
         abort.SetResult();

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A connection that is to be closed is closed, however its last request leaves it, and not while anything is being sent.</summary>
+/// <summary>
+/// A connection that is to be closed is closed, however its last request leaves it, and not while anything is being
+/// sent.
+/// </summary>
 public sealed class ConnectionEndTests
 {
     [Fact]
@@ -47,21 +50,6 @@ public sealed class ConnectionEndTests
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
-    /// <summary>The descriptor of one that is closed may be another's.</summary>
-    [Fact]
-    public async Task Close_WithAnswersQueuedBehindASend_NothingMoreIsSent()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        frontEnd.Transport.HoldSends();
-        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
-
-        frontEnd.Close();
-        frontEnd.Transport.ReleaseSend();
-
-        Assert.Equal(1, frontEnd.Transport.SendCount);
-    }
-
     /// <summary>The engine may have received it before it comes to the reset.</summary>
     [Fact]
     public async Task Reset_ARequestArrivesAllTheSame_ApplicationIsNotCalled()
@@ -85,7 +73,8 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task Leaving_ARefusedRoleArrives_ConnectionClosedBehindTheRefusal()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
         await frontEnd.AskAsync();
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(12));
 
@@ -129,6 +118,8 @@ public sealed class ConnectionEndTests
         Assert.True(frontEnd.Transport.IsClosed);
         var answer = Encoding.ASCII.GetString(frontEnd.Transport.Sent);
         Assert.StartsWith("HTTP/1.1 400", answer, StringComparison.Ordinal);
-        Assert.Equal(answer.LastIndexOf("HTTP/1.1", StringComparison.Ordinal), answer.IndexOf("HTTP/1.1", StringComparison.Ordinal));
+        Assert.Equal(
+            answer.LastIndexOf("HTTP/1.1", StringComparison.Ordinal),
+            answer.IndexOf("HTTP/1.1", StringComparison.Ordinal));
     }
 }

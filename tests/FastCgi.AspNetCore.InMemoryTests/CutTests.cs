@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A response that has started ends whole or in a way that every web server takes for a failure, whatever ends it. Over TCP, that is a reset. Where a
-/// reset looks like a close, it is ABORT_REQUEST after the record that is being sent.
+/// A started response is complete, or every web server sees that it failed. Over TCP, the connection is reset. Where a
+/// reset looks like a close, ABORT_REQUEST follows the record that is being sent.
 /// </summary>
 public sealed class CutTests
 {
@@ -90,7 +90,8 @@ public sealed class CutTests
     {
         var act = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(
-            context => RespondAsync(context, reason, State.WriteWaits, act.Task), static options => options.Limits.LingerTimeout = s_limit);
+            context => RespondAsync(context, reason, State.WriteWaits, act.Task),
+            static options => options.Limits.LingerTimeout = s_limit);
         frontEnd.Transport.HasReset = false;
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());

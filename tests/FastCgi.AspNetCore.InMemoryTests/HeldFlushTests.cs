@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Flushes of handlers that came back from await: the one that is likely the last waits a moment for the end of the response.</summary>
+/// <summary>
+/// Flushes of handlers that came back from await: the one that is likely the last waits a moment for the end of the
+/// response.
+/// </summary>
 public class HeldFlushTests
 {
     private readonly ManualDeadlines _deadlines = new();
@@ -55,7 +58,9 @@ public class HeldFlushTests
         Assert.False(frontEnd.Transport.IsReset);
         var records = frontEnd.ReadAvailable();
         Assert.Single(records, static record => record is { Id: 2, Type: RecordBytes.EndRequest });
-        Assert.Equal([RecordBytes.Stdout, RecordBytes.EndRequest], records.Where(static record => record.Id == 1).Select(static record => record.Type));
+        Assert.Equal(
+            [RecordBytes.Stdout, RecordBytes.EndRequest],
+            records.Where(static record => record.Id == 1).Select(static record => record.Type));
         Assert.EndsWith("hello", Text(records.First(static record => record.Id == 1)), StringComparison.Ordinal);
         Assert.Equal(1, records.Single(static record => record is { Id: 1, Type: RecordBytes.EndRequest }).Content[3]);
     }
@@ -97,7 +102,7 @@ public class HeldFlushTests
 
     private static string Text(WireRecord record) => System.Text.Encoding.UTF8.GetString(record.Content);
 
-    /// <summary>Starts an application that responds on a thread of the pool, and goes on until it is told to finish.</summary>
+    /// <summary>Starts an application that responds on a pool thread and then waits for the test.</summary>
     private Task<TestServer> StartAsync(Func<HttpResponse, Task> respond) => TestServer.StartAsync(async context =>
     {
         await _sent.Task;

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// What clients that read nothing make the server hold: the limit and one block for each response, however much the application writes at a
-/// time, because memory is counted and not what is used of it.
+/// What clients that read nothing make the server hold: the limit and one block for each response, however much the
+/// application writes at a time, because memory is counted and not what is used of it.
 /// </summary>
 public sealed class HeldMemoryTests
 {
@@ -13,7 +13,7 @@ public sealed class HeldMemoryTests
     private const int Slack = 2 * 8 * BufferPool.LargeBlockSize;
 
     [Theory, Values(1, 25, 1_000, 4_000, 4_096, 60_000, 65_536)]
-    public async Task Responses_ThatNobodyTakes_HoldTheLimitAndABlock(int length)
+    public async Task Responses_ThatAreNotTaken_HoldTheLimitAndABlock(int length)
     {
         await using var server = await TestServer.StartAsync(context => WriteUntilAbortedAsync(context, length));
         var frontEnds = Enumerable.Range(0, Clients).Select(_ => server.Connect()).ToList();
@@ -25,7 +25,8 @@ public sealed class HeldMemoryTests
 
         await WaitUntilAllWaitAsync(server, Clients);
 
-        Assert.InRange(server.Context.Buffers.AllocatedBytes, 0, (Clients * (Limit + BufferPool.LargeBlockSize)) + Slack);
+        Assert.InRange(
+            server.Context.Buffers.AllocatedBytes, 0, (Clients * (Limit + BufferPool.LargeBlockSize)) + Slack);
         frontEnds.ForEach(static frontEnd => frontEnd.Close());
     }
 
@@ -38,6 +39,7 @@ public sealed class HeldMemoryTests
     }
 
     private static Task WaitUntilAllWaitAsync(TestServer server, int count) => Waiting.UntilAsync(
-        () => server.Connections.DescribeRequests(count + 1).Count(static request => request.Activity == Streams.RequestActivity.WaitingForClient) == count,
+        () => server.Connections.DescribeRequests(count + 1).Count(
+            static request => request.Activity == Streams.RequestActivity.WaitingForClient) == count,
         "all applications to wait");
 }

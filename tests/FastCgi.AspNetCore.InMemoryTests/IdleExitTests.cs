@@ -1,20 +1,37 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
+/// <summary>The idle exit fires once after a time without requests, however connections are kept.</summary>
 public class IdleExitTests
 {
-    private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
-    private static readonly TimeSpan s_limit = TimeSpan.FromMinutes(5);
+    private static readonly TimeSpan s_limit = TimeSpan.FromSeconds(300);
 
-    [Fact]
-    public async Task IdleExit_NoRequestAtAll_OnceAfterTheTime()
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+    private FrontEnd? _kept;
+
+    /// <param name="steps">Seconds that pass, and what web servers do. One second later, the time is over.</param>
+    [Theory]
+    [InlineData("299")]
+    [InlineData("ask 150 ask 299")]
+    // A kept connection that is closed later is no use of the server.
+    [InlineData("ask 150 close 149")]
+    // No tick has seen this connection.
+    [InlineData("150 connect-ask-close 299")]
+    [InlineData("150 connect-close 149")]
+    [InlineData("begin 600 end 299")]
+    public async Task IdleExit_NoRequestForTheTime_Once(string steps)
     {
-        await using var server = await StartAsync();
+        await using var server = await TestServer.StartAsync(
+            Apps.After(_go.Task, Apps.Hello, path: "/slow"), static options => options.IdleExit = s_limit);
 
-        server.Clock.Advance(s_limit - s_tick);
-        Assert.Equal(0, server.IdleCount);
-        server.Clock.Advance(s_tick);
+        foreach (var step in steps.Split(' '))
+        {
+            await ActAsync(server, step);
+            Assert.Equal(0, server.IdleCount);
+        }
+
+        server.Clock.Advance(TimeSpan.FromSeconds(1));
         Assert.Equal(1, server.IdleCount);
-        server.Clock.Advance(s_limit * 2);
+        server.Clock.Advance(2 * s_limit);
         Assert.Equal(1, server.IdleCount);
     }
 
@@ -23,91 +40,33 @@ public class IdleExitTests
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
 
-        server.Clock.Advance(s_limit * 2);
+        server.Clock.Advance(2 * s_limit);
 
         Assert.Equal(0, server.IdleCount);
     }
 
-    [Fact]
-    public async Task IdleExit_RequestOnAKeptConnection_TimeBeginsAgain()
+    private async Task ActAsync(TestServer server, string step)
     {
-        await using var server = await StartAsync();
-        var frontEnd = server.Connect();
-        await frontEnd.AskAsync();
-        server.Clock.Advance(s_limit / 2);
-        await frontEnd.AskAsync();
-
-        server.Clock.Advance(s_limit / 2);
-        Assert.Equal(0, server.IdleCount);
-        server.Clock.Advance(s_limit / 2);
-        Assert.Equal(1, server.IdleCount);
-    }
-
-    [Fact]
-    public async Task IdleExit_KeptConnectionClosedLater_TimeBeginsWithItsLastRequest()
-    {
-        await using var server = await StartAsync();
-        var frontEnd = server.Connect();
-        await frontEnd.AskAsync();
-        server.Clock.Advance(s_limit / 2);
-        frontEnd.Close();
-
-        server.Clock.Advance(s_limit / 2);
-
-        Assert.Equal(1, server.IdleCount);
-    }
-
-    /// <summary>No tick has seen it.</summary>
-    [Fact]
-    public async Task IdleExit_ConnectionOfOneRequest_TimeBeginsAgain()
-    {
-        await using var server = await StartAsync();
-        server.Clock.Advance(s_limit / 2);
-        var frontEnd = server.Connect();
-        await frontEnd.AskAsync();
-        frontEnd.Close();
-
-        server.Clock.Advance(s_limit / 2);
-        Assert.Equal(0, server.IdleCount);
-        server.Clock.Advance(s_limit / 2);
-        Assert.Equal(1, server.IdleCount);
-    }
-
-    [Fact]
-    public async Task IdleExit_ConnectionWithoutARequest_DoesNotCount()
-    {
-        await using var server = await StartAsync();
-        server.Clock.Advance(s_limit / 2);
-        server.Connect().Close();
-
-        server.Clock.Advance(s_limit / 2);
-
-        Assert.Equal(1, server.IdleCount);
-    }
-
-    [Fact]
-    public async Task IdleExit_WhileARequestRuns_Not()
-    {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-
-        server.Clock.Advance(s_limit * 2);
-        Assert.Equal(0, server.IdleCount);
-        go.SetResult();
-        await frontEnd.ReadResponseAsync();
-        server.Clock.Advance(s_limit - s_tick);
-        Assert.Equal(0, server.IdleCount);
-        server.Clock.Advance(s_tick);
-        Assert.Equal(1, server.IdleCount);
-    }
-
-    private static Task<TestServer> StartAsync(Task? go = null) => TestServer.StartAsync(
-        async context =>
+        if (int.TryParse(step, out var seconds))
         {
-            await (go ?? Task.CompletedTask);
-            await Apps.Hello(context);
-        },
-        static options => options.IdleExit = s_limit);
+            server.Clock.Advance(TimeSpan.FromSeconds(seconds));
+            return;
+        }
+
+        var frontEnd = step.StartsWith("connect", StringComparison.Ordinal)
+            ? server.Connect()
+            : _kept ??= server.Connect();
+        if (step.Contains("ask", StringComparison.Ordinal))
+            await frontEnd.AskAsync();
+        if (step == "begin")
+            frontEnd.Send(RecordBytes.Get(uri: "/slow"));
+        if (step == "end")
+        {
+            _go.SetResult();
+            await frontEnd.ReadResponseAsync();
+        }
+
+        if (step.EndsWith("close", StringComparison.Ordinal))
+            frontEnd.Close();
+    }
 }

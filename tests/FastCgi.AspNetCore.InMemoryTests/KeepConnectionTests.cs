@@ -3,16 +3,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class KeepConnectionTests
 {
     [Fact]
-    public async Task KEEP_CONN_NotSet_ConnectionClosedBehindTheAnswer()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-
-        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(keepConnection: false))).Text);
-        Assert.True(frontEnd.Transport.IsClosed);
-        Assert.False(frontEnd.Transport.IsReset);
-    }
-
-    [Fact]
     [Trait("Contract", "T13")]
     public async Task KEEP_CONN_NotSetAndSendHeld_ClosedOnlyWhenAllIsSent()
     {
@@ -56,7 +46,8 @@ public class KeepConnectionTests
             },
             options => options.ResponseHeaderEncodingSelector = name =>
             {
-                // Called when the header block is made, which is when the response ends: between the table and the line.
+                // Called when the header block is made, which is when the response ends: between the table and the
+                // line.
                 if (name == "X-Held" && isEnding.TrySetResult())
                     go.Wait();
                 return null;
@@ -65,7 +56,8 @@ public class KeepConnectionTests
         var held = Task.Run(() => frontEnd.Send(RecordBytes.Get(2, "/held")));
         await isEnding.Task.Within("the end of the second");
 
-        frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()), RecordBytes.Record(RecordBytes.Stdin, 1));
+        frontEnd.Send(
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams()), RecordBytes.Record(RecordBytes.Stdin, 1));
         await frontEnd.ReadResponseAsync();
         Assert.False(frontEnd.Transport.IsClosed);
         go.Set();
@@ -81,7 +73,9 @@ public class KeepConnectionTests
         var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow", keepConnection: false));
-        frontEnd.Send(RecordBytes.Begin(2), RecordBytes.ParamsStream(2, RecordBytes.RequestParams("POST", "/early", ("CONTENT_LENGTH", "1000"))));
+        frontEnd.Send(
+            RecordBytes.Begin(2),
+            RecordBytes.ParamsStream(2, RecordBytes.RequestParams("POST", "/early", ("CONTENT_LENGTH", "1000"))));
         Assert.Equal("POST /early", (await frontEnd.ReadResponseAsync(2)).Text);
         go.SetResult();
 

@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Header blocks that nginx has no room for, as long as nobody gives it some.</summary>
+/// <summary>Header blocks that exceed the default buffers of nginx.</summary>
 public class LargeHeadTests
 {
-    /// <summary>nginx counts the record header in: 4,096 bytes with it fit, as shown by FrontEndTests of the real one.</summary>
+    /// <summary>nginx counts the record header: 4,096 bytes fit with it, as FrontEndTests show.</summary>
     [Theory]
     [InlineData(4_095, false)]
     [InlineData(4_096, false)]
@@ -16,7 +16,8 @@ public class LargeHeadTests
 
         async Task<int> MeasureAsync(int length)
         {
-            await using var server = await TestServer.StartAsync(Apps.Do(context => context.Response.Headers["X-Large"] = "x" + new string('x', length)));
+            await using var server = await TestServer.StartAsync(
+                Apps.Do(context => context.Response.Headers["X-Large"] = "x" + new string('x', length)));
             var frontEnd = server.Connect();
             frontEnd.Send(RecordBytes.Get());
             var stdout = await frontEnd.ReadRecordAsync();
@@ -32,7 +33,8 @@ public class LargeHeadTests
     [InlineData(9_000, "fastcgi_buffer_size 16k; fastcgi_buffers 8 16k;")]
     public async Task Head_BeyondNginxDefault_LineToAddIsLogged(int length, string? line)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context => context.Response.Headers["X-Large"] = new string('x', length)));
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Do(context => context.Response.Headers["X-Large"] = new string('x', length)));
 
         await frontEnd.AskAsync();
 
@@ -65,7 +67,8 @@ public class LargeHeadTests
     [Theory, Values("Apache/2.4.71 (Debian)", "")]
     public async Task Head_BehindAnotherWebServer_IsNotLogged(string software)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context => context.Response.Headers["X-Large"] = new string('x', 5_000)));
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Do(context => context.Response.Headers["X-Large"] = new string('x', 5_000)));
 
         await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_SOFTWARE", software)));
 

@@ -2,12 +2,15 @@ using Microsoft.AspNetCore.Routing;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Odd but legal uses of a request, where two mechanisms meet: none hangs, is lost, or reaches another request.</summary>
+/// <summary>Odd but legal uses of a request: none hangs, is lost, or reaches another request.</summary>
 public sealed class LateUseTests
 {
-    /// <summary>The web server takes any status below 400 for a permission, so that only the answer of the authorizer that was asked first may have one.</summary>
+    /// <summary>
+    /// The web server takes any status below 400 for a permission, so that only the answer of the authorizer that was
+    /// asked first may have one.
+    /// </summary>
     [Theory, Values("exception", "status", "branch", "shortcut", "redirect", "afterwards", "meanwhile", "cleared")]
-    public async Task Authorizer_SomethingElseAnswers_DoesNotAllow(string how)
+    public async Task Authorizer_AnotherMiddlewareAnswers_DoesNotAllow(string how)
     {
         static void SetRole(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
         await using var server = await TestServer.StartAsync(Configure, SetRole, AddRouting);
@@ -33,11 +36,13 @@ public sealed class LateUseTests
                 app.UseStatusCodePagesWithReExecute("/error");
             app.UseRouting();
             if (how == "branch")
-                app.Map("/secret", static branch => branch.Run(static context => context.Response.WriteAsync("a page")));
+                app.Map(
+                    "/secret", static branch => branch.Run(static context => context.Response.WriteAsync("a page")));
             if (how == "shortcut")
                 app.Use(static (HttpContext context, RequestDelegate _) => context.Response.WriteAsync("maintenance"));
             if (how == "redirect")
-                app.Use(static (HttpContext context, RequestDelegate _) => Task.Run(() => context.Response.StatusCode = 307));
+                app.Use(static (HttpContext context, RequestDelegate _) => Task.Run(
+                    () => context.Response.StatusCode = 307));
             if (how == "afterwards")
                 app.Use(AllowAfterwardsAsync);
             if (how == "meanwhile")
@@ -66,11 +71,13 @@ public sealed class LateUseTests
         ValueTask<bool> IsAllowed(HttpContext context)
         {
             if (how == "meanwhile")
-                return new ValueTask<bool>(Task.Delay(Timeout.Infinite, context.RequestAborted).ContinueWith(static _ => false, TaskScheduler.Default));
+                return new ValueTask<bool>(Task.Delay(Timeout.Infinite, context.RequestAborted).ContinueWith(
+                    static _ => false, TaskScheduler.Default));
             if (context.Request.Path != "/secret")
                 return ValueTask.FromResult(true);
 
-            return how == "exception" ? throw new InvalidOperationException("This is meant to fail.") : ValueTask.FromResult(false);
+            return how == "exception" ? throw new InvalidOperationException(
+                "This is meant to fail.") : ValueTask.FromResult(false);
         }
 
         static void AddRouting(IServiceCollection services)
@@ -81,16 +88,23 @@ public sealed class LateUseTests
         }
     }
 
-    /// <summary>Nothing more of the body comes behind the end of the response: a read gets what is there, and then fails instead of waiting for ever.</summary>
+    /// <summary>
+    /// Nothing more of the body comes behind the end of the response: a read gets what is there, and then fails instead
+    /// of waiting for ever.
+    /// </summary>
     [Theory, Values(true, false)]
     public async Task Body_ReadAfterTheResponseIsComplete_EndsAndGivesItsPlaceBack(bool isStarted)
     {
         var error = Waiting.Signal<Exception?>();
-        await using var server = await TestServer.StartAsync(HandleAsync, static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1));
+        await using var server = await TestServer.StartAsync(
+            HandleAsync,
+            static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1));
         var frontEnd = server.Connect();
 
         frontEnd.Send(
-            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "10"))), RecordBytes.Record(RecordBytes.Stdin, 1, "01234"u8));
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "10"))),
+            RecordBytes.Record(RecordBytes.Stdin, 1, "01234"u8));
 
         Assert.IsType<BadHttpRequestException>(await error.Task);
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "56789"u8), RecordBytes.Record(RecordBytes.Stdin, 1));
@@ -175,7 +189,10 @@ public sealed class LateUseTests
         }
     }
 
-    /// <summary>What the callbacks use, such as the services of the request, is there until they are over, and so it is with a request whose client has gone.</summary>
+    /// <summary>
+    /// What the callbacks use, such as the services of the request, is there until they are over, and so it is with a
+    /// request whose client has gone.
+    /// </summary>
     [Theory, Values("callback", "handler")]
     public async Task Stop_WhileTheApplicationWorksOn_WaitsForIt(string what)
     {
@@ -187,7 +204,8 @@ public sealed class LateUseTests
 
         var stopping = frontEnd.Server.StopAsync();
 
-        await Waiting.UntilAsync(() => frontEnd.Server.Connections is { IsStopping: true, Count: 0 }, "the connection to go");
+        await Waiting.UntilAsync(
+            () => frontEnd.Server.Connections is { IsStopping: true, Count: 0 }, "the connection to go");
         Assert.False(stopping.IsCompleted);
         go.SetResult();
         await stopping.WaitAsync(Waiting.Patience);

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Memory that an application got from a body and keeps: what it writes there later, or reads there, is in no other request.</summary>
+/// <summary>
+/// Memory that an application got from a body and keeps: what it writes there later, or reads there, is in no other
+/// request.
+/// </summary>
 public sealed class LeasedMemoryTests
 {
     // Enough that they get each buffer that the first request had.
@@ -11,7 +14,9 @@ public sealed class LeasedMemoryTests
         get
         {
             var cases = new TheoryData<string, int>();
-            foreach (var how in new[] { "HEAD", "204", "205", "304", "200", "started", "abort", "cut", "500", "ABORT_REQUEST", "lost" })
+            string[] ways =
+                ["HEAD", "204", "205", "304", "200", "started", "abort", "cut", "500", "ABORT_REQUEST", "lost"];
+            foreach (var how in ways)
             {
                 foreach (var length in new[] { 1, 3_000, 60_000 })
                     cases.Add(how, length);
@@ -28,7 +33,8 @@ public sealed class LeasedMemoryTests
         Memory<byte> kept = default;
         var go = Waiting.Signal();
         var left = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(context => context.Request.Path == "/first" ? KeepAsync(context) : WriteInTwoPartsAsync(context, go.Task));
+        await using var server = await TestServer.StartAsync(
+            context => context.Request.Path == "/first" ? KeepAsync(context) : WriteInTwoPartsAsync(context, go.Task));
         server.Logs.Expected.Add("ApplicationError");
         var first = server.Connect();
         first.Send(RecordBytes.Get(uri: "/first", method: how == "HEAD" ? "HEAD" : "GET"));

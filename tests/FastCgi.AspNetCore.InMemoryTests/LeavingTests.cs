@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A connection that is idle for too long is closed unless something comes; what comes may turn out to be no request.</summary>
+/// <summary>A connection idle for too long is closed unless bytes arrive, which may be no request.</summary>
 public sealed class LeavingTests
 {
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
@@ -9,7 +9,8 @@ public sealed class LeavingTests
     [Fact]
     public async Task KeepAliveTimeout_SomethingComesThatIsNoRequest_IsTriedAgainAtEachTick()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = s_limit);
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, static options => options.Limits.KeepAliveTimeout = s_limit);
         var transport = new DecidedTransport();
         var connection = new FastCgiConnection(server.Connections, transport);
         transport.Connection = connection;
@@ -27,7 +28,7 @@ public sealed class LeavingTests
         server.Clock.Advance(s_tick);
         Assert.Equal([CloseAction.ResetUnlessInput, CloseAction.ResetUnlessInput], transport.Decisions);
 
-        // A request that comes at last is answered, and the connection closed behind it.
+        // A late request is answered, and then the connection is closed.
         connection.OnReceived(RecordBytes.Get(), ref ready);
         ready.RemoveFirst().Execute();
         Assert.Equal(CloseAction.Close, transport.Decisions[^1]);

@@ -1,16 +1,17 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// Each limit that has no class of its own: one less, the limit, one more. Others are in <see cref="ParamsTests"/>, <see cref="TimeoutTests"/>,
-/// <see cref="BodyDataRateTests"/>, <see cref="OverloadTests"/>, <see cref="ConnectionBoundTests"/> (the drain), <see cref="StderrTests"/>
-/// and WorkerPoolTests (the threads).
+/// Each limit that has no class of its own: one less, the limit, one more. Others are in <see cref="ParamsTests"/>,
+/// <see cref="TimeoutTests"/>, <see cref="BodyDataRateTests"/>, <see cref="OverloadTests"/>, <see
+/// cref="ConnectionBoundTests"/> (the drain), <see cref="StderrTests"/> and WorkerPoolTests (the threads).
 /// </summary>
 public class LimitEdgeTests
 {
     [Fact]
     public async Task Times_TheLongest_ServerStartsServesAndStops()
     {
-        var times = typeof(FastCgiServerLimits).GetProperties().Where(static one => one.PropertyType == typeof(TimeSpan) || one.PropertyType == typeof(TimeSpan?)).ToList();
+        var times = typeof(FastCgiServerLimits).GetProperties().Where(
+            static one => one.PropertyType == typeof(TimeSpan) || one.PropertyType == typeof(TimeSpan?)).ToList();
         Assert.NotEmpty(times);
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, options =>
         {
@@ -101,9 +102,31 @@ public class LimitEdgeTests
         Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
     }
 
+    [Fact]
+    [Trait("Contract", "G2")]
+    [Trait("Contract", "I24")]
+    public async Task MaxConcurrentConnections_Reached_RejectedUntilOneCloses()
+    {
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);
+        var first = server.Connect();
+
+        Assert.ThrowsAny<Exception>(() => server.Connect());
+        Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("ConnectionRejected")).Level);
+        Assert.Equal((1, 1), (server.Connections.Count, server.Context.Counters.RejectedConnections));
+        first.Close();
+
+        var second = server.Connect();
+        Assert.Equal("Hello", (await second.AskAsync()).Text);
+    }
+
     private static Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerLimits> configure)
         => TestServer.ConnectAsync(application, options => configure(options.Limits), expects: "ApplicationError");
 
     private static byte[] Head(int id, string length)
-        => [.. RecordBytes.Begin(id), .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", length)))];
+        =>
+        [
+            .. RecordBytes.Begin(id),
+            .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", length))),
+        ];
 }

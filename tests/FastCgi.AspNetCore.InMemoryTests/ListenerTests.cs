@@ -2,7 +2,7 @@ using System.Threading.Channels;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A listener that fails is told of, and harms nobody else.</summary>
+/// <summary>A listener that fails is reported and affects no other.</summary>
 public class ListenerTests
 {
     [Fact]
@@ -10,18 +10,20 @@ public class ListenerTests
     public async Task Accept_Fails_CriticalAndTheOthersGoOn()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "AcceptLoopFailed");
-        var listener = new PipeListener(new FailingListener(), PeerPolicy.Everybody, server.Connections, server.Scheduler);
+        var listener = new PipeListener(
+            new FailingListener(), PeerPolicy.Everybody, server.Connections, server.Scheduler);
 
         listener.Start();
         await listener.StopAsync(default);
 
-        Assert.Equal(LogLevel.Critical, Assert.Single(server.Logs.All, static log => log.EventName == "AcceptLoopFailed").Level);
+        Assert.Equal(
+            LogLevel.Critical, Assert.Single(server.Logs.All, static log => log.EventName == "AcceptLoopFailed").Level);
         var frontEnd = server.Connect();
         Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]
-    public async Task Accept_PeerThatMayNotConnect_IsAbortedAndToldOnce()
+    public async Task Accept_PeerThatMayNotConnect_IsAbortedAndReportedOnce()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var listening = new QueueListener();
@@ -49,7 +51,8 @@ public class ListenerTests
     [Fact]
     public async Task Accept_ConnectionWithoutAPlace_IsAborted()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);
         var listening = new QueueListener();
         var listener = new PipeListener(listening, PeerPolicy.Everybody, server.Connections, server.Scheduler);
         listener.Start();
@@ -62,16 +65,21 @@ public class ListenerTests
         await listener.StopAsync(default);
     }
 
-    /// <summary>A factory of others may fail, or have no end. A listener is stopped once, so that it is disposed of then.</summary>
+    /// <summary>A listener of another factory may fail or never end its stop; it is disposed of anyway.</summary>
     [Theory, Values(true, false)]
     public async Task Stop_UnbindFailsOrHasNoEnd_IsDisposedOf(bool fails)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var listening = new QueueListener { Unbinding = fails ? Task.FromException(new IOException("on purpose")) : Waiting.Signal().Task };
+        var listening = new QueueListener
+        {
+            Unbinding = fails ? Task.FromException(
+            new IOException("on purpose")) : Waiting.Signal().Task
+        };
         var listener = new PipeListener(listening, PeerPolicy.Everybody, server.Connections, server.Scheduler);
         listener.Start();
 
-        var error = await Record.ExceptionAsync(() => listener.StopAsync(new CancellationToken(canceled: !fails)).Within("the end"));
+        var error = await Record.ExceptionAsync(
+            () => listener.StopAsync(new CancellationToken(canceled: !fails)).Within("the end"));
 
         Assert.True(fails ? error is IOException : error is OperationCanceledException, error?.ToString());
         Assert.True(listening.IsDisposed);
@@ -97,7 +105,8 @@ public class ListenerTests
         }
 
         public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
-            => await _connections.Reader.WaitToReadAsync(cancellationToken) ? await _connections.Reader.ReadAsync(cancellationToken) : null;
+            => await _connections.Reader.WaitToReadAsync(cancellationToken) ? await _connections.Reader
+                .ReadAsync(cancellationToken) : null;
 
         public ValueTask UnbindAsync(CancellationToken cancellationToken = default)
         {
@@ -117,7 +126,8 @@ public class ListenerTests
     {
         public EndPoint EndPoint { get; } = new IPEndPoint(IPAddress.Loopback, 9000);
 
-        public ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default) => throw new IOException("on purpose");
+        public ValueTask<ConnectionContext?> AcceptAsync(
+            CancellationToken cancellationToken = default) => throw new IOException("on purpose");
 
         public ValueTask UnbindAsync(CancellationToken cancellationToken = default) => ValueTask.CompletedTask;
 

@@ -12,12 +12,15 @@ public class ManagementRecordTests
             options.Limits.MaxRequestsPerConnection = 20;
         });
 
-        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_CONNS", ""), ("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", ""))));
+        frontEnd.Send(RecordBytes.Record(
+            RecordBytes.GetValues,
+            0,
+            RecordBytes.Pairs(("FCGI_MAX_CONNS", ""), ("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", ""))));
 
         Assert.Equal("FCGI_MAX_CONNS=50 FCGI_MAX_REQS=20 FCGI_MPXS_CONNS=1", await ReadResultAsync(frontEnd));
     }
 
-    /// <summary>More than the descriptors allow are not to be had, whatever is configured; prlimit(1) may change it.</summary>
+    /// <summary>The answer never exceeds what the descriptor limit allows; prlimit(1) may change the limit.</summary>
     [Theory]
     [InlineData(null, 854, 1_708)]
     [InlineData(1_000L, 854, 1_000)]
@@ -27,7 +30,8 @@ public class ManagementRecordTests
         if (!OperatingSystem.IsLinux())
             return;
 
-        await using var server = await TestServer.StartAsync(Apps.Hello, options => options.Limits.MaxConcurrentConnections = limit);
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, options => options.Limits.MaxConcurrentConnections = limit);
         foreach (var (descriptors, expected) in new[] { (1_024, count), (2_049, raised) })
         {
             server.GetMaxDescriptors = () => descriptors;
@@ -42,9 +46,11 @@ public class ManagementRecordTests
     [Fact]
     public async Task GET_VALUES_MultiplexingOff_TheTruth()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 1);
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 1);
 
-        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""), ("FCGI_MAX_REQS", ""))));
+        frontEnd.Send(RecordBytes.Record(
+            RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""), ("FCGI_MAX_REQS", ""))));
 
         Assert.Equal("FCGI_MPXS_CONNS=0 FCGI_MAX_REQS=1", await ReadResultAsync(frontEnd));
     }
@@ -56,7 +62,8 @@ public class ManagementRecordTests
     [InlineData("fcgi_max_reqs", "")]
     public async Task GET_VALUES_SomeNames_OnlyWhatIsUnderstoodAndOnce(string names, string expected)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 7);
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 7);
         var pairs = names.Split(',', StringSplitOptions.RemoveEmptyEntries).Select(static name => (name, "")).ToArray();
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(pairs)));
@@ -67,8 +74,10 @@ public class ManagementRecordTests
     [Fact]
     public async Task GET_VALUES_AtEverySplitPoint_SameResult()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 9);
-        var record = RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", "")), padding: 3);
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 9);
+        var record = RecordBytes.Record(
+            RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", "")), padding: 3);
 
         for (var cut = 1; cut < record.Length; cut++)
         {
@@ -97,7 +106,8 @@ public class ManagementRecordTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]));
+        frontEnd.Send(
+            RecordBytes.Record(RecordBytes.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]));
 
         Assert.True(frontEnd.Transport.IsReset);
     }
@@ -126,7 +136,8 @@ public class ManagementRecordTests
         {
             int nameLength = record.Content[i++], valueLength = record.Content[i++];
             Assert.InRange(nameLength, 0, 127);
-            pairs.Add($"{Encoding.ASCII.GetString(record.Content, i, nameLength)}={Encoding.ASCII.GetString(record.Content, i + nameLength, valueLength)}");
+            pairs.Add(Encoding.ASCII.GetString(record.Content, i, nameLength)
+                    + "=" + Encoding.ASCII.GetString(record.Content, i + nameLength, valueLength));
             i += nameLength + valueLength;
         }
 

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What an operator can mend is told: how often, the cause, the line to add, and no more than once a minute.</summary>
+/// <summary>
+/// A fault that an operator can fix is logged at most once a minute, with its count, its cause and the line that fixes
+/// it.
+/// </summary>
 public class MisconfigurationTests
 {
     [Fact]
@@ -10,10 +13,16 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "ParametersMissing", async () =>
         {
-            frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+            frontEnd.Send([
+                .. RecordBytes.Begin(),
+                .. RecordBytes.ParamsStream(1, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test")),
+                .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
             var response = await frontEnd.ReadResponseAsync();
             Assert.Equal(400, response.Status);
-            Assert.Contains("REQUEST_METHOD is missing or empty. In nginx, add to the location: include fastcgi_params;", response.Text, StringComparison.Ordinal);
+            Assert.Contains(
+                "REQUEST_METHOD is missing or empty. In nginx, add to the location: include fastcgi_params;",
+                response.Text,
+                StringComparison.Ordinal);
         }, "REQUEST_METHOD", "get a 400", "include fastcgi_params;", "does not inherit");
     }
 
@@ -24,7 +33,8 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "ParametersMissing", async () =>
         {
-            frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+            frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(
+                1, ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
             Assert.Equal("GET /", (await frontEnd.ReadResponseAsync()).Text);
         }, "REQUEST_URI", "for /", "include fastcgi_params;");
     }
@@ -34,7 +44,8 @@ public class MisconfigurationTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);
 
-        frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_METHOD", "GET"), (name, "/x")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+        frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(
+            1, ("REQUEST_METHOD", "GET"), (name, "/x")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
 
         Assert.Equal("GET /x", (await frontEnd.ReadResponseAsync()).Text);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
@@ -47,8 +58,10 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "HostWithoutPort",
-            async () => Assert.Equal("www.example.test", (await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_PORT", "8080")))).Text),
-            "port 8080", "'www.example.test'", "fastcgi_param HTTP_HOST $host:$server_port;", "fastcgi_param SERVER_PORT 443;");
+            async () => Assert.Equal(
+                "www.example.test", (await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_PORT", "8080")))).Text),
+            "port 8080", "'www.example.test'", "fastcgi_param HTTP_HOST $host:$server_port;",
+            "fastcgi_param SERVER_PORT 443;");
     }
 
     [Theory]
@@ -71,7 +84,8 @@ public class MisconfigurationTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Host);
 
-        Assert.Equal(expected, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", port), ("HTTP_HOST", host)]))).Text);
+        Assert.Equal(expected, (await frontEnd.AskAsync(
+            RecordBytes.Get(more: [("SERVER_PORT", port), ("HTTP_HOST", host)]))).Text);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
@@ -79,7 +93,8 @@ public class MisconfigurationTests
     public async Task Requests_BeyondTheLimit_503AndTheSetting()
     {
         var release = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(context => release.Task, options => options.Limits.MaxConcurrentRequests = 1);
+        await using var server = await TestServer.StartAsync(
+            context => release.Task, options => options.Limits.MaxConcurrentRequests = 1);
         var busy = server.Connect();
         busy.Send(RecordBytes.Get());
         var frontEnd = server.Connect();
@@ -87,16 +102,18 @@ public class MisconfigurationTests
         await AssertReportedOnceAMinuteAsync(
             server, "RequestsRefused",
             async () => Assert.Equal(503, (await frontEnd.AskAsync()).Status),
-            "got a 503", "MaxConcurrentRequests (1) was reached", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
+            "got a 503", "MaxConcurrentRequests (1) was reached", "FastCgi:Limits:MaxConcurrentRequests",
+            "FastCgi:Limits:RequestQueueLimit");
 
         release.SetResult();
         await busy.ReadResponseAsync();
     }
 
     [Fact]
-    public async Task Headers_ThatAreNotTheApplications_ToldOnceAMinute()
+    public async Task Headers_ThatAreNotTheApplications_ReportedOnceAMinute()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(static context => context.Response.Headers.KeepAlive = "timeout=5"));
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Do(static context => context.Response.Headers.KeepAlive = "timeout=5"));
 
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "HeadersDropped",
@@ -108,28 +125,38 @@ public class MisconfigurationTests
     [InlineData("PATH_BASE", "/app", "'/app' from the parameter PATH_BASE.")]
     [InlineData("PATH_BASE", "app", "'app' from the parameter PATH_BASE, which must begin with a slash: '/app'.")]
     [InlineData(null, "/app", "'/app' from FastCgi:PathBase.")]
-    public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(string? parameter, string pathBase, string source)
+    public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(
+        string? parameter, string pathBase, string source)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(NotFound, options => options.PathBase = parameter is null ? "/app" : "");
+        await using var frontEnd = await TestServer.ConnectAsync(
+            NotFound, options => options.PathBase = parameter is null ? "/app" : "");
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "PathBaseNotMatched", async () =>
         {
-            frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, pathBase)]));
+            frontEnd.Send(RecordBytes.Get(
+                uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, pathBase)]));
             Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
-        }, source, "/application/a%0Ab) ", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
+        },
+        source,
+        "/application/a%0Ab) ",
+        "fastcgi_param PATH_BASE /app;",
+        "SetEnv PATH_BASE /app",
+        "FastCgi:PathBase=/app");
     }
 
     [Theory]
     [InlineData("HTTP_X_FORWARDED_PROTO", "https", "X-Forwarded-Proto")]
     [InlineData("HTTP_X_FORWARDED_PROTO", "http, HTTPS ", "X-Forwarded-Proto")]
     [InlineData("SERVER_PORT", "443", "SERVER_PORT")]
-    public async Task Redirect_ToHttpsOfAClientThatSeemsToBeThere_TheLinesToAdd(string name, string value, string evidence)
+    public async Task Redirect_ToHttpsOfAClientThatSeemsToBeThere_TheLinesToAdd(
+        string name, string value, string evidence)
     {
         await using var frontEnd = await TestServer.ConnectAsync(RedirectToHttps);
 
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "RedirectToHttps",
-            async () => Assert.Equal(307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]))).Status),
+            async () => Assert.Equal(
+                307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]))).Status),
             evidence, "redirect loop", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
     }
 
@@ -137,7 +164,8 @@ public class MisconfigurationTests
     public async Task Body_BeyondTheLimit_413AndTheSetting()
     {
         await using var frontEnd = await TestServer.ConnectAsync(
-            static context => context.Request.Body.CopyToAsync(Stream.Null), options => options.Limits.MaxRequestBodySize = 3);
+            static context => context.Request.Body.CopyToAsync(Stream.Null),
+            options => options.Limits.MaxRequestBodySize = 3);
 
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "RequestBodyTooLarge",
@@ -145,7 +173,7 @@ public class MisconfigurationTests
             "3 bytes", "FastCgi:Limits:MaxRequestBodySize");
     }
 
-    /// <summary>The limit of an endpoint is what the application wants, and raising that of the server would change nothing.</summary>
+    /// <summary>The application set the limit of the endpoint; raising the server's would not help.</summary>
     [Theory]
     [InlineData(4)]
     [InlineData(null)]
@@ -157,17 +185,19 @@ public class MisconfigurationTests
             return context.Request.Body.CopyToAsync(Stream.Null);
         });
 
-        Assert.Equal(413, (await frontEnd.AskAsync(RecordBytes.Post(1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")))).Status);
+        Assert.Equal(413, (await frontEnd.AskAsync(RecordBytes.Post(
+            1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")))).Status);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level == LogLevel.Warning);
     }
 
-    /// <summary>The documented configuration behind a load balancer says the port that clients use for both schemes.</summary>
+    /// <summary>The documented setup behind a load balancer sends the client's port for both schemes.</summary>
     [Theory, Values("HTTP_X_FORWARDED_PROTO", "REQUEST_SCHEME")]
     public async Task Redirect_OfAClientThatIsSaidToUseHttp_NothingIsReported(string name)
     {
         await using var frontEnd = await TestServer.ConnectAsync(RedirectToHttps);
 
-        Assert.Equal(307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]))).Status);
+        Assert.Equal(
+            307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]))).Status);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
@@ -210,26 +240,30 @@ public class MisconfigurationTests
         return context.Response.WriteAsync(context.Request.Host.Value ?? "");
     }
 
-    /// <summary>Does it once, twice within a minute, and once after it: the second message tells of three.</summary>
     /// <summary>The usual lines for a container let any client choose who it is.</summary>
     [Fact]
     public async Task ForwardedHeaders_OfAnyClientTaken_TheHeadersAndTheMiddleware()
     {
         await using var frontEnd = await TestServer.ConnectAsync(static app => TrustEverybody(app).Run(static context
-            => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}")));
+            => context.Response.WriteAsync(
+                $"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}")));
 
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "ForwardedHeaderTaken",
             async () => Assert.Equal("203.0.113.9 https evil.example", (await frontEnd.AskAsync(RecordBytes.Get(more:
             [
-                ("HTTP_X_FORWARDED_FOR", "203.0.113.9:80"), ("HTTP_X_FORWARDED_PROTO", "https"), ("HTTP_X_FORWARDED_HOST", "evil.example"),
+                ("HTTP_X_FORWARDED_FOR", "203.0.113.9:80"), (
+                    "HTTP_X_FORWARDED_PROTO", "https"), ("HTTP_X_FORWARDED_HOST", "evil.example"),
             ]))).Text),
-            "the client address (X-Forwarded-For), the scheme (X-Forwarded-Proto), the host (X-Forwarded-Host)", "UseForwardedHeaders", "Behind a load balancer");
+            "the client address (X-Forwarded-For), the scheme (X-Forwarded-Proto), the host (X-Forwarded-Host)",
+            "UseForwardedHeaders",
+            "Behind a load balancer");
     }
 
     [Theory]
     [InlineData("address", "HTTP_X_REAL_IP", "203.0.113.9", "the client address (X-Real-IP)")]
-    [InlineData("address", "HTTP_FORWARDED", "host=a;for=\"203.0.113.9:80\", for=10.0.0.1", "the client address (Forwarded)")]
+    [InlineData(
+        "address", "HTTP_FORWARDED", "host=a;for=\"203.0.113.9:80\", for=10.0.0.1", "the client address (Forwarded)")]
     [InlineData("address", "HTTP_X_REAL_IP", "::ffff:203.0.113.9", "the client address (X-Real-IP)")]
     [InlineData("scheme", "HTTP_X_SCHEME", "HTTPS", "the scheme (X-Scheme)")]
     [InlineData("host", "HTTP_FORWARDED", "for=_a; host=evil.example", "the host (Forwarded)")]
@@ -244,7 +278,8 @@ public class MisconfigurationTests
     [InlineData("address", "REMOTE_ADDR", "::ffff:203.0.113.9", null)]
     [InlineData("scheme", "HTTPS", "on", null)]
     [InlineData("nothing", "HTTP_X_FORWARDED_FOR", "203.0.113.9", null)]
-    public async Task Header_TakenByOtherCode_IsReportedIfItIsWhatTheApplicationBelieves(string what, string name, string value, string? report)
+    public async Task Header_TakenByOtherCode_IsReportedIfItIsWhatTheApplicationBelieves(
+        string what, string name, string value, string? report)
     {
         await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
@@ -261,7 +296,8 @@ public class MisconfigurationTests
 
         await frontEnd.AskAsync(RecordBytes.Get(more: (name, value)));
 
-        var logs = frontEnd.Server.Logs.All.Where(static log => log.Level >= LogLevel.Warning).Select(static log => log.Message);
+        var logs = frontEnd.Server.Logs.All.Where(static log => log.Level >= LogLevel.Warning).Select(
+            static log => log.Message);
         if (report is null)
             Assert.Empty(logs);
         else
@@ -273,11 +309,13 @@ public class MisconfigurationTests
     public async Task ForwardedHeaders_ThatSayWhatTheWebServerSays_NothingIsReported()
     {
         await using var frontEnd = await TestServer.ConnectAsync(static app => TrustEverybody(app).Run(static context
-            => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}")));
+            => context.Response.WriteAsync(
+                $"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}")));
 
         var response = await frontEnd.AskAsync(RecordBytes.Get(more:
         [
-            ("REMOTE_ADDR", "203.0.113.9"), ("HTTPS", "on"), ("HTTP_HOST", "www.example.test:443"), ("HTTP_X_FORWARDED_FOR", "10.0.0.1, 203.0.113.9"),
+            ("REMOTE_ADDR", "203.0.113.9"), ("HTTPS", "on"), (
+                "HTTP_HOST", "www.example.test:443"), ("HTTP_X_FORWARDED_FOR", "10.0.0.1, 203.0.113.9"),
             ("HTTP_X_FORWARDED_PROTO", "https"), ("HTTP_X_FORWARDED_HOST", "www.example.test"),
         ]));
 
@@ -287,13 +325,16 @@ public class MisconfigurationTests
 
     private static IApplicationBuilder TrustEverybody(IApplicationBuilder app)
     {
-        var options = new ForwardedHeadersOptions { ForwardedHeaders = Microsoft.AspNetCore.HttpOverrides.ForwardedHeaders.All };
+        var options =
+            new ForwardedHeadersOptions { ForwardedHeaders = Microsoft.AspNetCore.HttpOverrides.ForwardedHeaders.All };
         options.KnownProxies.Clear();
         options.KnownIPNetworks.Clear();
         return app.UseForwardedHeaders(options);
     }
 
-    private static async Task AssertReportedOnceAMinuteAsync(TestServer server, string eventName, Func<Task> act, params string[] texts)
+    /// <summary>Acts once, twice within a minute, and once after it: the second message counts three.</summary>
+    private static async Task AssertReportedOnceAMinuteAsync(
+        TestServer server, string eventName, Func<Task> act, params string[] texts)
     {
         List<CollectedLog> Find() => [.. server.Logs.All.Where(log => log.EventName == eventName)];
 

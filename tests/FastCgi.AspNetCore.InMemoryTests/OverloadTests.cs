@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>More requests than the application may work on: who waits, for how long, who is refused, and who has a place all the same.</summary>
+/// <summary>
+/// More requests than the application may work on: who waits, for how long, who is refused, and who has a place all the
+/// same.
+/// </summary>
 public class OverloadTests
 {
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
@@ -14,7 +17,8 @@ public class OverloadTests
     [InlineData(11, true)]
     public async Task RequestQueueTimeout_AtTheTime_Decides(int seconds, bool isRefused)
     {
-        await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
+        await using var server = await StartAsync(
+            queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
         var (first, second) = (Send(server, "/1"), Send(server, "/2"));
 
         server.Clock.Advance(TimeSpan.FromSeconds(seconds));
@@ -32,7 +36,8 @@ public class OverloadTests
         Assert.Contains("RequestQueueTimeout", refused.Text, StringComparison.Ordinal);
         Assert.Equal(0, server.Context.Admission.QueuedCount);
         Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("RequestsWaitedTooLong")).Level);
-        Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count => count.Key == (503, "RequestQueueTimeout")).Value);
+        Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count => count.Key == (
+            503, "RequestQueueTimeout")).Value);
         // The one that runs is not concerned, nor is the connection.
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
@@ -40,7 +45,7 @@ public class OverloadTests
         Assert.Equal(["/1", "/3"], _begun);
     }
 
-    /// <summary>The handler of the next one may block its thread, and the client of the one before does not wait for that.</summary>
+    /// <summary>The next handler may block its thread without delaying the answer before it.</summary>
     [Fact]
     public async Task Queue_NextOneBlocks_AnswerOfTheOneBeforeIsThere()
     {
@@ -68,7 +73,8 @@ public class OverloadTests
     [Fact]
     public async Task RequestQueueTimeout_OverWhenAPlaceIsFree_NotBegun()
     {
-        await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
+        await using var server = await StartAsync(
+            queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
         Send(server, "/1");
         server.Clock.Advance(s_tick / 2);
         var late = Send(server, "/late");
@@ -84,13 +90,14 @@ public class OverloadTests
         Assert.Equal(["/1", "/in-time"], _begun);
     }
 
-    /// <summary>Who comes then has the place in the queue of one that nobody waits for any longer.</summary>
+    /// <summary>A new request takes the place of one that has waited too long.</summary>
     [Theory]
     [InlineData(9.999, false)]
     [InlineData(10, true)]
     public async Task RequestQueueTimeout_OverWhenTheQueueIsFull_MakesRoom(double waited, bool isRoom)
     {
-        await using var server = await StartAsync(queue: 1, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
+        await using var server = await StartAsync(
+            queue: 1, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
         Send(server, "/1");
         server.Clock.Advance(s_tick / 2);
         var late = Send(server, "/late");
@@ -99,7 +106,9 @@ public class OverloadTests
         var newcomer = Send(server, "/new");
         _go.SetResult();
 
-        Assert.Equal((isRoom ? 503 : 200, isRoom ? 200 : 503), ((await late.ReadResponseAsync()).Status, (await newcomer.ReadResponseAsync()).Status));
+        Assert.Equal(
+            (isRoom ? 503 : 200, isRoom ? 200 : 503),
+            ((await late.ReadResponseAsync()).Status, (await newcomer.ReadResponseAsync()).Status));
         Assert.Equal(["/1", isRoom ? "/new" : "/late"], _begun);
     }
 
@@ -107,7 +116,8 @@ public class OverloadTests
     [Fact]
     public async Task RequestQueueTimeout_ParamsThatComeSlowly_DoNotCount()
     {
-        await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
+        await using var server = await StartAsync(
+            queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
         Send(server, "/1");
         var second = server.Connect();
         second.Send(RecordBytes.Begin());
@@ -135,7 +145,7 @@ public class OverloadTests
         Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
     }
 
-    /// <summary>Else those who come and go would keep the queue full of requests that nobody waits for.</summary>
+    /// <summary>Otherwise requests whose clients have gone would keep the queue full.</summary>
     [Theory, Values("closed", "aborted", "stopped")]
     public async Task Queue_ClientOfOneThatWaitsGoes_ItsPlaceIsFreeAtOnce(string how)
     {
@@ -232,7 +242,8 @@ public class OverloadTests
     }
 
     private async Task<TestServer> StartAsync(
-        int queue, Action<FastCgiServerLimits>? configure = null, params string[] statusPaths) => await TestServer.StartAsync(
+        int queue, Action<FastCgiServerLimits>? configure =
+            null, params string[] statusPaths) => await TestServer.StartAsync(
         async context =>
         {
             _begun.Enqueue(context.Request.Path!);

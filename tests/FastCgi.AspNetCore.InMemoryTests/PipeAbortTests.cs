@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>How connections over anybody's pipes end when their peer does nothing about it: it neither sends nor completes its side.</summary>
+/// <summary>
+/// How connections over anybody's pipes end when their peer does nothing about it: it neither sends nor completes its
+/// side.
+/// </summary>
 public sealed class PipeAbortTests
 {
     // What a peer that does not close may take: the drain, and two ticks of the clock.
@@ -48,18 +51,20 @@ public sealed class PipeAbortTests
         var pipes = new PipeContext();
         var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
         pipes.RunOn(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
+        await pipes.FromWebServer.Writer.WriteAsync(
+            RecordBytes.Post(1, "/", new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
         go.SetResult();
-        await Waiting.UntilAsync(() => Advance(server) && pipes.IsAborted.Task.IsCompleted, "the end of the connection");
+        await Waiting.UntilAsync(
+            () => Advance(server) && pipes.IsAborted.Task.IsCompleted, "the end of the connection");
         flush.SetException(new ConnectionAbortedException());
 
         await pipes.Running.Within("the connection to be left");
         Assert.True(pipes.Writer.IsCompleted);
     }
 
-    /// <summary>It is anybody's transport: to abort it may do nothing, or throw, and nobody takes what was sent.</summary>
+    /// <summary>The transport is pluggable: its abort may do nothing or throw, and it may take no bytes.</summary>
     [Theory, Values(true, false)]
     public async Task Abort_TransportDoesNothingAndTakesNothing_ConnectionEnds(bool throws)
     {
@@ -72,7 +77,11 @@ public sealed class PipeAbortTests
             await flush;
         });
         var pipe = new Pipe(new PipeOptions(pauseWriterThreshold: 1_024, resumeWriterThreshold: 512));
-        var pipes = new PipeContext { Writer = new HeldWriter(pipe.Writer), AbortError = throws ? new NotSupportedException("on purpose") : null };
+        var pipes = new PipeContext
+        {
+            Writer = new HeldWriter(pipe.Writer),
+            AbortError = throws ? new NotSupportedException("on purpose") : null,
+        };
         pipes.RunOn(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");

@@ -79,7 +79,11 @@ public class PipeConnectionTests
     public async Task End_PeerTakesNothing_SendIsGivenUp()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new PipeContext { Writer = new HeldWriter(new Pipe(new PipeOptions(pauseWriterThreshold: 2, resumeWriterThreshold: 1)).Writer) };
+        var pipes = new PipeContext
+        {
+            Writer = new HeldWriter(
+            new Pipe(new PipeOptions(pauseWriterThreshold: 2, resumeWriterThreshold: 1)).Writer)
+        };
         pipes.RunOn(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
@@ -109,14 +113,6 @@ public class PipeConnectionTests
         await pipes.Running.Within("the end of the connection");
         Assert.Equal(1, pipes.AbortCount);
         go.SetResult();
-    }
-
-    [Fact]
-    public async Task Connection_CannotBeReset()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-
-        Assert.False(new PipeConnection(new PipeContext(), socket: null, server.Connections, server.Scheduler).CanReset);
     }
 
     [Fact]
@@ -150,7 +146,7 @@ public class PipeConnectionTests
         var reader = new PiecesReader([request[..10_000], request[10_000..]]);
         var pipes = new PipeContext { Reader = reader };
 
-        // It goes on here until there is something to wait for.
+        // Runs until there is something to wait for.
         pipes.RunOn(server);
         Assert.Equal(1, reader.ReadCount);
         go.SetResult();
@@ -163,14 +159,15 @@ public class PipeConnectionTests
         Assert.True(pipes.IsDisposed);
     }
 
-    /// <summary>A web server that has not sent all gets the answer and the end, and may go on sending.</summary>
+    /// <summary>A web server that is still sending gets the answer and the end, and may continue.</summary>
     [Fact]
     public async Task Answer_BeforeTheEndOfTheRequest_EndsOurSideAndReceivesOn()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var pipes = PipeContext.Run(server);
 
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[1_000], keepConnection: false).AsMemory()[..^8]);
+        await pipes.FromWebServer.Writer.WriteAsync(
+            RecordBytes.Post(1, "/", new byte[1_000], keepConnection: false).AsMemory()[..^8]);
         await pipes.Writer.Completed.Task.Within("the end of our side");
         Assert.False(pipes.Running.IsCompleted);
         await pipes.FromWebServer.Writer.WriteAsync(new byte[100_000]);
@@ -180,24 +177,7 @@ public class PipeConnectionTests
         Assert.Equal(0, server.Connections.Count);
     }
 
-    [Fact]
-    public async Task Flush_Ends_WhatWasQueuedMeanwhileIsSent()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = PipeContext.Run(server);
-        var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(1));
-        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(2, keepConnection: false));
-
-        pipes.Writer.HeldFlush = null;
-        flush.SetResult(default);
-
-        await pipes.Running.Within("the end of the connection");
-        await server.AssertNothingIsRentedAsync();
-    }
-
-    /// <summary>The peer goes on reading and sends nothing, so that only the send tells.</summary>
+    /// <summary>The peer keeps reading and sends nothing, so only the send can fail.</summary>
     [Fact]
     public async Task Flush_Fails_ConnectionEndsThoughThePeerDoesNot()
     {
@@ -251,7 +231,8 @@ public class PipeConnectionTests
 
         public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
             => ++ReadCount <= pieces.Length
-                ? ValueTask.FromResult(new ReadResult(new ReadOnlySequence<byte>(pieces[ReadCount - 1]), isCanceled: false, isCompleted: false))
+                ? ValueTask.FromResult(new ReadResult(
+                    new ReadOnlySequence<byte>(pieces[ReadCount - 1]), isCanceled: false, isCompleted: false))
                 : new ValueTask<ReadResult>(_cancelled.Task);
 
         public override bool TryRead(out ReadResult result) => throw new NotSupportedException();
@@ -264,7 +245,8 @@ public class PipeConnectionTests
         {
         }
 
-        public override void CancelPendingRead() => _cancelled.TrySetResult(new ReadResult(default, isCanceled: true, isCompleted: false));
+        public override void CancelPendingRead()
+            => _cancelled.TrySetResult(new ReadResult(default, isCanceled: true, isCompleted: false));
 
         public override void Complete(Exception? exception = null) => IsCompleted = true;
     }

@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// Web servers on threads of their own that begin, abort and leave, applications that end in every way, and time that passes, all at once: the
-/// limits are kept, OnStarting included, each request that somebody waits for has one end, and all places are there again.
+/// Web servers on threads of their own that begin, abort and leave, applications that end in every way, and time that
+/// passes, all at once: the limits are kept, OnStarting included, each request that somebody waits for has one end, and
+/// all places are there again.
 /// </summary>
 public sealed class PlaceStressTests
 {
@@ -64,7 +65,9 @@ public sealed class PlaceStressTests
 
         await Task.WhenAll(webServers).Within("the web servers");
         await clock;
-        await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0) && server.Context.Admission.QueuedCount == 0, "all places to be free");
+        await Waiting.UntilAsync(
+            () => server.Context.Admission.TakenCount == (0, 0) && server.Context.Admission.QueuedCount == 0,
+            "all places to be free");
         await stopping.Within("the stop");
         Assert.Empty(_wrong);
         Assert.Equal((0, 0), (_ordinary, _all));
@@ -115,7 +118,10 @@ public sealed class PlaceStressTests
         foreach (var (frontEnd, ids) in open)
         {
             await frontEnd.Transport.WaitUntilAsync(
-                () => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed || frontEnd.Transport.CountEnds().Count >= ids.Count, "the ends");
+                () => frontEnd.Transport.IsReset
+                    || frontEnd.Transport.IsClosed
+                    || frontEnd.Transport.CountEnds().Count >= ids.Count,
+                "the ends");
             foreach (var (id, _) in frontEnd.Transport.CountEnds().Where(static end => end.Value != 1))
                 _wrong.Add($"{id} has more than one end.");
         }

@@ -14,17 +14,6 @@ public class RecordTests
         Assert.Empty(frontEnd.Transport.Sent);
     }
 
-    [Fact]
-    public async Task RECORD_BadVersionAmongGoodOnes_EarlierRequestsAnswered()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-
-        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
-        frontEnd.Send([9, 9, 9]);
-
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
     [Theory]
     [InlineData(RecordBytes.EndRequest)]
     [InlineData(RecordBytes.Stdout)]
@@ -40,9 +29,11 @@ public class RecordTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Record(type, 1, new byte[20]), RecordBytes.Begin(), RecordBytes.Record(type, 1, new byte[20]));
+        frontEnd.Send(
+            RecordBytes.Record(type, 1, new byte[20]), RecordBytes.Begin(), RecordBytes.Record(type, 1, new byte[20]));
         Assert.Empty(frontEnd.ReadAvailable());
-        frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()), RecordBytes.Record(type, 1, new byte[20]));
+        frontEnd.Send(
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams()), RecordBytes.Record(type, 1, new byte[20]));
 
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         Assert.Empty(frontEnd.ReadAvailable());
@@ -100,14 +91,15 @@ public class RecordTests
             Assert.True(frontEnd.Transport.IsClosed);
         }
 
-        var warning = Assert.Single(server.Logs.All, static log => log is { EventName: "WrongProtocol", Level: LogLevel.Warning });
+        var warning = Assert.Single(
+            server.Logs.All, static log => log is { EventName: "WrongProtocol", Level: LogLevel.Warning });
         Assert.Contains("received HTTP", warning.Message, StringComparison.Ordinal);
         server.Clock.Advance(TimeSpan.FromMinutes(2));
         server.Connect().Send("POST / HTTP/1.1\r\n"u8.ToArray());
         Assert.Equal(2, server.Logs.All.Count(static log => log.EventName == "WrongProtocol"));
     }
 
-    /// <summary>What nginx sends with uwsgi_pass and scgi_pass, and what is none of them.</summary>
+    /// <summary>The bytes of uwsgi_pass and scgi_pass of nginx, and of neither.</summary>
     [Theory]
     [InlineData("TLS", "\u0016\u0003\u0001\u0002\0\u0001")]
     [InlineData("uwsgi", "\0S\u0001\0\f\0QUERY_STRING\0\0\u000e\0REQUEST_METHOD\u0003\0GET")]
@@ -125,7 +117,8 @@ public class RecordTests
         frontEnd.Send(Encoding.Latin1.GetBytes(bytes));
 
         Assert.True(frontEnd.Transport.IsReset);
-        var warnings = frontEnd.Server.Logs.All.Where(static log => log.EventName == "WrongProtocol").Select(static log => log.Message.Split(' ')[4]);
+        var warnings = frontEnd.Server.Logs.All.Where(static log => log.EventName == "WrongProtocol").Select(
+            static log => log.Message.Split(' ')[4]);
         Assert.Equal(protocol is null ? ["HTTP"] : ["HTTP", protocol], warnings);
     }
 }

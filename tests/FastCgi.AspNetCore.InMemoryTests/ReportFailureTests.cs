@@ -1,21 +1,15 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What is done after the end of a request (reports, statistics, callbacks, hosting's clean-up) can fail, and keeps nothing from being done.</summary>
+/// <summary>
+/// What is done after the end of a request (reports, statistics, callbacks, hosting's clean-up) can fail, and keeps
+/// nothing from being done.
+/// </summary>
 public sealed class ReportFailureTests
 {
     // More than the requests that a connection may have unfinished.
     private const int Enough = 250;
 
-    [Theory, Values("app", "/a%00b", "a\0b", "%", "//", "?")]
-    public async Task NotFound_WithAPathBaseThatIsNone_IsAnsweredAndTheConnectionGoesOn(string pathBase)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(static context => context.Response.StatusCode = StatusCodes.Status404NotFound));
-
-        for (var i = 0; i < Enough; i++)
-            Assert.InRange((await frontEnd.AskAsync(RecordBytes.Get(uri: "/app/%00", more: ("PATH_BASE", pathBase)))).Status, 400, 404);
-    }
-
-    /// <summary>Each step fails in its turn: the log of a report, a callback, the disposal of the request's services.</summary>
+    /// <summary>Each step fails in turn: the log of a report, a callback, the disposal of services.</summary>
     [Theory, Values("log", "callback", "dispose", "feature")]
     public async Task Step_ThatThrows_LeavesTheOthersAndTheConnection(string step)
     {
@@ -42,14 +36,16 @@ public sealed class ReportFailureTests
             {
                 services.AddScoped<Scoped>();
                 if (step == "log")
-                    services.AddSingleton<ILoggerProvider>(new EventProvider("PathBaseNotMatched", static () => throw new InvalidOperationException("on purpose")));
+                    services.AddSingleton<ILoggerProvider>(new EventProvider(
+                        "PathBaseNotMatched", static () => throw new InvalidOperationException("on purpose")));
             });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
         frontEnd.Server.Logs.Expected.Add("DisposeContextFailed");
         frontEnd.Server.Logs.Expected.Add("RequestEndFailed");
 
         for (var i = 0; i < Enough; i++)
-            Assert.Equal(step == "feature" ? 500 : 404, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Status);
+            Assert.Equal(
+                step == "feature" ? 500 : 404, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Status);
 
         await Waiting.UntilAsync(() => (completed, disposed) == (Enough, Enough), "all callbacks and disposals");
     }

@@ -3,11 +3,12 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>When a request's place among MaxConcurrentRequests is free for another one.</summary>
 public class RequestPlaceTests
 {
-    /// <summary>A client that asks again as soon as it has its answer is not one too many: its own request had the place.</summary>
+    /// <summary>A client that asks again as soon as it has its answer is not refused: its slot is free.</summary>
     [Fact]
     public async Task Place_IsFreeWhenTheAnswerIsThere()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 1);
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 1);
         var first = server.Connect();
         var second = server.Connect();
         var sends = 0;
@@ -22,39 +23,9 @@ public class RequestPlaceTests
         Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
     }
 
-    /// <summary>What the application has registered for the start of the response is its work too, though the handler has returned.</summary>
-    [Theory, Values(false, true)]
-    public async Task Place_IsKeptWhileOnStartingRuns(bool isCompleted)
-    {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
-            context =>
-            {
-                context.Response.OnStarting(() => go.Task);
-                // Not awaited: it is under way when the handler has returned.
-                if (isCompleted)
-                    _ = context.Response.CompleteAsync();
-                return Task.CompletedTask;
-            },
-            static options => options.Limits.MaxConcurrentRequests = 1);
-        var first = Send(server);
-
-        Assert.Equal(503, (await Send(server).ReadResponseAsync()).Status);
-        Assert.Equal((1, 0), server.Context.Admission.TakenCount);
-        var takenAtTheEnd = new ConcurrentQueue<(long, int)>();
-        first.Transport.Received = () => takenAtTheEnd.Enqueue(server.Context.Admission.TakenCount);
-        go.SetResult();
-
-        Assert.Equal(200, (await first.ReadResponseAsync()).Status);
-        // Where the application sends the end itself, the place is free when that is done.
-        if (!isCompleted)
-            Assert.Equal([(0, 0)], takenAtTheEnd);
-        await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0), "the place to be free");
-    }
-
     /// <summary>So it is where the application has begun the response, and does not wait for it.</summary>
     [Theory, Values("start", "flush", "write", "throw")]
-    public async Task Place_IsKeptWhileOnStartingThatNobodyAwaitsRuns(string how)
+    public async Task Place_IsKeptWhileUnawaitedOnStartingRuns(string how)
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
@@ -122,14 +93,16 @@ public class RequestPlaceTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options =>
         {
             options.Limits.MaxConcurrentRequests = 1;
-            options.RequestHeaderEncodingSelector = static _ => new System.Text.UTF8Encoding(false, throwOnInvalidBytes: true);
+            options.RequestHeaderEncodingSelector = static _ => new System.Text.UTF8Encoding(
+                false, throwOnInvalidBytes: true);
         });
         var taken = new List<(long, int)>();
         frontEnd.Transport.Received = () => taken.Add(frontEnd.Server.Context.Admission.TakenCount);
 
         frontEnd.Send(
             RecordBytes.Begin(),
-            RecordBytes.Record(RecordBytes.Params, 1, [.. RecordBytes.Pairs(RecordBytes.RequestParams()), .. RecordBytes.Pair("HTTP_X_BAD"u8.ToArray(), [0xFF])]),
+            RecordBytes.Record(RecordBytes.Params, 1, [.. RecordBytes.Pairs(
+                RecordBytes.RequestParams()), .. RecordBytes.Pair("HTTP_X_BAD"u8.ToArray(), [0xFF])]),
             RecordBytes.Record(RecordBytes.Params, 1));
 
         Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);

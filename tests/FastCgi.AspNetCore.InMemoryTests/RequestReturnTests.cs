@@ -1,11 +1,11 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What is left behind when a request is over: on the thread that ended it, in the counts of its connection, in the log.</summary>
+/// <summary>
+/// What is left behind when a request is over: on the thread that ended it, in the counts of its connection, in the
+/// log.
+/// </summary>
 public sealed class RequestReturnTests
 {
-    // As many responses may wait for the web server, and one more is being sent.
-    private const int MaxUnsent = 100;
-
     /// <summary>Its continuations run on the thread that ends the task, whose own context is none of theirs.</summary>
     [Fact]
     public async Task AsyncLocal_OfAnApplicationThatAnotherThreadEnds_StaysInItsRequest()
@@ -37,7 +37,10 @@ public sealed class RequestReturnTests
         first.Send(RecordBytes.Get());
         second.Send(RecordBytes.Get(uri: "/longer"));
         var expected = new Totals(
-            2, 3, 2 * RecordBytes.Get().Length + RecordBytes.Get(uri: "/longer").Length, first.Transport.Sent.Length + second.Transport.Sent.Length);
+            2,
+            3,
+            2 * RecordBytes.Get().Length + RecordBytes.Get(uri: "/longer").Length,
+            first.Transport.Sent.Length + second.Transport.Sent.Length);
         Assert.Equal(expected, server.Connections.GetTotals());
 
         first.Close();
@@ -46,36 +49,7 @@ public sealed class RequestReturnTests
         Assert.Equal(expected, server.Connections.GetTotals());
     }
 
-    [Fact]
-    public async Task Receiving_BehindResponsesThatWereCut_IsPausedAtTheSameNumber()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Hello(context);
-            if (context.Request.Path == "/fails")
-                throw new InvalidOperationException("on purpose");
-        }, expects: "ApplicationError");
-        frontEnd.Send(RecordBytes.Get(1_000, "/slow"));
-        for (var i = 0; i < 5; i++)
-            frontEnd.Send(RecordBytes.Get(2_000, "/fails"));
-        frontEnd.Transport.HoldSends();
-
-        for (var id = 1; id <= MaxUnsent + 3; id++)
-        {
-            Assert.False(frontEnd.IsPaused);
-            frontEnd.Send(RecordBytes.Get(id));
-        }
-
-        Assert.True(frontEnd.IsPaused);
-        frontEnd.Transport.ReleaseSend(goesOn: false);
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
-        go.SetResult();
-    }
-
-    /// <summary>A request that the server refuses has no application that could be told.</summary>
+    /// <summary>A request that the server rejects has no application to notify.</summary>
     [Fact]
     public async Task Transport_ThatFailsToSendARefusal_IsLoggedAndTheRequestIsOver()
     {
@@ -87,7 +61,8 @@ public sealed class RequestReturnTests
         connection.OnReceived(RecordBytes.Get(uri: "no-path"), ref ready);
         ready.RemoveFirst().Execute();
 
-        Assert.IsType<InvalidOperationException>(Assert.Single(server.Logs.All, static log => log.EventName == "RequestEndFailed").Exception);
+        Assert.IsType<InvalidOperationException>(
+            Assert.Single(server.Logs.All, static log => log.EventName == "RequestEndFailed").Exception);
         Assert.Equal((0, 0), (connection.RequestCount, TestServer.CountUnfinished(connection)));
         // The blocks are the outlet's again when the send is over.
         connection.OnClosed(new IOException("The connection is gone."));
@@ -113,7 +88,8 @@ public sealed class RequestReturnTests
             var connection = new FastCgiConnection(server.Connections, new FailingTransport(failing));
             Assert.True(server.Connections.TryAdd(connection));
             var ready = new ReadyRequests();
-            connection.OnReceived([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", path, ("CONTENT_LENGTH", "9000")))], ref ready);
+            connection.OnReceived([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(
+                1, RecordBytes.RequestParams("POST", path, ("CONTENT_LENGTH", "9000")))], ref ready);
             connection.OnReceived(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000]), ref ready);
             ready.RemoveFirst().Execute();
 

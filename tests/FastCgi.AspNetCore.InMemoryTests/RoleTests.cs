@@ -3,7 +3,9 @@ using Microsoft.AspNetCore.Routing;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>The role Authorizer (FastCGI specification, section 6.3), and roles that are not served, record by record.</summary>
+/// <summary>
+/// The role Authorizer (FastCGI specification, section 6.3), and roles that are not served, record by record.
+/// </summary>
 public class RoleTests
 {
     private const int Authorizer = 2;
@@ -12,11 +14,12 @@ public class RoleTests
     [Fact]
     public async Task AUTHORIZER_Allowed_200WithVariablesAndWithoutStdin()
     {
-        await using var frontEnd = await StartAsync(static app => app.MapFastCgiAuthorizer("/{**path}", static context =>
-        {
-            context.Response.SetFastCgiVariable("REMOTE_USER", "ann");
-            return ValueTask.FromResult(true);
-        }));
+        await using var frontEnd = await StartAsync(
+            static app => app.MapFastCgiAuthorizer("/{**path}", static context =>
+            {
+                context.Response.SetFastCgiVariable("REMOTE_USER", "ann");
+                return ValueTask.FromResult(true);
+            }));
 
         frontEnd.Send(Authorize("/reports/1"));
 
@@ -47,11 +50,12 @@ public class RoleTests
     [Fact]
     public async Task AUTHORIZER_WithContentLengthAndNoStdin_BodyIsEmptyAndConnectionIsClosedAtOnce()
     {
-        await using var frontEnd = await StartAsync(static app => app.MapFastCgiAuthorizer("/{**path}", static async context =>
-        {
-            using var reader = new StreamReader(context.Request.Body);
-            return context.Request.ContentLength is null && (await reader.ReadToEndAsync()).Length == 0;
-        }));
+        await using var frontEnd = await StartAsync(
+            static app => app.MapFastCgiAuthorizer("/{**path}", static async context =>
+            {
+                using var reader = new StreamReader(context.Request.Body);
+                return context.Request.ContentLength is null && (await reader.ReadToEndAsync()).Length == 0;
+            }));
 
         frontEnd.Send(
             RecordBytes.Begin(1, Authorizer, keepConnection: false),
@@ -79,7 +83,8 @@ public class RoleTests
     [Fact]
     public async Task AUTHORIZER_AnsweredBySomethingThatIsNoAuthorizer_500AndNothingOfIt()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Roles.Add(FastCgiRole.Authorizer));
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Hello, static options => options.Roles.Add(FastCgiRole.Authorizer));
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(Authorize("/"));
@@ -108,7 +113,8 @@ public class RoleTests
 
         frontEnd.Send(Authorize("/?user=ann"));
         var allowed = await frontEnd.ReadResponseAsync(isStatusFirst: true);
-        Assert.Equal((200, "ann", "Basic"), (allowed.Status, allowed["Variable-REMOTE_USER"], allowed["Variable-AUTH_TYPE"]));
+        Assert.Equal(
+            (200, "ann", "Basic"), (allowed.Status, allowed["Variable-REMOTE_USER"], allowed["Variable-AUTH_TYPE"]));
         frontEnd.Send(Authorize("/"));
         Assert.Equal(403, (await frontEnd.ReadResponseAsync(isStatusFirst: true)).Status);
     }
@@ -187,5 +193,6 @@ public class RoleTests
 
     private static void AddRoles(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
 
-    private static byte[] Authorize(string uri) => [.. RecordBytes.Begin(1, Authorizer), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", uri))];
+    private static byte[] Authorize(string uri)
+        => [.. RecordBytes.Begin(1, Authorizer), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", uri))];
 }

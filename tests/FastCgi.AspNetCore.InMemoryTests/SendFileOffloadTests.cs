@@ -1,220 +1,249 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Files that are left to the web server, and those that are not, because the client would get another answer.</summary>
-public sealed class SendFileOffloadTests : SendFileOffloadTest
+/// <summary>Files that the web server sends for the application, if the client gets the same response.</summary>
+public sealed class SendFileOffloadTests : IDisposable
 {
-    [Fact]
-    public async Task Offload_XAccelRedirect_HeaderAndNoBody()
-    {
-        var response = await GetAsync(UseNginx, Whole);
+    private const int Length = 1_000;
+    private const string Location = "/protected/a%20file.bin";
 
-        Assert.Equal("/protected/a%20file.bin", response["X-Accel-Redirect"]);
+    private readonly ScratchFolder _folder = new();
+    private readonly string _path;
+
+    public SendFileOffloadTests() => _path = _folder.Write("site/a file.bin", Apps.Pattern(Length));
+
+    private string Root => _folder.GetPath("site");
+
+    public void Dispose() => _folder.Dispose();
+
+    [Theory]
+    [InlineData(true, "whole", "", true)]
+    [InlineData(true, "whole", "HTTP_IF_RANGE=\"tag\"|HTTP_RANGE=bytes=1-2", true)]
+    [InlineData(false, "whole", "", true)]
+    // The application has evaluated the condition. nginx would do it again, with the file's own ETag and date.
+    [InlineData(true, "whole", "HTTP_IF_MATCH=\"tag\"", false)]
+    [InlineData(true, "whole", "HTTP_IF_NONE_MATCH=\"tag\"", false)]
+    [InlineData(true, "whole", "HTTP_IF_MODIFIED_SINCE=\"tag\"", false)]
+    [InlineData(true, "whole", "HTTP_IF_UNMODIFIED_SINCE=\"tag\"", false)]
+    // nginx would answer 200.
+    [InlineData(true, "203", "", false)]
+    [InlineData(true, "206", "", false)]
+    // nginx drops headers unless the location passes them.
+    [InlineData(true, "Vary", "", false)]
+    [InlineData(true, "Vary, passed", "", true)]
+    [InlineData(true, "header from OnStarting", "", false)]
+    [InlineData(false, "Vary", "", true)]
+    [InlineData(false, "Content-Encoding", "", false)]
+    [InlineData(false, "Content-Encoding, passed", "", true)]
+    // This is not the file, or not certainly the whole file.
+    [InlineData(true, "no length", "", false)]
+    [InlineData(true, "the first half", "", false)]
+    [InlineData(true, "the second half", "", false)]
+    [InlineData(true, "a byte before", "", false)]
+    public async Task Offload_OnlyIfTheClientGetsTheSameResponse(
+        bool isNginx, string what, string request, bool isOffloaded)
+    {
+        var headers = request.Split('|', StringSplitOptions.RemoveEmptyEntries)
+            .Select(static pair => pair.Split('=', 2));
+
+        var response = await GetAsync(
+            options =>
+            {
+                Use(options, isNginx);
+                if (what.EndsWith(", passed", StringComparison.Ordinal))
+                    options.PassedHeaders.Add(what.Split(',')[0].ToLowerInvariant());
+            },
+            context => SendAsync(context, what.Split(',')[0]),
+            [.. headers.Select(static pair => (pair[0], pair[1]))]);
+
+        Assert.Equal(isOffloaded && isNginx ? Location : null, response["X-Accel-Redirect"]);
+        Assert.Equal(isOffloaded && !isNginx ? _path : null, response["X-Sendfile"]);
+        Assert.Equal(isOffloaded ? [] : GetBody(what), response.Body);
+        Assert.Equal(what is "203" or "206" ? what : "200", response.StatusLine[..3]);
         Assert.Equal("application/x-test", response["Content-Type"]);
-        Assert.Equal(200, response.Status);
-        Assert.Empty(response.Body);
-    }
-
-    [Fact]
-    public async Task Offload_XSendfile_PathAndNoBody()
-    {
-        var response = await GetAsync(options => options.AddXSendFile(Root), Whole);
-
-        Assert.Equal(FilePath, response["X-Sendfile"]);
-        Assert.Null(response["X-Accel-Redirect"]);
-        Assert.Empty(response.Body);
+        Assert.Equal(what.StartsWith("Vary", StringComparison.Ordinal) ? "Accept" : null, response["Vary"]);
+        Assert.Equal(
+            what.StartsWith("Content-Encoding", StringComparison.Ordinal) ? "br" : null, response["Content-Encoding"]);
     }
 
     [Theory]
-    [InlineData("bytes=100-199", 100, 100)]
-    [InlineData("bytes=100-", 100, 900)]
-    [InlineData("bytes=-100", 900, 100)]
-    [InlineData("bytes=-5000", 0, 1_000)]
-    [InlineData("bytes=0-0", 0, 1)]
-    [InlineData("bytes=900-5000", 900, 100)]
-    public async Task Offload_RangeOfTheClient_IsLeftToTheWebServer(string range, int offset, int count)
+    [InlineData("bytes=100-199", 100, 100, true)]
+    [InlineData("bytes=100-", 100, 900, true)]
+    [InlineData("bytes=-100", 900, 100, true)]
+    [InlineData("bytes=-5000", 0, 1_000, true)]
+    [InlineData("bytes=0-0", 0, 1, true)]
+    [InlineData("bytes=900-5000", 900, 100, true)]
+    [InlineData("", 100, 100, false)]
+    [InlineData("bytes=100-198", 100, 100, false)]
+    [InlineData("bytes=100-", 100, 100, false)]
+    [InlineData("bytes=-100", 100, 100, false)]
+    [InlineData("bytes=100-199,300-399", 100, 100, false)]
+    [InlineData("items=100-199", 100, 100, false)]
+    [InlineData("nonsense", 100, 100, false)]
+    public async Task Offload_Part_OnlyIfTheClientAskedForIt(string range, int offset, int count, bool isOffloaded)
     {
-        var response = await GetAsync(UseNginx, context => PartAsync(context, offset, count), ("HTTP_RANGE", range));
+        var response = await GetAsync(
+            UseNginx,
+            context => SendPartAsync(context, offset, count),
+            range.Length == 0 ? [] : [("HTTP_RANGE", range)]);
 
-        Assert.NotNull(response["X-Accel-Redirect"]);
-        Assert.Equal(200, response.Status);
-        Assert.Null(response["Content-Range"]);
-        Assert.Empty(response.Body);
+        Assert.Equal(isOffloaded ? (200, Location, null) : (206, null, $"bytes {offset}-{offset + count - 1}/{Length}"),
+            (response.Status, response["X-Accel-Redirect"], response["Content-Range"]));
+        Assert.Equal(isOffloaded ? [] : Apps.Pattern(Length)[offset..(offset + count)], response.Body);
     }
 
+    /// <summary>nginx adds Accept-Ranges itself; both add Content-Range.</summary>
     [Theory]
-    [InlineData(null)]
-    [InlineData("bytes=100-198")]
-    [InlineData("bytes=101-199")]
-    [InlineData("bytes=100-")]
-    [InlineData("bytes=-100")]
-    [InlineData("bytes=100-199,300-399")]
-    [InlineData("items=100-199")]
-    [InlineData("nonsense")]
-    public async Task Offload_PartThatTheClientDidNotAskFor_Streamed(string? range)
-    {
-        var response = await GetAsync(UseNginx, context => PartAsync(context, 100, 100), range is null ? [] : [("HTTP_RANGE", range)]);
-
-        AssertStreamed(response, Apps.Pattern(Length)[100..200]);
-        Assert.Equal("bytes 100-199/1000", response["Content-Range"]);
-    }
-
-    [Theory, Values("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_IF_UNMODIFIED_SINCE")]
-    public async Task Offload_ConditionThatTheApplicationAnswered_Streamed(string name)
-        => AssertStreamed(await GetAsync(UseNginx, Whole, (name, "\"etag\"")));
-
-    [Fact]
-    public async Task Offload_IfRange_IsLeftToTheWebServer()
-        => Assert.NotNull((await GetAsync(UseNginx, Whole, ("HTTP_IF_RANGE", "\"etag\""), ("HTTP_RANGE", "bytes=1-2")))["X-Accel-Redirect"]);
-
-    [Theory, Values(203, 404, 206)]
-    public async Task Offload_StatusThatNginxWouldReplace_Streamed(int status) => AssertStreamed(await GetAsync(UseNginx, context =>
-    {
-        context.Response.StatusCode = status;
-        return Whole(context);
-    }));
-
-    [Theory, Values(100, 0)]
-    public async Task Offload_PartWithStatus200_Streamed(int offset)
-    {
-        var response = await GetAsync(UseNginx, context =>
-        {
-            context.Response.ContentLength = 100;
-            return context.Response.SendFileAsync(FilePath, offset, 100);
-        });
-
-        AssertStreamed(response, Apps.Pattern(Length)[offset..(offset + 100)]);
-    }
-
-    [Fact]
-    public async Task Offload_WithoutContentLength_Streamed() => AssertStreamed(await GetAsync(UseNginx, context => context.Response.SendFileAsync(FilePath)));
-
-    [Fact]
-    public async Task Offload_BehindOtherBytes_Streamed()
-    {
-        var response = await GetAsync(UseNginx, async context =>
-        {
-            context.Response.ContentLength = Length + 1;
-            context.Response.BodyWriter.Write("<"u8);
-            await context.Response.SendFileAsync(FilePath);
-        });
-
-        AssertStreamed(response, [(byte)'<', .. Apps.Pattern(Length)]);
-    }
-
-    [Fact]
-    public async Task Offload_HeaderThatNginxWouldDrop_Streamed()
-    {
-        var response = await GetAsync(UseNginx, WithVary);
-
-        AssertStreamed(response);
-        Assert.Equal("Accept", response["Vary"]);
-    }
-
-    [Fact]
-    public async Task Offload_HeaderThatTheLocationPasses_Offloaded()
+    [InlineData(true, false)]
+    [InlineData(true, true)]
+    [InlineData(false, false)]
+    public async Task Offload_Part_HeadersOfTheRangeAreTheWebServers(bool isNginx, bool isReplaced)
     {
         var response = await GetAsync(
-            options =>
-            {
-                UseNginx(options);
-                options.PassedHeaders.Add("vary");
-            },
-            WithVary);
-
-        Assert.NotNull(response["X-Accel-Redirect"]);
-        Assert.Equal("Accept", response["Vary"]);
-    }
-
-    [Fact]
-    public async Task Offload_XSendfile_KeepsEveryHeader()
-    {
-        var response = await GetAsync(options => options.AddXSendFile(Root), WithVary);
-
-        Assert.NotNull(response["X-Sendfile"]);
-        Assert.Equal("Accept", response["Vary"]);
-    }
-
-    [Theory, Values(false, true)]
-    public async Task Offload_XSendfileOfCompressedFile_OnlyIfTheWebServerKeepsTheEncoding(bool isPassed)
-    {
-        var response = await GetAsync(
-            options =>
-            {
-                options.AddXSendFile(Root);
-                if (isPassed)
-                    options.PassedHeaders.Add("Content-Encoding");
-            },
+            options => Use(options, isNginx),
             context =>
             {
-                context.Response.Headers.ContentEncoding = "br";
-                return Whole(context);
-            });
+                if (isReplaced)
+                    context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new HeaderDictionary();
+                context.Response.ContentType = "application/x-test";
+                context.Response.Headers.AcceptRanges = "bytes";
+                context.Response.Headers.ETag = "\"tag\"";
+                return SendPartAsync(context, 10, 10);
+            },
+            ("HTTP_RANGE", "bytes=10-19"));
 
-        Assert.Equal(isPassed, response["X-Sendfile"] is not null);
-        Assert.Equal("br", response["Content-Encoding"]);
+        Assert.NotNull(response[isNginx ? "X-Accel-Redirect" : "X-Sendfile"]);
+        Assert.Equal(
+            (isNginx ? null : "bytes", null, "\"tag\""),
+            (response["Accept-Ranges"], response["Content-Range"], response["ETag"]));
+    }
+
+    /// <summary>nginx decodes the location. X-Sendfile has no common encoding: ambiguous names are streamed.</summary>
+    [Theory]
+    [InlineData("ä.txt", "%C3%A4.txt", false)]
+    [InlineData("100%.txt", "100%25.txt", false)]
+    [InlineData("a?b#c;d+e&f.txt", "a%3Fb%23c%3Bd%2Be%26f.txt", true)]
+    [InlineData("deep/down/..x", "deep/down/..x", true)]
+    [InlineData("back\\slash", "back%5Cslash", true)]
+    [InlineData("line\r\nSet-Cookie: a=b", "line%0D%0ASet-Cookie%3A%20a%3Db", false)]
+    [InlineData("blank ", "blank%20", false)]
+    [InlineData("\U0001F600", "%F0%9F%98%80", false)]
+    public async Task Offload_AnyName_IsEscapedOrStreamed(string name, string location, bool hasXSendfile)
+    {
+        var path = _folder.Write("site/" + name, Apps.Pattern(Length));
+
+        var nginx = await GetAsync(UseNginx, context => SendAsync(context, path, Length));
+        var other = await GetAsync(
+            options => options.AddXSendFile(Root), context => SendAsync(context, path, Length));
+
+        Assert.Equal("/protected/" + location, nginx["X-Accel-Redirect"]);
+        Assert.Equal(
+            (hasXSendfile ? path : null, hasXSendfile ? 0 : Length), (other["X-Sendfile"], other.Body.Length));
+    }
+
+    [Theory]
+    [InlineData("/protected", "/protected/a%20file.bin")]
+    [InlineData("/protected/", "/protected/a%20file.bin")]
+    [InlineData("/my files/", "/my%20files/a%20file.bin")]
+    public async Task Offload_RootAndLocation_WithAndWithoutSlash(string location, string expected)
+    {
+        foreach (var root in new[] { Root, Root + "/", Root + "/../site" })
+        {
+            var response = await GetAsync(options => options.AddXAccelRedirect(root, location), Whole);
+            Assert.Equal(expected, response["X-Accel-Redirect"]);
+        }
     }
 
     [Fact]
-    public async Task Offload_OnStartingAddsAHeader_IsSeen()
+    public async Task Offload_RootWithinAnother_InnerCounts()
     {
-        var calls = 0;
-        var response = await GetAsync(UseNginx, context =>
-        {
-            context.Response.OnStarting(() =>
-            {
-                calls++;
-                context.Response.Headers["X-Own"] = "value";
-                return Task.CompletedTask;
-            });
-            return Whole(context);
-        });
+        var path = _folder.Write("site/inner/file", new byte[Length]);
 
-        AssertStreamed(response);
-        Assert.Equal("value", response["X-Own"]);
-        Assert.Equal(1, calls);
+        var response = await GetAsync(
+            options =>
+            {
+                options.AddXAccelRedirect(Root, "/outer/");
+                options.AddXAccelRedirect(Root + "/inner", "/inner/");
+            },
+            context => SendAsync(context, path, Length));
+
+        Assert.Equal("/inner/file", response["X-Accel-Redirect"]);
+    }
+
+    [Fact]
+    public async Task Offload_OutsideTheRootOrBehindALink_Streamed()
+    {
+        var outside = _folder.Write("secret/file", Apps.Pattern(Length));
+        File.CreateSymbolicLink(Root + "/link", outside);
+        Directory.CreateSymbolicLink(Root + "/folder", Path.GetDirectoryName(outside)!);
+        string[] paths =
+        [
+            outside,
+            _folder.Write("site2/file", Apps.Pattern(Length)),
+            Root + "/../site/a file.bin",
+            Root + "/link",
+            Root + "/folder/file",
+        ];
+
+        foreach (var path in paths)
+        {
+            var response = await GetAsync(UseNginx, context => SendAsync(context, path, Length));
+            Assert.Null(response["X-Accel-Redirect"]);
+            Assert.Equal(Apps.Pattern(Length), response.Body);
+        }
+    }
+
+    [Fact]
+    public async Task Offload_RootIsALink_Offloaded()
+    {
+        Directory.CreateSymbolicLink(_folder.GetPath("current"), Root);
+
+        var response = await GetAsync(
+            options => options.AddXAccelRedirect(_folder.GetPath("current"), "/protected/"),
+            context => SendAsync(context, _folder.GetPath("current/a file.bin"), Length));
+
+        Assert.Equal(Location, response["X-Accel-Redirect"]);
     }
 
     [Fact]
     public async Task Offload_Head_HeadersOnly()
     {
-        var response = await GetAsync(UseNginx, Whole, "HEAD");
+        var response = await TestServer.AskAsync(
+            Whole, options => UseNginx(options.SendFile), RecordBytes.Get(method: "HEAD"));
 
-        Assert.Null(response["X-Accel-Redirect"]);
-        Assert.Equal("1000", response["Content-Length"]);
+        Assert.Equal((null, "1000"), (response["X-Accel-Redirect"], response["Content-Length"]));
     }
 
-    /// <summary>To an authorizer's request a 200 means that access is allowed, and a file that the web server sends is a 200.</summary>
+    /// <summary>A 200 of an authorizer allows access, and a file that the web server sends is a 200.</summary>
     [Theory]
     [InlineData(200, 500)]
     [InlineData(206, 500)]
     [InlineData(403, 403)]
-    public async Task Offload_InAnswerToAnAuthorizersRequest_IsNeverA200(int status, int expected)
+    public async Task Offload_AuthorizerRequest_IsNever200(int status, int expected)
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             context =>
             {
                 context.Response.StatusCode = status;
-                return status == 206 ? PartAsync(context, 0, 1) : Whole(context);
+                return status == 206 ? SendPartAsync(context, 0, 1) : Whole(context);
             },
             options =>
             {
                 options.Roles.Add(FastCgiRole.Authorizer);
                 options.SendFile.AddXSendFile(Root);
                 UseNginx(options.SendFile);
-            }, expects: "ApplicationError");
+            },
+            expects: "ApplicationError");
 
         frontEnd.Send(
             RecordBytes.Begin(1, role: 2),
             RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/", ("HTTP_RANGE", "bytes=0-0"))));
 
         var response = await frontEnd.ReadResponseAsync(isStatusFirst: true);
-        Assert.Equal(expected, response.Status);
-        Assert.Null(response["X-Sendfile"]);
-        Assert.Null(response["X-Accel-Redirect"]);
+        Assert.Equal((expected, null, null), (response.Status, response["X-Sendfile"], response["X-Accel-Redirect"]));
     }
 
     [Fact]
-    public async Task Offload_WriteBehindIt_Refused()
+    public async Task Offload_ThenWrite_Refused()
     {
         var response = await GetAsync(UseNginx, async context =>
         {
@@ -224,5 +253,148 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
         });
 
         Assert.Empty(response.Body);
+    }
+
+    /// <summary>Another thread changes the response between the decision and its header block.</summary>
+    [Theory, Values("status", "header", "length", "reason")]
+    public async Task Change_AfterTheDecision_IsRefused(string change)
+    {
+        HttpContext? current = null;
+        Exception? seen = null;
+        await using var frontEnd = await TestServer.ConnectAsync(
+            app => app.Run(context =>
+            {
+                current = context;
+                return Whole(context);
+            }),
+            options => UseNginx(options.SendFile),
+            services => services.AddSingleton<ILoggerProvider>(
+                new EventProvider(
+                    "FileOffloaded", () => seen = Record.Exception(() => Change(current!.Response, change)))));
+
+        var response = await frontEnd.AskAsync();
+        Assert.IsType<InvalidOperationException>(seen);
+        Assert.Equal(("200 OK", Location, null, "1000"),
+            (response.StatusLine, response["X-Accel-Redirect"], response["Vary"], response["Content-Length"]));
+    }
+
+    [Fact]
+    public async Task Encoding_ThatFailsAfterTheDecision_500()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Whole,
+            options =>
+            {
+                UseNginx(options.SendFile);
+                options.ResponseHeaderEncodingSelector =
+                    static name => name == "X-Accel-Redirect" ? throw new FormatException("on purpose") : null;
+            },
+            expects: "ApplicationError");
+
+        var response = await frontEnd.AskAsync();
+        Assert.Equal((500, "0", null), (response.Status, response["Content-Length"], response["X-Accel-Redirect"]));
+    }
+
+    private static void Change(HttpResponse response, string what)
+    {
+        Action change = what switch
+        {
+            "status" => () => response.StatusCode = 404,
+            "header" => () => response.Headers.Vary = "Accept",
+            "length" => () => response.ContentLength = 5,
+            _ => () => response.HttpContext.Features.GetRequiredFeature<IHttpResponseFeature>().ReasonPhrase = "Mine",
+        };
+        change();
+    }
+
+    private void UseNginx(FastCgiSendFileOptions options) => options.AddXAccelRedirect(Root, "/protected/");
+
+    private void Use(FastCgiSendFileOptions options, bool isNginx)
+    {
+        if (isNginx)
+            UseNginx(options);
+        else
+            options.AddXSendFile(Root);
+    }
+
+    private Task Whole(HttpContext context) => SendAsync(context, _path, Length);
+
+    /// <summary>Sends the file in the way that a row of the table names.</summary>
+    private async Task SendAsync(HttpContext context, string what)
+    {
+        var response = context.Response;
+        switch (what)
+        {
+            case "203" or "206":
+                response.StatusCode = int.Parse(what, CultureInfo.InvariantCulture);
+                break;
+            case "Vary":
+                response.Headers.Vary = "Accept";
+                break;
+            case "Content-Encoding":
+                response.Headers.ContentEncoding = "br";
+                break;
+            case "header from OnStarting":
+                response.OnStarting(Apps.Do(() => response.Headers["X-Own"] = "value"));
+                break;
+            case "a byte before":
+                response.BodyWriter.Write("<"u8);
+                break;
+        }
+
+        var (offset, count) = what switch
+        {
+            "the first half" => (0, Length / 2),
+            "the second half" => (Length / 2, Length / 2),
+            _ => (0, Length),
+        };
+        response.ContentType = "application/x-test";
+        response.ContentLength = what switch
+        {
+            "no length" => null,
+            "a byte before" => Length + 1,
+            _ => count,
+        };
+        await response.SendFileAsync(_path, offset, count == Length ? null : count);
+    }
+
+    private static byte[] GetBody(string what) => what switch
+    {
+        "the first half" => Apps.Pattern(Length)[..(Length / 2)],
+        "the second half" => Apps.Pattern(Length)[(Length / 2)..],
+        "a byte before" => [(byte)'<', .. Apps.Pattern(Length)],
+        _ => Apps.Pattern(Length),
+    };
+
+    private async Task SendPartAsync(HttpContext context, int offset, int count)
+    {
+        context.Response.StatusCode = 206;
+        context.Response.ContentLength = count;
+        context.Response.Headers.ContentRange = $"bytes {offset}-{offset + count - 1}/{Length}";
+        await context.Response.SendFileAsync(_path, offset, count);
+        Assert.Equal(206, context.Response.StatusCode);
+    }
+
+    private static Task SendAsync(HttpContext context, string path, int length)
+    {
+        context.Response.ContentType = "application/x-test";
+        context.Response.ContentLength = length;
+        return context.Response.SendFileAsync(path);
+    }
+
+    /// <summary>What the application throws is a failure of the test.</summary>
+    private static async Task<WireResponse> GetAsync(
+        Action<FastCgiSendFileOptions> configure,
+        RequestDelegate application,
+        params (string Name, string Value)[] more)
+    {
+        Exception? failure = null;
+        var response = await TestServer.AskAsync(
+            async context => failure = await Record.ExceptionAsync(() => application(context)),
+            options => configure(options.SendFile),
+            RecordBytes.Get(more: more));
+
+        Assert.Null(failure);
+        return response;
     }
 }

@@ -26,18 +26,33 @@ public sealed class ServerMetricsTests
     [Fact]
     public async Task Meter_NewServer_EachInstrumentHasItsUnitAndAHelpText()
     {
-        await using var run = await ServerRun.StartAsync(Apps.Hello, static options => (options.Limits.MaxConcurrentConnections, options.Limits.MaxConcurrentRequests, options.Transport.MaxBlockingThreads) = (null, null, 9));
+        await using var run = await ServerRun.StartAsync(
+            Apps.Hello,
+            static options => (
+            options.Limits.MaxConcurrentConnections,
+            options.Limits.MaxConcurrentRequests,
+            options.Transport.MaxBlockingThreads) = (null, null, 9));
 
         var instruments = Read(run, out var measured);
 
         Assert.Equal(
             [.. s_idle.Append("blocked_threads.limit {thread} 9").Order()],
-            measured.Where(static line => !line.Contains("aborted", StringComparison.Ordinal)).Select(static line => line.StartsWith("threads ", StringComparison.Ordinal) ? "threads {thread} 0" : line).Order());
+            measured.Where(static line => !line.Contains("aborted", StringComparison.Ordinal)).Select(
+                static line => line.StartsWith("threads ", StringComparison.Ordinal) ? "threads {thread} 0" : line)
+                .Order());
         Assert.Equal(
-            ["aborted_requests {request} 0 fastcgi.abort.cause=Application", "aborted_requests {request} 0 fastcgi.abort.cause=ConnectionLost", "aborted_requests {request} 0 fastcgi.abort.cause=Server", "aborted_requests {request} 0 fastcgi.abort.cause=WebServer"],
+            [
+                "aborted_requests {request} 0 fastcgi.abort.cause=Application",
+                "aborted_requests {request} 0 fastcgi.abort.cause=ConnectionLost",
+                "aborted_requests {request} 0 fastcgi.abort.cause=Server",
+                "aborted_requests {request} 0 fastcgi.abort.cause=WebServer",
+            ],
             measured.Where(static line => line.Contains("aborted", StringComparison.Ordinal)).Order());
         Assert.All(instruments, static instrument => Assert.Matches("^[A-Z].*\\.$", instrument.Description));
-        Assert.Equal(("s", "Duration of connections from web servers."), instruments.Where(static i => i.Name == "fastcgi.server.connection.duration").Select(static i => (i.Unit, i.Description)).Single());
+        Assert.Equal(
+            ("s", "Duration of connections from web servers."),
+            instruments.Where(static i => i.Name == "fastcgi.server.connection.duration")
+            .Select(static i => (i.Unit, i.Description)).Single());
     }
 
     [Fact]
@@ -58,8 +73,12 @@ public sealed class ServerMetricsTests
 
         foreach (var line in new[]
         {
-            "active_connections.limit {connection} 5", "active_requests.limit {request} 2", "queued_requests.limit {request} 1", "active_requests {request} 2", "queued_requests {request} 1",
-            "requests {request} 4", "connections {connection} 5", "rejected_requests {request} 1 http.response.status_code=503,error.type=TooManyRequests", "protocol_errors {error} 1 error.type=HttpOnFastCgiPort",
+            "active_connections.limit {connection} 5", "active_requests.limit {request} 2",
+            "queued_requests.limit {request} 1", "active_requests {request} 2", "queued_requests {request} 1",
+            "requests {request} 4",
+            "connections {connection} 5",
+            "rejected_requests {request} 1 http.response.status_code=503,error.type=TooManyRequests",
+            "protocol_errors {error} 1 error.type=HttpOnFastCgiPort",
         })
             Assert.Contains(line, measured);
         Assert.InRange(Value(measured, "received"), 4 * RecordBytes.Get().Length, (4 * RecordBytes.Get().Length) + 100);
@@ -68,15 +87,21 @@ public sealed class ServerMetricsTests
         go.SetResult();
 
         static long Value(List<string> measured, string name)
-            => long.Parse(measured.Single(line => line.StartsWith(name + " ", StringComparison.Ordinal)).Split(' ')[2], CultureInfo.InvariantCulture);
+            => long.Parse(measured.Single(line => line.StartsWith(
+                name + " ", StringComparison.Ordinal)).Split(' ')[2], CultureInfo.InvariantCulture);
     }
 
-    /// <summary>A listener may take its time between two instruments: what is under way and what waits are counted at one moment.</summary>
+    /// <summary>
+    /// A listener may take its time between two instruments: what is under way and what waits are counted at one
+    /// moment.
+    /// </summary>
     [Fact]
     public async Task Meter_RequestsThatComeWhileItIsRead_AreNotTakenFromThoseUnderWay()
     {
         var go = Waiting.Signal();
-        await using var run = await ServerRun.StartAsync(async _ => await go.Task, static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 5));
+        await using var run = await ServerRun.StartAsync(
+            async _ => await go.Task,
+            static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 5));
         run.Connect().Send(RecordBytes.Get());
 
         Read(run, out var measured, name =>
@@ -109,7 +134,8 @@ public sealed class ServerMetricsTests
         listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) =>
         {
             var name = instrument.Name["fastcgi.server.".Length..];
-            lines.Add($"{name} {instrument.Unit} {value} {string.Join(',', tags.ToArray().Select(static tag => $"{tag.Key}={tag.Value}"))}".TrimEnd());
+            var text = string.Join(',', tags.ToArray().Select(static tag => $"{tag.Key}={tag.Value}"));
+            lines.Add($"{name} {instrument.Unit} {value} {text}".TrimEnd());
             onMeasured?.Invoke(name);
         });
         listener.Start();

@@ -9,7 +9,8 @@ public sealed class ServerStartTests
     [Fact]
     public async Task IdleExit_TimeIsOver_StopsTheHostAndSaysWhy()
     {
-        await using var run = await ServerRun.StartAsync(Apps.Hello, static options => options.IdleExit = TimeSpan.FromMinutes(5));
+        await using var run = await ServerRun.StartAsync(
+            Apps.Hello, static options => options.IdleExit = TimeSpan.FromMinutes(5));
         var lifetime = run.Host.Services.GetRequiredService<IHostApplicationLifetime>();
         run.Clock.Advance(TimeSpan.FromMinutes(4));
         Assert.False(lifetime.ApplicationStopping.IsCancellationRequested);
@@ -22,7 +23,7 @@ public sealed class ServerStartTests
         Assert.Contains("00:05:00", log.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>A handler that blocks must not keep the rest from ending, even if no thread is left for it.</summary>
+    /// <summary>The scheduler stops first, so that a blocked handler does not delay the rest of the stop.</summary>
     [Fact]
     public async Task Stop_BeginsWithTheScheduler()
     {
@@ -48,7 +49,8 @@ public sealed class ServerStartTests
     {
         var go = Waiting.Signal();
         var failing = new NobodyFactory { Unbinding = Task.FromException(new IOException("on purpose")) };
-        await using var run = await ServerRun.StartAsync(Apps.HelloAfter(go.Task), services: services => services.AddSingleton<IConnectionListenerFactory>(failing));
+        await using var run = await ServerRun.StartAsync(
+            Apps.HelloAfter(go.Task), services: services => services.AddSingleton<IConnectionListenerFactory>(failing));
         run.Logs.Expected.Add("StopStepFailed");
         var frontEnd = run.Connect();
         frontEnd.Send(RecordBytes.Get());
@@ -59,7 +61,9 @@ public sealed class ServerStartTests
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         frontEnd.Close();
         await stopping.Within("the stop");
-        Assert.Equal("on purpose", Assert.Single(run.Logs.All, static log => log.EventName == "StopStepFailed").Exception!.Message);
+        Assert.Equal(
+            "on purpose",
+            Assert.Single(run.Logs.All, static log => log.EventName == "StopStepFailed").Exception!.Message);
     }
 
     [Fact]
@@ -67,7 +71,8 @@ public sealed class ServerStartTests
     {
         var (first, second, other) = (new NobodyFactory(), new NobodyFactory(), new CannotFactory());
         await using var run = await ServerRun.StartAsync(Apps.Hello, services: services => services
-            .AddSingleton<IConnectionListenerFactory>(first).AddSingleton<IConnectionListenerFactory>(second).AddSingleton<IConnectionListenerFactory>(other));
+            .AddSingleton<IConnectionListenerFactory>(first)
+                .AddSingleton<IConnectionListenerFactory>(second).AddSingleton<IConnectionListenerFactory>(other));
 
         var listener = Assert.Single(second.Made);
         Assert.Empty(first.Made);
@@ -85,7 +90,8 @@ public sealed class ServerStartTests
 
         var error = await Assert.ThrowsAsync<InvalidOperationException>(() => run.Host.StartAsync());
 
-        Assert.Equal("No registered IConnectionListenerFactory can bind fastcgi://Unspecified/name:1. Register one, or remove the endpoint.", error.Message);
+        Assert.Equal("No registered IConnectionListenerFactory can bind fastcgi://Unspecified/name:1. Register one, "
+            + "or remove the endpoint.", error.Message);
     }
 
     [Fact]
@@ -110,7 +116,10 @@ public sealed class ServerStartTests
         Assert.Throws<InvalidOperationException>(() => list.RemoveAt(0));
         Assert.Throws<InvalidOperationException>(addresses.Clear);
         Assert.Equal(["fastcgi://nobody"], addresses);
-        Assert.Contains(run.Logs.All, static log => log.EventName == "Listening" && log.Message.Contains("fastcgi://nobody", StringComparison.Ordinal));
+        Assert.Contains(
+            run.Logs.All,
+            static log
+            => log.EventName == "Listening" && log.Message.Contains("fastcgi://nobody", StringComparison.Ordinal));
     }
 
     [Fact]
@@ -118,7 +127,8 @@ public sealed class ServerStartTests
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
 
-        await Assert.ThrowsAsync<InvalidOperationException>(() => run.Server.StartAsync(new Fuzzing.NullApplication(), default));
+        await Assert.ThrowsAsync<InvalidOperationException>(
+            () => run.Server.StartAsync(new Fuzzing.NullApplication(), default));
 
         Assert.True(run.Server.IsRunning);
         Assert.False(run.Server.HasEpoll);
@@ -131,7 +141,8 @@ public sealed class ServerStartTests
         await using var run = ServerRun.Make(
             Apps.Hello,
             static options => options.Listen(LateFactory.EndPoint),
-            services => services.AddSingleton<IConnectionListenerFactory>(bound).AddSingleton<IConnectionListenerFactory>(late));
+            services => services.AddSingleton<IConnectionListenerFactory>(bound)
+                .AddSingleton<IConnectionListenerFactory>(late));
         var start = run.Server.StartAsync(new Fuzzing.NullApplication(), default);
         Assert.False(start.IsCompleted);
 
@@ -148,8 +159,9 @@ public sealed class ServerStartTests
         Assert.False(late.IsAsked);
     }
 
-    /// <summary>Binds when it is told to, whoever has given up waiting.</summary>
-    private sealed class LateFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector, IConnectionListener
+    /// <summary>Binds when the test says so, after the caller has given up waiting.</summary>
+    private sealed class LateFactory
+        : IConnectionListenerFactory, IConnectionListenerFactorySelector, IConnectionListener
     {
         private readonly TaskCompletionSource<IConnectionListener> _bound = new();
         private readonly TaskCompletionSource _disposed = new();
@@ -166,7 +178,8 @@ public sealed class ServerStartTests
 
         public bool CanBind(EndPoint endpoint) => endpoint == EndPoint;
 
-        public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default) => new(_bound.Task);
+        public ValueTask<IConnectionListener> BindAsync(
+            EndPoint endpoint, CancellationToken cancellationToken = default) => new(_bound.Task);
 
         public ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
         {

@@ -28,7 +28,10 @@ public sealed class ServerTimeTests
         Assert.Equal(408, (await halfOpen.ReadResponseAsync()).Status);
     }
 
-    /// <summary>Params, the body, a send, a drain, a request in the queue, and one that is idle: all of them were under way before the pause.</summary>
+    /// <summary>
+    /// Params, the body, a send, a drain, a request in the queue, and one that is idle: all of them were under way
+    /// before the pause.
+    /// </summary>
     [Fact]
     public async Task Pause_OfTheProcess_TimesNothingOut()
     {
@@ -47,13 +50,16 @@ public sealed class ServerTimeTests
                 options.Limits.MinRequestBodyDataRate = new(bytesPerSecond: 100, gracePeriod: TimeSpan.FromSeconds(10));
             });
         var (idle, halfOpen, draining, unsent, slow, body, queued) =
-            (server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect());
+            (server.Connect(), server.Connect(), server.Connect(), server.Connect(),
+                server.Connect(), server.Connect(), server.Connect());
         await idle.AskAsync();
         unsent.Transport.HoldSends();
         unsent.Send(RecordBytes.Get());
         draining.Send(RecordBytes.Post(1, "/", new byte[10], keepConnection: false).AsSpan()[..^16].ToArray());
         slow.Send(RecordBytes.Get(uri: "/slow"));
-        body.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        body.Send(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
         queued.Send(RecordBytes.Get());
         halfOpen.Send(RecordBytes.Begin());
         server.Clock.Advance(TimeSpan.FromSeconds(5));
@@ -61,7 +67,9 @@ public sealed class ServerTimeTests
         server.Clock.Pause(s_pause);
         server.Clock.Advance(TimeSpan.FromSeconds(2));
 
-        Assert.All([idle, halfOpen, unsent, slow, body, queued], static frontEnd => Assert.False(frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed));
+        Assert.All(
+            [idle, halfOpen, unsent, slow, body, queued],
+            static frontEnd => Assert.False(frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed));
         Assert.False(draining.Transport.IsReset);
         halfOpen.Send(RecordBytes.Get().AsSpan()[16..].ToArray());
         body.Send(RecordBytes.StdinStream(1, "abc"u8));
@@ -75,7 +83,8 @@ public sealed class ServerTimeTests
     [Fact]
     public async Task Pause_OfTheProcess_EndsNoTimeout()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
         var halfOpen = server.Connect();
         halfOpen.Send(RecordBytes.Begin());
         server.Clock.Advance(TimeSpan.FromSeconds(5));
@@ -97,7 +106,8 @@ public sealed class ServerTimeTests
             _ => 0,
         };
 
-        public override DateTimeOffset GetUtcNow() => kind == Kind.Throws ? throw new InvalidOperationException("on purpose") : default;
+        public override DateTimeOffset GetUtcNow()
+            => kind == Kind.Throws ? throw new InvalidOperationException("on purpose") : default;
 
         public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
             => throw new InvalidOperationException("on purpose");

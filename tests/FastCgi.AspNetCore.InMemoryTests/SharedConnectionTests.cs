@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A request that goes wrong after its start beside others on its connection: they keep their answers, complete or running, wherever these
-/// are, and it ends with END_REQUEST and appStatus 1.
+/// A request that goes wrong after its start beside others on its connection: they keep their answers, complete or
+/// running, wherever these are, and it ends with END_REQUEST and appStatus 1.
 /// </summary>
 public sealed class SharedConnectionTests
 {
@@ -25,6 +25,7 @@ public sealed class SharedConnectionTests
     }
 
     [Theory]
+    [Trait("Contract", "T12")]
     [MemberData(nameof(Cases))]
     public async Task Fault_AfterTheStart_LeavesTheOtherAnswerWhole(string fault, string other, bool canReset)
     {
@@ -53,14 +54,17 @@ public sealed class SharedConnectionTests
 
         if (other is "queued" or "being sent")
             frontEnd.Transport.HoldSends();
-        // A record that occupies the send, so that the answer waits behind it.
+        // A record that blocks the send, so that the answer waits.
         if (other == "queued")
             frontEnd.Send(RecordBytes.Record(99, 0));
         frontEnd.Send(RecordBytes.Get(2, "/other"));
         if (other == "not delivered")
             frontEnd.Transport.Undelivered = 10;
         fail.SetResult();
-        await Waiting.UntilAsync(() => TestServer.CountUnfinished(frontEnd.Transport.Connection) == 0 && frontEnd.Transport.Connection.RequestCount <= 1, "the fault");
+        await Waiting.UntilAsync(
+            () => TestServer.CountUnfinished(frontEnd.Transport.Connection) == 0
+            && frontEnd.Transport.Connection.RequestCount <= 1,
+            "the fault");
         go.SetResult();
         await Waiting.UntilAsync(() => frontEnd.Transport.Connection.RequestCount == 0, "the other request");
         frontEnd.Transport.ReleaseSend(goesOn: false);
@@ -68,15 +72,17 @@ public sealed class SharedConnectionTests
 
         Assert.False(frontEnd.Transport.IsReset);
         var records = frontEnd.ReadAvailable();
-        var answer = records.Where(static record => record is { Id: 2, Type: RecordBytes.Stdout }).SelectMany(static record => record.Content).ToArray();
+        var answer = records.Where(static record => record is { Id: 2, Type: RecordBytes.Stdout })
+            .SelectMany(static record => record.Content).ToArray();
         Assert.Equal("Hello", FrontEnd.Parse(answer, new byte[8]).Text);
         Assert.Equal([0, 0, 0, 0, 0, 0, 0, 0], End(records, 2));
         Assert.Equal([0, 0, 0, 1, 0, 0, 0, 0], End(records, 1));
         // Without the end of STDOUT, nginx takes the rest for missing.
-        Assert.DoesNotContain(records, static record => record is { Id: 1, Type: RecordBytes.Stdout, Content.Length: 0 });
+        Assert.DoesNotContain(
+            records, static record => record is { Id: 1, Type: RecordBytes.Stdout, Content.Length: 0 });
     }
 
-    /// <summary>Alone, and with everything delivered, the connection is reset: then the web server sees an error for certain.</summary>
+    /// <summary>If it is alone and all before it was delivered, a reset shows the error for certain.</summary>
     [Theory, Values("abort", "throw", "too few")]
     public async Task Fault_WhenTheOtherAnswerIsDelivered_ResetsTheConnection(string fault)
     {
@@ -118,5 +124,6 @@ public sealed class SharedConnectionTests
         }
     }
 
-    private static byte[] End(List<WireRecord> records, int id) => records.Single(record => record.Id == id && record.Type == RecordBytes.EndRequest).Content;
+    private static byte[] End(List<WireRecord> records, int id)
+        => records.Single(record => record.Id == id && record.Type == RecordBytes.EndRequest).Content;
 }

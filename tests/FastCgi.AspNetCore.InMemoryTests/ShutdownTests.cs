@@ -14,7 +14,8 @@ public class ShutdownTests
     public async Task Stop_ConnectionIdleForLongerThanTheGrace_ClosedAtOnce(bool hasGrace)
     {
         var grace = hasGrace ? s_grace : TimeSpan.Zero;
-        await using var server = await TestServer.StartAsync(Apps.Hello, options => options.Limits.ShutdownIdleGracePeriod = grace);
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, options => options.Limits.ShutdownIdleGracePeriod = grace);
         var frontEnd = await ConnectAndGetAsync(server);
         server.Clock.Advance(hasGrace ? s_grace + s_tick : TimeSpan.Zero);
 
@@ -113,22 +114,6 @@ public class ShutdownTests
     }
 
     [Fact]
-    public async Task Stop_RunningRequestOfAConnectionThatIsNotKept_NoFarewell()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-
-        var stopping = frontEnd.Server.StopAsync();
-        _go.SetResult();
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
-        Assert.Empty(frontEnd.ReadAvailable());
-        frontEnd.Close();
-
-        await stopping.Within("the stop");
-    }
-
-    [Fact]
     [Trait("Contract", "G1")]
     [Trait("Contract", "I21")]
     public async Task Stop_TokenFires_RestAborted()
@@ -148,10 +133,15 @@ public class ShutdownTests
         await stopping.Within("the stop");
         Assert.True(frontEnd.Transport.IsReset);
         await aborted.Task.Within("the abort");
-        Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ConnectionsNotClosedInTime").Level);
+        Assert.Equal(
+            LogLevel.Debug,
+            Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ConnectionsNotClosedInTime").Level);
     }
 
-    /// <summary>Otherwise a stop that takes the whole timeout would have no visible reason: there is neither a request nor a connection.</summary>
+    /// <summary>
+    /// Otherwise a stop that takes the whole timeout would have no visible reason: there is neither a request nor a
+    /// connection.
+    /// </summary>
     [Fact]
     public async Task Stop_HandlerRunsOnWithoutItsClient_LogsWhatItWaitsFor()
     {
@@ -175,21 +165,6 @@ public class ShutdownTests
         var end = Assert.Single(server.Logs.All, static log => log.EventName == "StopTimedOut");
         Assert.Contains("connections whose handlers have not returned: 1", end.Message, StringComparison.Ordinal);
         _go.SetResult();
-    }
-
-    [Fact]
-    public async Task Stop_FurtherRequestOnABusyConnection_Answered()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(_go.Task, Apps.Target, path: "/slow"));
-        frontEnd.Send(RecordBytes.Get(1, "/slow"));
-        var stopping = frontEnd.Server.StopAsync();
-
-        Assert.Equal("GET /late", (await frontEnd.AskAsync(RecordBytes.Get(2, "/late"))).Text);
-        _go.SetResult();
-        Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
-        frontEnd.Close();
-
-        await stopping.Within("the stop");
     }
 
     [Fact]

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Requests that take long are told of while they do, once, with what they wait for; and the log of records.</summary>
+/// <summary>A slow request is logged once, while it runs, with what it waits for; and the log of records.</summary>
 public sealed class SlowRequestTests
 {
     private static readonly TimeSpan s_threshold = TimeSpan.FromSeconds(3);
@@ -25,7 +25,9 @@ public sealed class SlowRequestTests
             static options => options.SlowRequestThreshold = s_threshold);
         if (uri == "/write")
             frontEnd.Transport.HoldSends();
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", uri, ("CONTENT_LENGTH", "3"))));
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", uri, ("CONTENT_LENGTH", "3"))));
 
         frontEnd.Server.Clock.Advance(s_threshold - TimeSpan.FromSeconds(1));
         Assert.Empty(Reports(frontEnd.Server));
@@ -52,7 +54,8 @@ public sealed class SlowRequestTests
     public async Task Requests_ManySlow_AreCountedBeyondAHundredAMinute()
     {
         var go = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.SlowRequestThreshold = s_threshold);
+        await using var server = await TestServer.StartAsync(
+            async _ => await go.Task, static options => options.SlowRequestThreshold = s_threshold);
         for (var i = 0; i < 130; i++)
             server.Connect().Send(RecordBytes.Get());
 
@@ -62,7 +65,10 @@ public sealed class SlowRequestTests
         server.Clock.Advance(TimeSpan.FromMinutes(1));
         server.Connect().Send(RecordBytes.Get());
         server.Clock.Advance(s_threshold);
-        Assert.Contains("not logged since the last such message: 30.", Assert.Single(Reports(server).Skip(100)).Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "not logged since the last such message: 30.",
+            Assert.Single(Reports(server).Skip(100)).Message,
+            StringComparison.Ordinal);
         go.SetResult(true);
     }
 
@@ -86,13 +92,19 @@ public sealed class SlowRequestTests
         using var logs = new CollectedLogs();
         using var loggers = LoggerFactory.Create(builder => builder.AddProvider(logs).SetMinimumLevel(LogLevel.Trace));
         await using var frontEnd = await TestServer.ConnectAsync(
-            static app => Microsoft.AspNetCore.Builder.RunExtensions.Run(app, static context => context.Response.WriteAsync("Hello")), records: RecordLog.Create(loggers));
+            static app => Microsoft.AspNetCore.Builder.RunExtensions.Run(
+                app, static context => context.Response.WriteAsync("Hello")),
+            records: RecordLog.Create(loggers));
 
         await frontEnd.AskAsync();
 
-        await Waiting.UntilAsync(() => logs.All.Any(static log => log.Message.Contains("END_REQUEST", StringComparison.Ordinal)), "the last record");
-        var names = logs.All.Select(static log => string.Join(' ', log.Message.Split('"')[2].TrimStart(':', ' ').Split(',')[0])).ToList();
-        Assert.Equal(["received BEGIN_REQUEST", "received PARAMS", "received PARAMS", "received STDIN", "sent STDOUT"], names[..5]);
+        await Waiting.UntilAsync(() => logs.All.Any(static log => log.Message.Contains(
+            "END_REQUEST", StringComparison.Ordinal)), "the last record");
+        var names = logs.All.Select(static log => string.Join(
+            ' ', log.Message.Split('"')[2].TrimStart(':', ' ').Split(',')[0])).ToList();
+        Assert.Equal(
+            ["received BEGIN_REQUEST", "received PARAMS", "received PARAMS", "received STDIN", "sent STDOUT"],
+            names[..5]);
         Assert.Equal("sent END_REQUEST", names[^1]);
     }
 
@@ -104,5 +116,6 @@ public sealed class SlowRequestTests
         Assert.Null(RecordLog.Create(loggers));
     }
 
-    private static IEnumerable<CollectedLog> Reports(TestServer server) => server.Logs.All.Where(static log => log.EventName == "SlowRequest");
+    private static IEnumerable<CollectedLog> Reports(TestServer server)
+        => server.Logs.All.Where(static log => log.EventName == "SlowRequest");
 }

@@ -12,7 +12,8 @@ public sealed class SocketPipeTests
     public async Task Reset_PeerSeesAnError(bool isReceivingPaused)
     {
         var go = Waiting.Signal();
-        await using var pair = await Pair.StartAsync(_ => go.Task, isTcp: true, static options => options.Limits.MaxRequestBufferSize = 1_024);
+        await using var pair = await Pair.StartAsync(
+            _ => go.Task, isTcp: true, static options => options.Limits.MaxRequestBufferSize = 1_024);
         if (isReceivingPaused)
         {
             pair.Peer.Send(RecordBytes.Post(1, "/", new byte[20_000]).AsSpan()[..10_000]);
@@ -30,7 +31,8 @@ public sealed class SocketPipeTests
     [Fact]
     public async Task Reset_WhileAnAnswerIsNotTaken_ConnectionEnds()
     {
-        await using var pair = await Pair.StartAsync(static context => context.Response.Body.WriteAsync(new byte[50_000_000]).AsTask(), isTcp: true);
+        await using var pair = await Pair.StartAsync(
+            static context => context.Response.Body.WriteAsync(new byte[50_000_000]).AsTask(), isTcp: true);
         pair.Peer.Send(RecordBytes.Get());
         await Waiting.UntilAsync(() => pair.Connection.UndeliveredLength > 0, "the send");
 
@@ -44,7 +46,8 @@ public sealed class SocketPipeTests
     [Fact]
     public async Task Stop_ConnectionIsIdle_IsReset()
     {
-        await using var pair = await Pair.StartAsync(Apps.Hello, isTcp: true, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
+        await using var pair = await Pair.StartAsync(
+            Apps.Hello, isTcp: true, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         pair.Peer.Send(RecordBytes.Get());
         await pair.ReceiveAsync("Hello");
 
@@ -65,7 +68,8 @@ public sealed class SocketPipeTests
             using var listener = isTcp ? LoopByHand.ListenTcp() : LoopByHand.ListenUnix();
             Peer = LoopByHand.Connect(listener.LocalEndPoint!);
             var accepted = listener.Accept();
-            Connection = new PipeConnection(SocketListener.CreateContext(accepted), accepted, server.Connections, server.Scheduler);
+            Connection = new PipeConnection(
+                SocketListener.CreateContext(accepted), accepted, server.Connections, server.Scheduler);
             Assert.True(server.Connections.TryAdd(Connection.Connection));
             _running = Connection.RunAsync();
         }
@@ -76,7 +80,8 @@ public sealed class SocketPipeTests
 
         public Socket Peer { get; }
 
-        public static async Task<Pair> StartAsync(RequestDelegate application, bool isTcp, Action<FastCgiServerOptions>? configure = null)
+        public static async Task<Pair> StartAsync(
+            RequestDelegate application, bool isTcp, Action<FastCgiServerOptions>? configure = null)
             => new(await TestServer.StartAsync(application, configure), isTcp);
 
         public async Task ReceiveAsync(string expected)

@@ -1,13 +1,14 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A hostile client can send any header, and front-ends make HTTP_… variables of all. Nothing but <c>Request.Headers</c> may show it:
-/// not with every option on that makes the server believe more.
+/// A hostile client can send any header, and front-ends make HTTP_… variables of all. Nothing but
+/// <c>Request.Headers</c> may show it: not with every option on that makes the server believe more.
 /// </summary>
 public class SpoofingTests
 {
     private static readonly (string Name, string Value)[] s_secureRequest =
-        [("HTTPS", "on"), ("SSL_PROTOCOL", "TLSv1.3"), ("SSL_CLIENT_VERIFY", "NONE"), ("SCRIPT_NAME", "/a"), ("PATH_INFO", "/b"), ("DOCUMENT_URI", "/a/b")];
+        [("HTTPS", "on"), ("SSL_PROTOCOL", "TLSv1.3"), (
+            "SSL_CLIENT_VERIFY", "NONE"), ("SCRIPT_NAME", "/a"), ("PATH_INFO", "/b"), ("DOCUMENT_URI", "/a/b")];
 
     public static TheoryData<string, string> Headers => new()
     {
@@ -83,7 +84,8 @@ public class SpoofingTests
 
     [Theory]
     [MemberData(nameof(HeadersAndPathSources))]
-    public async Task PARAMS_ForgedHeader_ChangesNothingButTheHeaders(string header, string value, FastCgiPathSource pathSource)
+    public async Task PARAMS_ForgedHeader_ChangesNothingButTheHeaders(
+        string header, string value, FastCgiPathSource pathSource)
     {
         var plain = Waiting.Signal<string>();
         var forged = Waiting.Signal<string>();
@@ -100,9 +102,11 @@ public class SpoofingTests
                 options.AllowUnverifiedClientCertificate = true;
                 options.TraceIdentifierParameter = "REQUEST_ID";
             },
-            services => services.AddAuthentication().AddFastCgi(static options => options.RequireAuthenticationType = false));
+            services => services.AddAuthentication().AddFastCgi(
+                static options => options.RequireAuthenticationType = false));
 
-        foreach (var parameters in new[] { s_secureRequest, [.. s_secureRequest, ("HTTP_X_FORGED", "yes"), ("HTTP_" + header, value)] })
+        foreach (var parameters in new[] { s_secureRequest, [.. s_secureRequest, (
+            "HTTP_X_FORGED", "yes"), ("HTTP_" + header, value)] })
         {
             var frontEnd = server.Connect();
             Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/a/b?c=d", more: parameters))).Status);
@@ -136,7 +140,8 @@ public class SpoofingTests
         var isThere = true;
         var response = await TestServer.AskAsync(context =>
         {
-            isThere = context.Request.Headers.ContainsKey("Proxy") || context.Request.Headers.Any(static header => header.Key == "Proxy");
+            isThere = context.Request.Headers.ContainsKey("Proxy")
+                || context.Request.Headers.Any(static header => header.Key == "Proxy");
             return Apps.Hello(context);
         }, RecordBytes.Get(more: ("HTTP_PROXY", "http://evil.example")));
 
@@ -151,11 +156,14 @@ public class SpoofingTests
         var connection = context.Connection;
         object?[] parts =
         [
-            request.Method, request.Scheme, request.IsHttps, request.Host, request.PathBase, request.Path, request.QueryString,
+            request.Method, request.Scheme, request.IsHttps, request.Host, request.PathBase, request.Path,
+            request.QueryString,
             request.Protocol, request.ContentLength, request.ContentType, request.HasFormContentType,
-            connection.RemoteIpAddress, connection.RemotePort, connection.LocalIpAddress, connection.LocalPort, connection.ClientCertificate,
+            connection.RemoteIpAddress, connection.RemotePort, connection.LocalIpAddress, connection.LocalPort,
+            connection.ClientCertificate,
             context.User.Identity?.Name, context.User.Identity?.IsAuthenticated,
-            context.TraceIdentifier.EndsWith(":00000001", StringComparison.Ordinal), context.Features.Get<IFastCgiRequestFeature>()?.Role,
+            context.TraceIdentifier.EndsWith(":00000001", StringComparison.Ordinal),
+            context.Features.Get<IFastCgiRequestFeature>()?.Role,
         ];
         return string.Join(" | ", parts.Select(static part => Convert.ToString(part, CultureInfo.InvariantCulture)));
     }

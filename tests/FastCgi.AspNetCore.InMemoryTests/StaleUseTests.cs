@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What an application keeps of a request beyond its end never touches the next request; bodies throw.</summary>
+/// <summary>Objects kept after the request never touch the next request; bodies throw.</summary>
 public sealed class StaleUseTests
 {
-    /// <summary>A read that nobody awaits, of what does not come.</summary>
+    /// <summary>A pending read that the application does not await.</summary>
     [Fact]
     [Trait("Contract", "E4b")]
     [Trait("Contract", "T28")]

@@ -15,7 +15,8 @@ public class StandardErrorLoggingTests
         });
 
         Assert.Equal(
-            ["Error: Shop[7] Order 12 failed\n", "System.InvalidOperationException: broken\n", "Critical: Shop[7] on\n", "fire\\x1B[0m\n", ""],
+            ["Error: Shop[7] Order 12 failed\n", "System.InvalidOperationException: "
+                + "broken\n", "Critical: Shop[7] on\n", "fire\\x1B[0m\n", ""],
             lines);
     }
 
@@ -37,11 +38,12 @@ public class StandardErrorLoggingTests
             throw new InvalidOperationException("broken");
         });
 
-        Assert.Contains(lines, static line => line.StartsWith("Error: FastCgi.AspNetCore[40] ", StringComparison.Ordinal));
+        Assert.Contains(
+            lines, static line => line.StartsWith("Error: FastCgi.AspNetCore[40] ", StringComparison.Ordinal));
         Assert.Contains("System.InvalidOperationException: broken\n", lines);
     }
 
-    /// <summary>Work that goes on behind the request has nobody to tell.</summary>
+    /// <summary>Work that outlives its request has no web server to report to.</summary>
     [Fact]
     public async Task Log_AfterTheRequest_IsDropped()
     {
@@ -73,9 +75,11 @@ public class StandardErrorLoggingTests
     private static void Log(ILogger logger, LogLevel level, string message, Exception? exception = null)
         => logger.Log(level, new EventId(7), message, exception, static (text, _) => text);
 
-    private static ILogger LoggerOf(HttpContext context) => context.RequestServices.GetRequiredService<ILoggerFactory>().CreateLogger("Shop");
+    private static ILogger LoggerOf(HttpContext context)
+        => context.RequestServices.GetRequiredService<ILoggerFactory>().CreateLogger("Shop");
 
-    private static async Task<List<string>> RunAsync(bool isOn, RequestDelegate application, Func<FrontEnd, Task>? afterwards = null)
+    private static async Task<List<string>> RunAsync(
+        bool isOn, RequestDelegate application, Func<FrontEnd, Task>? afterwards = null)
     {
         await using var server = await TestServer.StartAsync(
             app => app.Run(application),
@@ -92,6 +96,7 @@ public class StandardErrorLoggingTests
         var records = await frontEnd.ReadRequestAsync();
         if (afterwards is not null)
             await afterwards(frontEnd);
-        return [.. records.Where(static record => record.Type == RecordBytes.Stderr).Select(static record => Encoding.UTF8.GetString(record.Content))];
+        return [.. records.Where(static record => record.Type == RecordBytes.Stderr).Select(
+            static record => Encoding.UTF8.GetString(record.Content))];
     }
 }

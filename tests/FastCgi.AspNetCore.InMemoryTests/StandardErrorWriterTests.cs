@@ -23,7 +23,7 @@ public sealed class StandardErrorWriterTests
         }));
     }
 
-    /// <summary>A line is complete with its end, or when the application says so; it does not wait for the request.</summary>
+    /// <summary>A line is sent when it ends or is flushed, and does not wait for the request.</summary>
     [Theory, Values("flush", "dispose", "close")]
     public async Task Line_NotEnded_IsSentAtOnceWhen(string how)
     {
@@ -60,7 +60,10 @@ public sealed class StandardErrorWriterTests
         Assert.Equal([" and half\n", ""], await ReadLinesAsync(frontEnd));
     }
 
-    /// <summary>First halves of surrogate pairs, of which none has a second one, are cut like other text: a record has 65,535 bytes at the most.</summary>
+    /// <summary>
+    /// First halves of surrogate pairs, of which none has a second one, are cut like other text: a record has 65,535
+    /// bytes at the most.
+    /// </summary>
     [Theory, Values(2_001, 20_000)]
     public async Task Line_OfFirstHalvesAlone_IsCutAsAnyOther(int length)
     {
@@ -89,7 +92,9 @@ public sealed class StandardErrorWriterTests
 
     private static async Task<List<string>> ReadLinesAsync(FrontEnd frontEnd)
         => [.. (await frontEnd.ReadRequestAsync())
-            .Where(static record => record.Type == RecordBytes.Stderr).Select(static record => Encoding.UTF8.GetString(record.Content))];
+            .Where(static record => record.Type == RecordBytes.Stderr).Select(
+                static record => Encoding.UTF8.GetString(record.Content))];
 
-    private static TextWriter ErrorOf(HttpContext context) => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
+    private static TextWriter ErrorOf(HttpContext context)
+        => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
 }

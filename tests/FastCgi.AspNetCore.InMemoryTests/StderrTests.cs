@@ -94,7 +94,8 @@ public class StderrTests
             return Task.CompletedTask;
         });
 
-        Assert.Contains("Content-Length: 5\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
+        Assert.Contains(
+            "Content-Length: 5\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
         Assert.Equal(
             [RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.Stdout, RecordBytes.EndRequest],
             records.Select(static record => record.Type));
@@ -120,7 +121,9 @@ public class StderrTests
 
         var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(["going down\n", ""], Texts(records, RecordBytes.Stderr));
-        Assert.Equal([RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.EndRequest], records.Select(static record => record.Type));
+        Assert.Equal(
+            [RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.EndRequest],
+            records.Select(static record => record.Type));
         _go.SetResult();
         await frontEnd.ReadRequestAsync();
     }
@@ -150,7 +153,9 @@ public class StderrTests
             options => options.Limits.MaxStandardErrorSize = 20);
 
         var text = string.Concat(Texts(records, RecordBytes.Stderr));
-        var note = length > 10 ? "The rest of this request's standard error is dropped: MaxStandardErrorSize is 20 bytes.\n" : "";
+        var note = length > 10
+            ? "The rest of this request's standard error is dropped: MaxStandardErrorSize is 20 bytes.\n"
+            : "";
         Assert.Equal(string.Concat(Enumerable.Repeat("x\n", Math.Min(10, length))) + note, text);
         Assert.Equal("Hello", string.Concat(Texts(records, RecordBytes.Stdout)).Split("\r\n\r\n")[1]);
     }
@@ -169,7 +174,8 @@ public class StderrTests
         for (var i = 0; i < 2; i++)
         {
             frontEnd.Send(RecordBytes.Get());
-            Assert.Equal(isUsedBefore ? ["before\n", ""] : [], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
+            Assert.Equal(
+                isUsedBefore ? ["before\n", ""] : [], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
         }
 
         Assert.Empty(frontEnd.ReadAvailable());
@@ -213,32 +219,17 @@ public class StderrTests
         frontEnd.Send(RecordBytes.Abort());
         _go.SetResult();
 
-        Assert.Equal([RecordBytes.EndRequest], (await frontEnd.ReadRequestAsync()).Select(static record => record.Type));
+        Assert.Equal(
+            [RecordBytes.EndRequest], (await frontEnd.ReadRequestAsync()).Select(static record => record.Type));
         frontEnd.Send(RecordBytes.Get());
         Assert.Equal(["before\n", "after\n", ""], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
     }
 
-    [Fact]
-    public async Task STDERR_OfRequestsOfOneConnection_AreKeptApart()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            StandardErrorOf(context).WriteLine(context.Request.Path);
-            await Apps.Hello(context);
-        });
+    private static TextWriter StandardErrorOf(HttpContext context)
+        => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
 
-        frontEnd.Send(RecordBytes.Get(3, "/three"), RecordBytes.Get(5, "/five"));
-
-        var records = new List<WireRecord>();
-        while (records.Count(static record => record.Type == RecordBytes.EndRequest) < 2)
-            records.Add(await frontEnd.ReadRecordAsync());
-        foreach (var (id, path) in new[] { (3, "/three"), (5, "/five") })
-            Assert.Equal([path + "\n", ""], Texts(records.Where(record => record.Id == id), RecordBytes.Stderr));
-    }
-
-    private static TextWriter StandardErrorOf(HttpContext context) => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
-
-    private static async Task<List<WireRecord>> RunAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
+    private static async Task<List<WireRecord>> RunAsync(
+        RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
     {
         await using var frontEnd = await TestServer.ConnectAsync(application, configure);
         frontEnd.Send(RecordBytes.Get());
@@ -246,5 +237,6 @@ public class StderrTests
     }
 
     private static List<string> Texts(IEnumerable<WireRecord> records, byte type)
-        => [.. records.Where(record => record.Type == type).Select(static record => Encoding.UTF8.GetString(record.Content))];
+        => [.. records.Where(record => record.Type == type).Select(
+            static record => Encoding.UTF8.GetString(record.Content))];
 }

@@ -32,34 +32,12 @@ public class StdoutTests
 
         frontEnd.Send(RecordBytes.Get());
         var head = await frontEnd.ReadRecordAsync();
-        Assert.EndsWith("Status: 200 OK\r\n\r\n", System.Text.Encoding.ASCII.GetString(head.Content), StringComparison.Ordinal);
+        Assert.EndsWith(
+            "Status: 200 OK\r\n\r\n", System.Text.Encoding.ASCII.GetString(head.Content), StringComparison.Ordinal);
         go.SetResult();
         var body = await frontEnd.ReadRecordAsync();
         Assert.Equal(Apps.Utf8("end"), body.Content);
         Assert.Empty((await frontEnd.ReadRecordAsync()).Content);
-    }
-
-    [Fact]
-    public async Task STDOUT_Flush_SentWhileTheApplicationGoesOn()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            for (var i = 0; i < 3; i++)
-            {
-                await context.Response.WriteAsync($"event {i}\n");
-                await go.Task;
-                go = Waiting.Signal();
-            }
-        });
-
-        frontEnd.Send(RecordBytes.Get());
-        for (var i = 0; i < 3; i++)
-        {
-            var record = await frontEnd.ReadRecordAsync();
-            Assert.EndsWith($"event {i}\n", System.Text.Encoding.ASCII.GetString(record.Content), StringComparison.Ordinal);
-            go.SetResult();
-        }
     }
 
     [Theory]

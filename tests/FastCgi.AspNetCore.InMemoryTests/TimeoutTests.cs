@@ -20,7 +20,8 @@ public class TimeoutTests
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
-    public static TheoryData<string> NoRequest => ["nothing", "half a header", "half a record", "GET_VALUES", "an unknown record"];
+    public static TheoryData<string> NoRequest
+        => ["nothing", "half a header", "half a record", "GET_VALUES", "an unknown record"];
 
     [Theory, MemberData(nameof(NoRequest))]
     public async Task Connection_OnWhichNoRequestBegins_ClosedInTheTimeOfParams(string sent)
@@ -70,25 +71,9 @@ public class TimeoutTests
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    /// <summary>A load balancer that connects, asks what the server can, and begins when it has a request.</summary>
-    [Fact]
-    public async Task Connection_OnWhichARequestBeginsInTime_StaysOpen()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
-        frontEnd.Send(RecordBytes.Begin());
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
-        Assert.False(frontEnd.Transport.IsClosed);
-
-        frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(5));
-
-        Assert.False(frontEnd.Transport.IsClosed);
-    }
-
     private static Task<FrontEnd> StartWithDefaultAsync(RequestDelegate application)
-        => TestServer.ConnectAsync(application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
+        => TestServer.ConnectAsync(
+            application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 
     public static TheoryData<string, int> Pieces()
     {
@@ -108,7 +93,8 @@ public class TimeoutTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             static context => context.Request.Path == "/wait" ? Apps.UntilAborted(context) : Apps.Hello(context),
-            options => options.Limits.KeepAliveTimeout = connection == "past its keep-alive timeout" ? TimeSpan.FromSeconds(20) : null);
+            options => options.Limits.KeepAliveTimeout =
+                connection == "past its keep-alive timeout" ? TimeSpan.FromSeconds(20) : null);
         if (connection != "unused")
             await frontEnd.AskAsync();
         if (connection == "used together")
@@ -170,14 +156,16 @@ public class TimeoutTests
     [Theory, Values(true, false)]
     public async Task SendTimeout_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
     {
-        await using var frontEnd = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
+        await using var frontEnd = await StartWithDefaultAsync(
+            static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
 
         for (var i = 0; i < 5; i++)
         {
             var sends = i + 1;
-            await frontEnd.Transport.WaitUntilAsync(() => !isWholeSend || frontEnd.Transport.SendCount >= sends, "the next send");
+            await frontEnd.Transport.WaitUntilAsync(
+                () => !isWholeSend || frontEnd.Transport.SendCount >= sends, "the next send");
             frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(100));
             if (isWholeSend)
                 frontEnd.Transport.ReleaseSend();
@@ -246,41 +234,6 @@ public class TimeoutTests
         Assert.True(frontEnd.Transport.IsReset);
     }
 
-    [Fact]
-    public async Task SendTimeout_NothingToSend_WaitsAsLongAsTheApplication()
-    {
-        var finish = Waiting.Signal();
-        await using var frontEnd = await StartWithDefaultAsync(async context =>
-        {
-            await context.Response.Body.FlushAsync();
-            await finish.Task;
-        });
-        frontEnd.Send(RecordBytes.Get());
-
-        for (var i = 0; i < 5; i++)
-            frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
-        finish.SetResult();
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Fact]
-    public async Task SendTimeout_NoLimit_WaitsForEver()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.SendTimeout = null);
-        frontEnd.Transport.HoldSends();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount > 0, "the first send");
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
-        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
-
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Transport.ReleaseSend(goesOn: false);
-        Assert.Equal(200_000, (await frontEnd.ReadResponseAsync()).Body.Length);
-    }
-
     [Theory, Values(false, true)]
     public async Task Record_ThatCameInPieces_LeavesNothingThatIsAwaited(bool isOfManagement)
     {
@@ -290,7 +243,8 @@ public class TimeoutTests
             frontEnd.SendByteByByte(RecordBytes.Get(id: i + 1));
             await frontEnd.ReadResponseAsync(i + 1);
             if (isOfManagement)
-                frontEnd.SendByteByByte(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""))));
+                frontEnd.SendByteByByte(
+                    RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""))));
             Assert.Equal(isOfManagement ? 1 : 0, frontEnd.ReadAvailable().Count);
             frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
             Assert.False(frontEnd.Transport.IsReset);
@@ -320,7 +274,9 @@ public class TimeoutTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         // Without the end of STDIN, so that there may be more to come.
-        await frontEnd.AskAsync(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/")));
+        await frontEnd.AskAsync(
+            RecordBytes.Begin(keepConnection: false),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/")));
 
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(4));
         Assert.False(frontEnd.Transport.IsReset);

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A request whose body is not read holds up the other requests of its connection for a bounded time only.</summary>
+/// <summary>An unread body delays the other requests of its connection for a bounded time only.</summary>
 public class UnreadBodyTests
 {
     private const int Window = 10_000;
@@ -8,19 +8,6 @@ public class UnreadBodyTests
     private static readonly byte[] s_body = Apps.Pattern(30_000);
 
     private readonly TaskCompletionSource _go = Waiting.Signal();
-
-    [Fact]
-    public async Task STDIN_UnreadWithinTheWindow_OthersGoOn()
-    {
-        await using var frontEnd = await StartAsync(_go.Task);
-
-        BeginUpload(frontEnd, length: Window);
-        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.AskAsync(RecordBytes.Post(2, "/other", s_body))).Text);
-        Assert.False(frontEnd.IsPaused);
-        _go.SetResult();
-        frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window)));
-        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
-    }
 
     [Fact]
     public async Task STDIN_UnreadBeyondTheWindowAmongOthers_PausesThenIsRefusedAndOthersGoOn()
@@ -41,7 +28,8 @@ public class UnreadBodyTests
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
         _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (503, "RequestBodyBacklog")).Value);
+        Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (
+            503, "RequestBodyBacklog")).Value);
     }
 
     [Fact]
@@ -92,31 +80,6 @@ public class UnreadBodyTests
     }
 
     [Fact]
-    public async Task STDIN_MoreThanTheWindowAndComplete_DoesNotPause()
-    {
-        await using var frontEnd = await StartAsync(_go.Task);
-
-        frontEnd.Send(RecordBytes.Post(1, "/upload", s_body));
-
-        Assert.False(frontEnd.IsPaused);
-        _go.SetResult();
-        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
-    public async Task STDIN_ApplicationEndsWhilePaused_ReceivingResumes()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(async context => await _go.Task, SetWindow);
-
-        BeginUpload(frontEnd, length: Window + 1);
-        Assert.True(frontEnd.IsPaused);
-        _go.SetResult();
-
-        await frontEnd.ReadResponseAsync();
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
-    }
-
-    [Fact]
     public async Task STDIN_ReaderIsCompletedWhilePaused_ReceivingResumes()
     {
         var (complete, go) = (Waiting.Signal(), Waiting.Signal());
@@ -134,7 +97,9 @@ public class UnreadBodyTests
         complete.SetResult();
 
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(Window + 1)), RecordBytes.Record(RecordBytes.Stdin, 1));
+        frontEnd.Send(
+            RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(Window + 1)),
+            RecordBytes.Record(RecordBytes.Stdin, 1));
         Assert.False(frontEnd.IsPaused);
         go.SetResult();
         await frontEnd.ReadResponseAsync();
@@ -151,10 +116,12 @@ public class UnreadBodyTests
 
     private static void SetWindow(FastCgiServerOptions options) => options.Limits.MaxRequestBufferSize = Window;
 
-    private static void BeginUpload(FrontEnd frontEnd, int length, bool keepConnection = true, int id = 1) => frontEnd.Send(
-        RecordBytes.Begin(id, keepConnection: keepConnection),
-        RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{s_body.Length}"))),
-        RecordBytes.Record(RecordBytes.Stdin, id, s_body.AsSpan(0, length)));
+    private static void BeginUpload(FrontEnd frontEnd, int length, bool keepConnection = true, int id = 1)
+        => frontEnd.Send(
+            RecordBytes.Begin(id, keepConnection: keepConnection),
+            RecordBytes.ParamsStream(
+                id, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{s_body.Length}"))),
+            RecordBytes.Record(RecordBytes.Stdin, id, s_body.AsSpan(0, length)));
 
     /// <summary>Two requests at a time, so that the connection is known to carry several.</summary>
     private static async Task ShareAsync(FrontEnd frontEnd)

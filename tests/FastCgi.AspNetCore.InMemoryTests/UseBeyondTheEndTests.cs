@@ -1,12 +1,12 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A thread of a request goes on with what it has begun, while the request ends: nothing of it reaches another request.</summary>
+/// <summary>A thread of an ended request finishes its work without reaching another request.</summary>
 public class UseBeyondTheEndTests
 {
     // Enough that they have each buffer that the first had.
     private const int Enough = 40;
 
-    /// <summary>A copy of the body that nobody awaits: what its destination has not taken yet stays what it was.</summary>
+    /// <summary>An unawaited copy of the body: bytes that its destination has not taken stay unchanged.</summary>
     [Theory, Values("stream", "reader to stream", "reader to writer")]
     public async Task Body_CopiedBeyondTheEnd_IsNotThatOfAnotherRequest(string how)
     {
@@ -57,7 +57,8 @@ public class UseBeyondTheEndTests
             context =>
             {
                 var request = context.Features.GetRequiredFeature<IHttpRequestFeature>();
-                (request.PathBase, request.Path, request.Method, request.QueryString, request.Protocol, request.Scheme) = (null!, null!, null!, null!, null!, null!);
+                (request.PathBase, request.Path, request.Method, request.QueryString,
+                    request.Protocol, request.Scheme) = (null!, null!, null!, null!, null!, null!);
                 context.Response.StatusCode = status;
                 return Task.CompletedTask;
             },
@@ -66,14 +67,15 @@ public class UseBeyondTheEndTests
         Assert.Equal(status, response.Status);
     }
 
-    /// <summary>Takes what is written when it is told to.</summary>
+    /// <summary>Takes writes when the test says so.</summary>
     private sealed class SlowStream : MemoryStream
     {
         public TaskCompletionSource HasBytes { get; } = Waiting.Signal();
 
         public TaskCompletionSource GoOn { get; } = Waiting.Signal();
 
-        public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+        public override async ValueTask WriteAsync(
+            ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
         {
             HasBytes.TrySetResult();
             await GoOn.Task;

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A request waits for a thread, because handlers block all there are, and its client leaves: what it has sent is released at once, not when a
-/// thread comes to it.
+/// A request waits for a thread, because handlers block all there are, and its client leaves: what it has sent is
+/// released at once, not when a thread comes to it.
 /// </summary>
 public sealed class WaitingAbortTests
 {
@@ -50,7 +50,8 @@ public sealed class WaitingAbortTests
     public async Task Request_AbortedBeforeItIsExecuted_KeepsNoTarget(Leaving how)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var waiting = WaitingRequest.Receive(server, RecordBytes.Get(1, $"/{new string('p', 20_000)}?{new string('q', 20_000)}"));
+        var waiting = WaitingRequest.Receive(
+            server, RecordBytes.Get(1, $"/{new string('p', 20_000)}?{new string('q', 20_000)}"));
         var request = waiting.Request;
         var (path, query) = GetTarget(request);
         Assert.True(path.IsAlive && query.IsAlive);
@@ -63,7 +64,7 @@ public sealed class WaitingAbortTests
         Assert.False(isKept);
     }
 
-    /// <summary>An application that has been called has what it was given, and is told by what it reads.</summary>
+    /// <summary>An application that was called keeps its parameters, and its reads fail.</summary>
     [Theory, MemberData(nameof(Ways))]
     public async Task Request_AbortedWhileItIsExecuted_KeepsItsParametersAndFailsItsReads(Leaving how)
     {
@@ -88,5 +89,6 @@ public sealed class WaitingAbortTests
 
     // Apart, so that no local variable keeps them.
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static (WeakReference Path, WeakReference Query) GetTarget(IHttpRequestFeature request) => (new(request.Path), new(request.QueryString));
+    private static (WeakReference Path, WeakReference Query) GetTarget(IHttpRequestFeature request)
+        => (new(request.Path), new(request.QueryString));
 }

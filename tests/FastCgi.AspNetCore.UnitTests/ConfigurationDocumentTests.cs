@@ -3,13 +3,17 @@ using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>Each public option has a row in <c>docs/configuration.md</c>, with its names and its default; and each row is one of an option.</summary>
+/// <summary>
+/// Each public option has a row in <c>docs/configuration.md</c>, with its names and its default; and each row is one of
+/// an option.
+/// </summary>
 public sealed partial class ConfigurationDocumentTests
 {
     private static readonly string s_document = File.ReadAllText(Repository.GetPath("docs/configuration.md"));
 
     private static readonly List<Row> s_rows = [.. OptionRow().Matches(s_document).Select(static match => new Row(
-        match.Groups["name"].Value, match.Groups["default"].Value, match.Groups["unit"].Value, match.Groups["text"].Value))];
+        match.Groups["name"].Value, match.Groups["default"].Value, match.Groups["unit"].Value,
+        match.Groups["text"].Value))];
 
     // Functions cannot be configured.
     private static readonly string[] s_codeOnly = ["RequestHeaderEncodingSelector", "ResponseHeaderEncodingSelector"];
@@ -39,10 +43,12 @@ public sealed partial class ConfigurationDocumentTests
     [Fact]
     public void Rows_Each_HaveTheNamesOfTheConfiguration()
     {
-        string[] groups = ["FastCgi:Transport", "FastCgi:Endpoints", "FastCgi:SendFile", "FastCgi:Limits", "FastCgi:SendFile:Roots"];
+        string[] groups =
+            ["FastCgi:Transport", "FastCgi:Endpoints", "FastCgi:SendFile", "FastCgi:Limits", "FastCgi:SendFile:Roots"];
         var names = s_rows.Select(static row => row.Name).Except(s_codeOnly).Select(static name => $"FastCgi:{name}");
 
-        Assert.Equal(KnownSettings.Paths.Except(groups).Order(StringComparer.Ordinal), names.Order(StringComparer.Ordinal));
+        Assert.Equal(
+            KnownSettings.Paths.Except(groups).Order(StringComparer.Ordinal), names.Order(StringComparer.Ordinal));
     }
 
     [Fact]
@@ -57,14 +63,17 @@ public sealed partial class ConfigurationDocumentTests
     [Fact]
     public void Json_InEachDocument_IsUnderstood()
     {
-        var documents = Directory.EnumerateFiles(Repository.GetPath("docs"), "*.md").Append(Repository.GetPath("README.md"));
-        var blocks = documents.SelectMany(static document => JsonBlock().Matches(File.ReadAllText(document))).Select(static match => match.Groups[1].Value).ToList();
+        var documents = Directory.EnumerateFiles(Repository.GetPath("docs"), "*.md").Append(
+            Repository.GetPath("README.md"));
+        var blocks = documents.SelectMany(static document => JsonBlock().Matches(File.ReadAllText(document)))
+            .Select(static match => match.Groups[1].Value).ToList();
 
         Assert.NotEmpty(blocks);
         foreach (var block in blocks)
         {
             using var stream = new MemoryStream(Encoding.UTF8.GetBytes(block));
-            new FastCgiServerOptionsSetup(new ConfigurationBuilder().AddJsonStream(stream).Build()).Configure(new FastCgiServerOptions());
+            new FastCgiServerOptionsSetup(new ConfigurationBuilder().AddJsonStream(stream).Build()).Configure(
+                new FastCgiServerOptions());
         }
     }
 
@@ -77,8 +86,11 @@ public sealed partial class ConfigurationDocumentTests
 
     private static IEnumerable<(string Code, string Default)> GetOptions(string owner, object options)
         => options.GetType().GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
-            .Where(static property => property.PropertyType.Assembly != typeof(FastCgiServerOptions).Assembly || property.PropertyType.IsEnum)
-            .Select(property => ($"{owner}.{property.Name}", s_defaultsInWords.GetValueOrDefault($"{owner}.{property.Name}") ?? Format(property.GetValue(options))));
+            .Where(static property => property.PropertyType.Assembly != typeof(FastCgiServerOptions).Assembly
+                || property.PropertyType.IsEnum)
+            .Select(property => (
+                $"{owner}.{property.Name}",
+                s_defaultsInWords.GetValueOrDefault($"{owner}.{property.Name}") ?? Format(property.GetValue(options))));
 
     private static string Format(object? value) => value switch
     {
@@ -88,7 +100,8 @@ public sealed partial class ConfigurationDocumentTests
         TimeSpan time => time.ToString("c", CultureInfo.InvariantCulture),
         Enum choice => $"`{choice}`",
         string text => text,
-        IEnumerable list => list.Cast<object>().Select(static item => $"`{item}`").DefaultIfEmpty("empty").Aggregate(static (left, right) => $"{left}, {right}"),
+        IEnumerable list => list.Cast<object>().Select(static item => $"`{item}`").DefaultIfEmpty("empty").Aggregate(
+            static (left, right) => $"{left}, {right}"),
         IFormattable number => number.ToString("N0", CultureInfo.InvariantCulture),
         _ => throw new InvalidOperationException($"A default of the type {value.GetType()}."),
     };
@@ -107,7 +120,8 @@ public sealed partial class ConfigurationDocumentTests
         public string Code => Name switch
         {
             "Endpoints:NAME:Url" => "listen.EndPoint",
-            _ when Name.StartsWith("Endpoints:NAME:", StringComparison.Ordinal) => $"listen.{Name["Endpoints:NAME:".Length..]}",
+            _ when Name.StartsWith("Endpoints:NAME:", StringComparison.Ordinal)
+                => $"listen.{Name["Endpoints:NAME:".Length..]}",
             _ => $"options.{Name.Replace(':', '.')}",
         };
     }

@@ -30,7 +30,9 @@ public sealed class ConfigurationTests
         var options = Configure("fastcgi:" + name, value);
 
         var owner = name.Contains(':', StringComparison.Ordinal) ? (object)options.Limits : options;
-        var actual = owner.GetType().GetProperty(name.Split(':')[^1], BindingFlags.Public | BindingFlags.Instance | BindingFlags.IgnoreCase)!.GetValue(owner);
+        var actual = owner.GetType().GetProperty(
+            name.Split(':')[^1],
+            BindingFlags.Public | BindingFlags.Instance | BindingFlags.IgnoreCase)!.GetValue(owner);
         Assert.Equal(expected, actual is TimeSpan time ? time.ToString() : actual);
     }
 
@@ -44,7 +46,10 @@ public sealed class ConfigurationTests
                 "Limits": { "MinRequestBodyDataRate": { "BytesPerSecond": 0.5, "GracePeriod": "00:00:09" } },
                 "Endpoints": {
                   "Site": { "Url": "fastcgi://localhost:9000", "Backlog": 12 },
-                  "Local": { "Url": "fastcgi://unix:/run/app.sock", "Mode": "0660", "Owner": "app", "Group": "www-data", "CreateDirectory": true }
+                  "Local": {
+                    "Url": "fastcgi://unix:/run/app.sock", "Mode": "0660", "Owner": "app", "Group": "www-data",
+                    "CreateDirectory": true
+                  }
                 }
               }
             }
@@ -57,7 +62,9 @@ public sealed class ConfigurationTests
             [("fastcgi://unix:/run/app.sock", 4_096), ("fastcgi://127.0.0.1:9000", 12), ("fastcgi://[::1]:9000", 12)],
             options.ListenOptions.Select(static endpoint => (endpoint.ToString(), endpoint.Backlog)));
         var listen = options.ListenOptions[0];
-        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite, listen.Mode);
+        Assert.Equal(
+            UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite,
+            listen.Mode);
         Assert.Equal(("app", "www-data", true), (listen.Owner, listen.Group, listen.CreateDirectory));
     }
 
@@ -67,7 +74,9 @@ public sealed class ConfigurationTests
         var options = Configure("""
             { "FastCgi": { "Endpoints": {
               "A": { "Url": "fastcgi://*:9000", "AllowedAddresses": [ "192.0.2.1", "10.0.0.0/8" ] },
-              "B": { "Url": "fastcgi://unix:/run/app.sock", "AllowedUsers": "www-data, 33", "AllowedGroups": "www-data" }
+              "B": {
+                "Url": "fastcgi://unix:/run/app.sock", "AllowedUsers": "www-data, 33", "AllowedGroups": "www-data"
+              }
             } } }
             """);
 
@@ -80,11 +89,13 @@ public sealed class ConfigurationTests
     [Fact]
     public void Configure_EachLimitOfTheClass_HasItsNameInTheConfiguration()
     {
-        foreach (var property in typeof(FastCgiServerLimits).GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly))
+        foreach (var property in typeof(FastCgiServerLimits).GetProperties(
+            BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly))
         {
             if (property.PropertyType == typeof(MinDataRate))
             {
-                var rate = (MinDataRate)property.GetValue(Configure($"FastCgi:Limits:{property.Name}:BytesPerSecond", "7").Limits)!;
+                var rate = (MinDataRate)property.GetValue(
+                    Configure($"FastCgi:Limits:{property.Name}:BytesPerSecond", "7").Limits)!;
                 Assert.Equal((7, TimeSpan.FromSeconds(5)), (rate.BytesPerSecond, rate.GracePeriod));
                 continue;
             }
@@ -93,7 +104,9 @@ public sealed class ConfigurationTests
             var options = Configure("FastCgi:Limits:" + property.Name, isTime ? "00:00:07" : "7");
 
             var value = property.GetValue(options.Limits);
-            Assert.Equal(isTime ? TimeSpan.FromSeconds(7) : 7L, isTime ? value : Convert.ToInt64(value, CultureInfo.InvariantCulture));
+            Assert.Equal(
+                isTime ? TimeSpan.FromSeconds(7) : 7L,
+                isTime ? value : Convert.ToInt64(value, CultureInfo.InvariantCulture));
         }
     }
 
@@ -114,7 +127,9 @@ public sealed class ConfigurationTests
             }
             """);
 
-        Assert.Equal([new SendFileRoot("/srv/app/files/", "/protected/"), new SendFileRoot("/srv/other/", null)], options.SendFile.Roots);
+        Assert.Equal(
+            [new SendFileRoot("/srv/app/files/", "/protected/"), new SendFileRoot("/srv/other/", null)],
+            options.SendFile.Roots);
         Assert.Equal(["Content-Encoding", "Vary"], options.SendFile.PassedHeaders.Order());
     }
 
@@ -122,20 +137,27 @@ public sealed class ConfigurationTests
     public void Configure_NullOrEmptyLimit_IsNoLimit()
     {
         var optional = typeof(FastCgiServerLimits).GetProperties()
-            .Where(static limit => !limit.PropertyType.IsValueType || Nullable.GetUnderlyingType(limit.PropertyType) is not null)
+            .Where(
+                static limit
+                => !limit.PropertyType.IsValueType || Nullable.GetUnderlyingType(limit.PropertyType) is not null)
             .ToList();
 
         Assert.Equal(10, optional.Count);
         Assert.All(optional, static limit =>
         {
-            Assert.Null(limit.GetValue(Configure($$"""{ "FastCgi": { "Limits": { "{{limit.Name}}": null } } }""").Limits));
+            Assert.Null(
+                limit.GetValue(Configure($$"""{ "FastCgi": { "Limits": { "{{limit.Name}}": null } } }""").Limits));
             Assert.Null(limit.GetValue(Configure("FastCgi:Limits:" + limit.Name, "").Limits));
         });
     }
 
     [Theory]
-    [InlineData("FastCgi:Unknown", "FastCgi:MaxRequestBodySize", "FastCgi:Limits:Unknown", "FastCgi:Limits:PathBase", "FastCgi:Transport:Unknown")]
-    [InlineData("FastCgi:Endpoints:Site:Unknown", "FastCgi:Endpoints:Site:Backlog:Unknown", "FastCgi:SendFile:Unknown", "FastCgi:SendFile:Roots:Files:Unknown")]
+    [InlineData(
+        "FastCgi:Unknown", "FastCgi:MaxRequestBodySize", "FastCgi:Limits:Unknown", "FastCgi:Limits:PathBase",
+        "FastCgi:Transport:Unknown")]
+    [InlineData(
+        "FastCgi:Endpoints:Site:Unknown", "FastCgi:Endpoints:Site:Backlog:Unknown", "FastCgi:SendFile:Unknown",
+        "FastCgi:SendFile:Roots:Files:Unknown")]
     [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "FastCgi:Limits:MinRequestBodyDataRate:Unknown")]
     public void Configure_UnknownName_ErrorNamesThePath(params string[] paths)
         => Assert.All(paths, static path => AssertError(path, "1", path, "is not an option"));
@@ -148,7 +170,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:RequestHeadersTimeout", "FastCgi:Limits:RequestParametersTimeout")]
     [InlineData("FastCgi:Limits:MaxRequestHeaderCount", "FastCgi:Limits:MaxRequestParameterCount")]
     [InlineData("FastCgi:Limits:PathBase", "FastCgi:PathBase")]
-    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSec", "FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond")]
+    [InlineData(
+        "FastCgi:Limits:MinRequestBodyDataRate:BytesPerSec", "FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond")]
     [InlineData("FastCgi:Role", "FastCgi:Roles")]
     [InlineData("FastCgi:Endpoint", "FastCgi:Endpoints")]
     [InlineData("FastCgi:Endpoints:Site:Bakclog", "FastCgi:Endpoints:Site:Backlog")]
@@ -158,7 +181,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Engine", "FastCgi:Transport:Engine")]
     [InlineData("FastCgi:SendFile:Root", "FastCgi:SendFile:Roots")]
     [InlineData("FastCgi:SendFile:Roots:Files:Paht", "FastCgi:SendFile:Roots:Files:Path")]
-    public void Configure_NameLikeAnother_ErrorNamesThatOne(string path, string meant) => AssertError(path, "1", path, $"Did you mean {meant}?");
+    public void Configure_NameLikeAnother_ErrorNamesThatOne(string path, string meant)
+        => AssertError(path, "1", path, $"Did you mean {meant}?");
 
     [Theory]
     [InlineData("FastCgi:AllowSynchronousIO", "yes")]
@@ -216,15 +240,21 @@ public sealed class ConfigurationTests
         var settings = new Dictionary<string, string?> { [Path + "GracePeriod"] = grace };
         if (rate is not null)
             settings[Path + "BytesPerSecond"] = rate;
-        var error = Assert.Throws<InvalidOperationException>(() => Configure(new ConfigurationBuilder().AddInMemoryCollection(settings).Build()));
+        var error = Assert.Throws<InvalidOperationException>(
+            () => Configure(new ConfigurationBuilder().AddInMemoryCollection(settings).Build()));
 
         Assert.Contains(Path + text, error.Message, StringComparison.Ordinal);
     }
 
     private static void AssertError(string path, string value, params string[] texts)
     {
-        var settings = new Dictionary<string, string?> { ["FastCgi:Endpoints:Site:Url"] = "fastcgi://127.0.0.1:9000", [path] = value };
-        var error = Assert.Throws<InvalidOperationException>(() => Configure(new ConfigurationBuilder().AddInMemoryCollection(settings).Build()));
+        var settings = new Dictionary<string, string?>
+        {
+            ["FastCgi:Endpoints:Site:Url"] = "fastcgi://127.0.0.1:9000",
+            [path] = value,
+        };
+        var error = Assert.Throws<InvalidOperationException>(
+            () => Configure(new ConfigurationBuilder().AddInMemoryCollection(settings).Build()));
 
         Assert.All(texts, text => Assert.Contains(text, error.Message, StringComparison.Ordinal));
     }

@@ -28,7 +28,8 @@ public sealed partial class ContractCoverageTests
     private static partial Regex ContractTrait { get; }
 
     private static HashSet<string> GetFirstColumn(string file)
-        => [.. FirstColumn.Matches(File.ReadAllText(Repository.GetPath(file))).Select(static match => match.Groups[1].Value).Where(static id => id != "Id")];
+        => [.. FirstColumn.Matches(File.ReadAllText(
+            Repository.GetPath(file))).Select(static match => match.Groups[1].Value).Where(static id => id != "Id")];
 
     private static HashSet<string> GetTested()
         => [.. Directory.EnumerateFiles(Repository.GetPath("tests"), "*Tests.cs", SearchOption.AllDirectories)

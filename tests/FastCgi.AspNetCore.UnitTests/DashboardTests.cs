@@ -20,8 +20,11 @@ public sealed partial class DashboardTests
     public void Dashboard_EachName_IsThatOfAnInstrument()
     {
         var source = File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/ServerMetrics.cs"));
-        var units = Unit().Matches(source).ToDictionary(static match => match.Groups[1].Value, static match => match.Groups[2].Value == "By" ? "_bytes" : "");
-        var known = Instrument().Matches(source).Select(match => match.Groups[2].Value + units[match.Groups[2].Value] + (match.Groups[1].Value == "Counter" ? "_total" : ""));
+        var units = Unit().Matches(source).ToDictionary(
+            static match => match.Groups[1].Value, static match => match.Groups[2].Value == "By" ? "_bytes" : "");
+        var known = Instrument().Matches(source)
+            .Select(match => match.Groups[2].Value + units[match.Groups[2].Value] + (
+            match.Groups[1].Value == "Counter" ? "_total" : ""));
 
         var asked = Name().Matches(s_dashboard).Select(static match => match.Groups[1].Value).Distinct().ToList();
 

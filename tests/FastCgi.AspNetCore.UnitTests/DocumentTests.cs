@@ -2,7 +2,7 @@ using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>What can be told of documents by reading them: their links, who runs their blocks, and the events that they name.</summary>
+/// <summary>Checks by reading: links, who runs the blocks, and the events that documents name.</summary>
 public sealed partial class DocumentTests(ITestOutputHelper output)
 {
     // Of these, tests run the sections by their headings, or the page as a whole.
@@ -16,7 +16,9 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     public void Links_WithinTheRepository_LeadSomewhere(string document)
     {
         var links = Link().Matches(WithoutBlocks(Read(document))).Select(static match => match.Groups["target"].Value)
-            .Where(target => !target.Contains("://", StringComparison.Ordinal) && !target.StartsWith("mailto:", StringComparison.Ordinal) && !IsThere(document, target))
+            .Where(target => !target.Contains("://", StringComparison.Ordinal)
+                && !target.StartsWith("mailto:", StringComparison.Ordinal)
+                && !IsThere(document, target))
             .ToList();
 
         Assert.Empty(links);
@@ -27,60 +29,78 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     public void Links_OutOfTheRepository_AreThoseOfTheFile()
     {
         const string List = "tests/FastCgi.AspNetCore.UnitTests/ExternalLinks.txt";
-        var links = FindFiles("*.md").SelectMany(static file => Link().Matches(WithoutBlocks(Read(file)))).Select(static match => match.Groups["target"].Value)
-            .Where(static target => target.Contains("://", StringComparison.Ordinal)).Distinct().Order(StringComparer.Ordinal).ToList();
+        var links = FindFiles("*.md").SelectMany(static file => Link().Matches(WithoutBlocks(Read(file)))).Select(
+            static match => match.Groups["target"].Value)
+            .Where(static target => target.Contains("://", StringComparison.Ordinal))
+                .Distinct().Order(StringComparer.Ordinal).ToList();
         var written = Path.Combine(AppContext.BaseDirectory, "ExternalLinks.txt");
         File.WriteAllLines(written, links);
 
         var listed = Read(List).Split('\n', StringSplitOptions.RemoveEmptyEntries);
         Assert.True(
             links.SequenceEqual(listed),
-            $"New: {string.Join(' ', links.Except(listed))}. Gone: {string.Join(' ', listed.Except(links))}. Open the new links, then copy {written} over {List}.");
+            $"New: {string.Join(' ', links.Except(listed))}. Gone: {string.Join(' ', listed.Except(links))}. Open the "
+                + $"new links, then copy {written} over {List}.");
     }
 
     /// <summary>A block that is copied is one that a test runs, or its source says why none does.</summary>
     [Fact]
     public void Blocks_OfCommandsAndConfigurations_AreRunOrSayWhyNot()
     {
-        var tests = string.Concat(FindFiles("*.cs").Where(static file => file.StartsWith("tests/", StringComparison.Ordinal)).Select(Read));
-        var blocks = FindFiles("*.md").Where(static file => file == "README.md" || file.StartsWith("docs/", StringComparison.Ordinal))
+        var tests = string.Concat(
+            FindFiles("*.cs").Where(static file => file.StartsWith("tests/", StringComparison.Ordinal)).Select(Read));
+        var blocks = FindFiles("*.md").Where(
+            static file => file == "README.md" || file.StartsWith("docs/", StringComparison.Ordinal))
             .Where(static file => !s_pagesWithTests.Any(page => file.StartsWith(page, StringComparison.Ordinal)))
-            .SelectMany(static file => Block().Matches(Read(file)).Select(match => (File: file, Language: match.Groups["language"].Value, Mark: match.Groups["mark"].Value)))
+            .SelectMany(static file => Block().Matches(Read(file)).Select(
+                match => (File: file, Language: match.Groups["language"].Value, Mark: match.Groups["mark"].Value)))
             // Of json, ConfigurationDocumentTests runs each; a picture has no language.
             .Where(static block => block.Language is not ("csharp" or "json" or "") || block.Mark.Length > 0)
             .ToList();
 
-        var notRun = blocks.Where(static block => block.Mark.StartsWith("not run: ", StringComparison.Ordinal)).ToList();
+        var notRun = blocks.Where(static block => block.Mark.StartsWith("not run: ", StringComparison.Ordinal))
+            .ToList();
         output.WriteLine($"{blocks.Count} blocks, {notRun.Count} of them not run:");
         foreach (var (file, _, mark) in notRun)
             output.WriteLine($"  {file}: {mark}");
 
         Assert.NotEmpty(blocks);
         Assert.All(blocks.Except(notRun), block => Assert.True(block.Mark.Length > 0 && tests.Contains(
-            block.Mark.StartsWith("run by ", StringComparison.Ordinal) ? $"class {block.Mark["run by ".Length..]}\n" : $"\"{block.Mark}\"", StringComparison.Ordinal), $"{block}"));
+            block.Mark.StartsWith("run by ", StringComparison.Ordinal)
+                ? $"class {block.Mark["run by ".Length..]}\n"
+                : $"\"{block.Mark}\"",
+            StringComparison.Ordinal), $"{block}"));
     }
 
-    /// <summary>Each mark of the comparison has a test or a source beside it. The column of the seven libraries has theirs below the table.</summary>
+    /// <summary>
+    /// Each mark of the comparison has a test or a source beside it. The column of the seven libraries has theirs below
+    /// the table.
+    /// </summary>
     [Fact]
     public void Marks_OfTheComparison_HaveASource()
     {
-        var rows = Read("docs/comparison.md").Split('\n').Where(static line => line.StartsWith("| ", StringComparison.Ordinal)).Select(static line => line.Split('|')[1..^1])
+        var rows = Read("docs/comparison.md").Split('\n')
+            .Where(static line => line.StartsWith("| ", StringComparison.Ordinal))
+            .Select(static line => line.Split('|')[1..^1])
             .Where(static cells => cells.Length == 7).Skip(1).ToList();
 
         Assert.NotEmpty(rows);
         Assert.All(rows, static cells => Assert.All(
-            cells.Where(static (cell, index) => index is not (0 or 4) && cell.Trim() is not ("" or "–")), static cell => Assert.Matches(@"^ [✓~✗] .*\]\(", cell)));
+            cells.Where(static (cell, index) => index is not (0 or 4) && cell.Trim() is not ("" or "–")),
+            static cell => Assert.Matches(@"^ [✓~✗] .*\]\(", cell)));
     }
 
     /// <summary>The scripts that the workflows start are there and can be started.</summary>
     [Fact]
     public void Workflows_Scripts_AreThere()
     {
-        var scripts = Directory.GetFiles(Path.Combine(s_root, ".github/workflows")).SelectMany(static file => Script().Matches(File.ReadAllText(file)))
+        var scripts = Directory.GetFiles(Path.Combine(s_root, ".github/workflows")).SelectMany(
+            static file => Script().Matches(File.ReadAllText(file)))
             .Select(static match => match.Groups["script"].Value).ToList();
 
         Assert.Contains("build/release.sh", scripts);
-        Assert.All(scripts, static script => Assert.True(File.GetUnixFileMode(Path.Combine(s_root, script)).HasFlag(UnixFileMode.UserExecute), script));
+        Assert.All(scripts, static script => Assert.True(
+            File.GetUnixFileMode(Path.Combine(s_root, script)).HasFlag(UnixFileMode.UserExecute), script));
     }
 
     /// <summary>A tag could be moved to other code.</summary>
@@ -114,12 +134,14 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     {
         var known = Messages().Select(static message => $"event {message.EventId} ({message.Name})").ToHashSet();
 
-        var named = FindFiles("*.md").SelectMany(static file => Event().Matches(Read(file))).Select(static match => "e" + match.Value[1..]).ToList();
+        var named = FindFiles("*.md").SelectMany(static file => Event().Matches(Read(file)))
+            .Select(static match => "e" + match.Value[1..]).ToList();
         Assert.NotEmpty(named);
         Assert.Empty(named.Except(known));
     }
 
-    private static IEnumerable<(string Name, int EventId)> Messages() => typeof(FastCgiServerOptions).Assembly.GetTypes()
+    private static IEnumerable<(string Name, int EventId)> Messages()
+        => typeof(FastCgiServerOptions).Assembly.GetTypes()
         .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
         .Where(static method => method.IsDefined(typeof(LoggerMessageAttribute)))
         .Select(static method => (method.Name, method.GetCustomAttribute<LoggerMessageAttribute>()!.EventId));
@@ -127,7 +149,8 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     private static IEnumerable<string> FindFiles(string pattern)
         => Directory.EnumerateFiles(s_root, pattern, SearchOption.AllDirectories)
             .Select(static file => Path.GetRelativePath(s_root, file))
-            .Where(static file => !file.Split('/').Any(static part => part is "bin" or "obj" or "node_modules" or ".git"));
+            .Where(
+                static file => !file.Split('/').Any(static part => part is "bin" or "obj" or "node_modules" or ".git"));
 
     private static string Read(string file) => File.ReadAllText(Path.Combine(s_root, file));
 
@@ -136,8 +159,10 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     private static bool IsThere(string document, string link)
     {
         var parts = link.Split('#');
-        var target = parts[0].Length == 0 ? document : Path.GetRelativePath(s_root, Path.GetFullPath(Path.Combine(s_root, Path.GetDirectoryName(document)!, parts[0])));
-        return Path.Exists(Path.Combine(s_root, target)) && (parts.Length == 1 || GetAnchors(Read(target)).Contains(parts[1]));
+        var target = parts[0].Length == 0 ? document : Path.GetRelativePath(
+            s_root, Path.GetFullPath(Path.Combine(s_root, Path.GetDirectoryName(document)!, parts[0])));
+        return Path.Exists(Path.Combine(s_root, target))
+            && (parts.Length == 1 || GetAnchors(Read(target)).Contains(parts[1]));
     }
 
     /// <summary>The names that GitHub gives to headings.</summary>
@@ -147,7 +172,8 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         foreach (Match heading in Heading().Matches(Block().Replace(text, "")))
         {
             var name = new StringBuilder();
-            foreach (var letter in LinkedText().Replace(heading.Groups["text"].Value, "$1").ToLowerInvariant().Where(static letter => char.IsLetterOrDigit(letter) || letter is ' ' or '-' or '_'))
+            foreach (var letter in LinkedText().Replace(heading.Groups["text"].Value, "$1").ToLowerInvariant().Where(
+                static letter => char.IsLetterOrDigit(letter) || letter is ' ' or '-' or '_'))
                 name.Append(letter == ' ' ? '-' : letter);
             for (var count = 0; !anchors.Add(count == 0 ? name.ToString() : $"{name}-{count}"); count++)
             {
@@ -160,7 +186,9 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     [GeneratedRegex(@"\]\((?<target>[^)\s]+)\)")]
     private static partial Regex Link();
 
-    [GeneratedRegex(@"(^<!-- (?<mark>[^\n]+) -->\n)?^ *```(?<language>\w*)\n(.*?\n)?^ *```$", RegexOptions.Multiline | RegexOptions.Singleline | RegexOptions.ExplicitCapture)]
+    [GeneratedRegex(
+        @"(^<!-- (?<mark>[^\n]+) -->\n)?^ *```(?<language>\w*)\n(.*?\n)?^ *```$",
+        RegexOptions.Multiline | RegexOptions.Singleline | RegexOptions.ExplicitCapture)]
     private static partial Regex Block();
 
     [GeneratedRegex(@"(?<=[ ""])(?<script>(build/|tests/|\.ci/)[\w./-]+)(?=[ ""\n])")]

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>The journal remembers what an operator can mend, and hands everything on.</summary>
+/// <summary>The journal remembers events that an operator can act on, and passes on all.</summary>
 public sealed class EventJournalTests : IDisposable
 {
     private readonly CollectedLogs _logs = new();
@@ -38,7 +38,12 @@ public sealed class EventJournalTests : IDisposable
     [Fact]
     public void Log_OfAnException_ShowsItsTypeAndNotItsMessage()
     {
-        _journal.Log(LogLevel.Error, new EventId(40), "failed", new InvalidOperationException("password=hunter2"), static (text, _) => text);
+        _journal.Log(
+            LogLevel.Error,
+            new EventId(40),
+            "failed",
+            new InvalidOperationException("password=hunter2"),
+            static (text, _) => text);
 
         Assert.Equal("failed (InvalidOperationException)", Assert.Single(_journal.GetEntries()).Message);
     }

@@ -24,7 +24,8 @@ public sealed partial class EventListTests
     private static string Generate()
     {
         var rows = typeof(FastCgiServerOptions).Assembly.GetTypes()
-            .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
+            .SelectMany(
+                static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
             .Select(static method => (method.Name, Attribute: method.GetCustomAttribute<LoggerMessageAttribute>()))
             .Where(static message => message.Attribute?.Level >= LogLevel.Information)
             .OrderBy(static message => message.Attribute!.EventId)
@@ -36,7 +37,8 @@ public sealed partial class EventListTests
     {
         // A message without a level gets it at each call.
         var level = message.Level == LogLevel.None ? "varies" : message.Level.ToString();
-        return $"| <a id=\"event-{message.EventId}\"></a>{message.EventId} {name} | {level} | {Shorten(message.Message)} |";
+        return $"| <a id=\"event-{message.EventId}\"></a>{message.EventId} {name} | {level} | "
+            + $"{Shorten(message.Message)} |";
     }
 
     /// <summary>What has happened. The consequence and the fix follow in the message itself.</summary>
@@ -46,12 +48,14 @@ public sealed partial class EventListTests
         return Rest().Replace(text, "").Replace(":F0", "", StringComparison.Ordinal).TrimEnd('.');
     }
 
-    [GeneratedRegex(@"^Connection id ""\{ConnectionId\}""(, (Request id ""\{TraceIdentifier\}""|request \{Sequence\}))?: ")]
+    [GeneratedRegex(
+        @"^Connection id ""\{ConnectionId\}""(, (Request id ""\{TraceIdentifier\}""|request \{Sequence\}))?: ")]
     private static partial Regex Ids();
 
     [GeneratedRegex(@" \([^)]*\{(Count|Rate:F0|BytesRead)\}[^)]*\)")]
     private static partial Regex Counts();
 
-    [GeneratedRegex(@"(?<=[\p{L}\d)}\]])\. .*|(?<!\([^)]*): .*|\n.*|, (so|which|although|but|and the) .*", RegexOptions.Singleline)]
+    [GeneratedRegex(
+        @"(?<=[\p{L}\d)}\]])\. .*|(?<!\([^)]*): .*|\n.*|, (so|which|although|but|and the) .*", RegexOptions.Singleline)]
     private static partial Regex Rest();
 }

@@ -9,9 +9,14 @@ public sealed class LatencyHistogramTests
         for (var microseconds = 0L; microseconds < 5_000_000; microseconds += Math.Max(1, microseconds / 97))
         {
             var bucket = LatencyHistogram.GetBucket(microseconds);
-            Assert.True(microseconds <= LatencyHistogram.GetUpperBound(bucket), $"{microseconds} µs is above its bucket.");
-            Assert.True(bucket == 0 || microseconds > LatencyHistogram.GetUpperBound(bucket - 1), $"{microseconds} µs is below its bucket.");
-            Assert.True(LatencyHistogram.GetUpperBound(bucket) <= (microseconds * 1.125) + 1, $"The bucket of {microseconds} µs is too wide.");
+            Assert.True(
+                microseconds <= LatencyHistogram.GetUpperBound(bucket), $"{microseconds} µs is above its bucket.");
+            Assert.True(
+                bucket == 0 || microseconds > LatencyHistogram.GetUpperBound(bucket - 1),
+                $"{microseconds} µs is below its bucket.");
+            Assert.True(
+                LatencyHistogram.GetUpperBound(bucket) <= (microseconds * 1.125) + 1,
+                $"The bucket of {microseconds} µs is too wide.");
         }
     }
 
@@ -21,7 +26,8 @@ public sealed class LatencyHistogramTests
     [InlineData(7, 7)]
     [InlineData(8, 8)]
     [InlineData(long.MaxValue, LatencyHistogram.BucketCount - 1)]
-    public void Bucket_AtTheEdges_IsInRange(long microseconds, int bucket) => Assert.Equal(bucket, LatencyHistogram.GetBucket(microseconds));
+    public void Bucket_AtTheEdges_IsInRange(long microseconds, int bucket)
+        => Assert.Equal(bucket, LatencyHistogram.GetBucket(microseconds));
 
     [Fact]
     public void Percentiles_OfAThousandDurationsOrNone_AreWithinAnEighthOrUnknown()
@@ -33,7 +39,10 @@ public sealed class LatencyHistogramTests
         var counts = histogram.Sum();
 
         foreach (var part in new[] { 0.5, 0.9, 0.99, 1 })
-            Assert.InRange(LatencyHistogram.GetPercentile(counts, part)!.Value.TotalMilliseconds, part * 1_000, part * 1_000 * 1.13);
+            Assert.InRange(
+                LatencyHistogram.GetPercentile(counts, part)!.Value.TotalMilliseconds,
+                part * 1_000,
+                part * 1_000 * 1.13);
         Assert.Null(LatencyHistogram.GetPercentile(new long[LatencyHistogram.BucketCount], 0.5));
     }
 

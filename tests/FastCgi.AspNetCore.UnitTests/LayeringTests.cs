@@ -4,7 +4,8 @@ namespace FastCgi.AspNetCore.UnitTests;
 public sealed partial class LayeringTests
 {
     private const BindingFlags Declared =
-        BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
+        BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic
+            | BindingFlags.Static | BindingFlags.Instance;
 
     private const string Library = "FastCgi.AspNetCore";
 
@@ -20,7 +21,10 @@ public sealed partial class LayeringTests
         "Execution", "Requests", "Server", "Cgi", "Streams", "Protocol",
     ];
 
-    /// <summary>The abstract classes and interfaces through which a stage calls one above it; nothing else may be implemented there.</summary>
+    /// <summary>
+    /// The abstract classes and interfaces through which a stage calls one above it; no other may be implemented
+    /// there.
+    /// </summary>
     private static readonly string[] s_upcalls =
     [
         "Execution/ThreadPlatform", "Server/Advisor", "Streams/ConnectionTransport", "Streams/RequestStream",
@@ -69,7 +73,8 @@ public sealed partial class LayeringTests
     [InlineData("Protocol")]
     [InlineData("Buffers")]
     public void References_OfPureFolder_AreTheBaseLibraryOnly(string folder)
-        => Assert.Empty(GetForeignReferences(folder, static name => !name.StartsWith("System", StringComparison.Ordinal)));
+        => Assert.Empty(
+            GetForeignReferences(folder, static name => !name.StartsWith("System", StringComparison.Ordinal)));
 
     [Theory]
     [InlineData("Protocol", "System.Threading")]
@@ -82,8 +87,10 @@ public sealed partial class LayeringTests
     [Fact]
     public void Streams_ReferToNothingOfHttp()
     {
-        Assert.Empty(GetForeignReferences("Streams", static name => name.StartsWith("Microsoft.AspNetCore", StringComparison.Ordinal)));
-        Assert.NotEmpty(GetForeignReferences("Requests", static name => name.StartsWith("Microsoft.AspNetCore", StringComparison.Ordinal)));
+        Assert.Empty(GetForeignReferences(
+            "Streams", static name => name.StartsWith("Microsoft.AspNetCore", StringComparison.Ordinal)));
+        Assert.NotEmpty(GetForeignReferences(
+            "Requests", static name => name.StartsWith("Microsoft.AspNetCore", StringComparison.Ordinal)));
         foreach (var (path, _) in SourceFiles().Where(static file => file.Folder == "Streams"))
             Assert.DoesNotMatch(HttpName(), File.ReadAllText(path));
     }
@@ -100,17 +107,27 @@ public sealed partial class LayeringTests
         Assert.Empty(violations);
     }
 
-    /// <summary>A file below a folder of the global usings must not even name its types, of which the compiler may leave nothing either.</summary>
+    /// <summary>
+    /// A file below a folder of the global usings must not even name its types, of which the compiler may leave nothing
+    /// either.
+    /// </summary>
     [Fact]
     public void GlobalUsings_OfFoldersAbove_AreNotUsed()
     {
-        var folders = GlobalUsing().Matches(File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/GlobalUsings.cs"))).Select(static match => match.Groups[1].Value).ToList();
-        var violations = SourceFiles().Where(static file => file.Folder.Length > 0).SelectMany(file => folders.Where(to => to != file.Folder && !s_allowed[file.Folder].Contains(to))
-            .SelectMany(to => FindConstants(File.ReadAllText(file.Path), to).Select(found => $"{file.Path} -> {found}")));
+        var folders = GlobalUsing().Matches(File.ReadAllText(Repository.GetPath(
+            "src/FastCgi.AspNetCore/GlobalUsings.cs"))).Select(static match => match.Groups[1].Value).ToList();
+        var violations =
+            from file in SourceFiles()
+            where file.Folder.Length > 0
+            from to in folders
+            where to != file.Folder && !s_allowed[file.Folder].Contains(to)
+            from found in FindConstants(File.ReadAllText(file.Path), to)
+            select $"{file.Path} -> {found}";
 
         Assert.NotEmpty(folders);
         Assert.Empty(violations);
-        Assert.Equal(["FastCgiLog.SchemeNotPassedId"], FindConstants("x = FastCgiLog.SchemeNotPassedId;", "Diagnostics"));
+        Assert.Equal(
+            ["FastCgiLog.SchemeNotPassedId"], FindConstants("x = FastCgiLog.SchemeNotPassedId;", "Diagnostics"));
     }
 
     [Fact]
@@ -139,7 +156,9 @@ public sealed partial class LayeringTests
 
         Assert.Empty(imports);
         Assert.DoesNotContain(files, file => SystemCall().IsMatch(File.ReadAllText(file)));
-        Assert.Contains(typeof(AspNetCore.Linux.Libc).GetMethods(Declared), static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
+        Assert.Contains(
+            typeof(AspNetCore.Linux.Libc).GetMethods(Declared),
+            static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
     }
 
     /// <summary>The test sees what it should: the code of methods, lambdas, iterators and generic arguments.</summary>
@@ -149,7 +168,9 @@ public sealed partial class LayeringTests
         var types = typeof(Sample).GetNestedTypes(BindingFlags.NonPublic).Append(typeof(Sample));
         var references = types.SelectMany(TypeReferences.Of).ToHashSet();
 
-        Assert.Superset(new HashSet<Type> { typeof(Uri), typeof(Version), typeof(FormatException), typeof(TimeProvider), typeof(Random) }, references);
+        HashSet<Type> known =
+            [typeof(Uri), typeof(Version), typeof(FormatException), typeof(TimeProvider), typeof(Random)];
+        Assert.Superset(known, references);
     }
 
     [GeneratedRegex(@"DllImport|LibraryImport|[GS]et(Raw)?SocketOption|""/proc/")]
@@ -163,7 +184,8 @@ public sealed partial class LayeringTests
 
     private static IEnumerable<string> FindConstants(string text, string folder)
         => s_types.Where(type => IsOurs(type) && Folder(type) == folder)
-            .SelectMany(static type => type.GetFields(Declared).Where(static field => field.IsLiteral && !field.IsPrivate).Select(field => $"{type.Name}.{field.Name}"))
+            .SelectMany(static type => type.GetFields(Declared).Where(
+                static field => field.IsLiteral && !field.IsPrivate).Select(field => $"{type.Name}.{field.Name}"))
             .Where(name => Regex.IsMatch(text, $@"\b{Regex.Escape(name)}\b"));
 
     [GeneratedRegex(@"^global using FastCgi\.AspNetCore\.([\w.]+);", RegexOptions.Multiline)]
@@ -177,10 +199,12 @@ public sealed partial class LayeringTests
         var library = Repository.GetPath("src/FastCgi.AspNetCore");
         return Directory.EnumerateFiles(library, "*.cs", SearchOption.AllDirectories)
             .Select(file => (Path: file, Folder: Path.GetDirectoryName(Path.GetRelativePath(library, file))!))
-            .Where(static file => !file.Folder.StartsWith("obj", StringComparison.Ordinal) && !file.Folder.StartsWith("bin", StringComparison.Ordinal));
+            .Where(static file => !file.Folder.StartsWith("obj", StringComparison.Ordinal)
+                && !file.Folder.StartsWith("bin", StringComparison.Ordinal));
     }
 
-    private static string[] Below(string stage) => [.. s_stages.SkipWhile(other => other != stage).Skip(1), Root, "Buffers", "Diagnostics"];
+    private static string[] Below(string stage)
+        => [.. s_stages.SkipWhile(other => other != stage).Skip(1), Root, "Buffers", "Diagnostics"];
 
     private static bool IsAllowed(Type type, Type reference)
         => Folder(type) == Folder(reference) || s_allowed[Folder(type)].Contains(Folder(reference))
@@ -197,7 +221,8 @@ public sealed partial class LayeringTests
             && (name.StartsWith(Library, StringComparison.Ordinal) || IsRoot(name));
 
     private static bool IsRoot(string name)
-        => name is Library or "Microsoft.AspNetCore.Builder" or "Microsoft.AspNetCore.Hosting" or "Microsoft.Extensions.DependencyInjection" or "Microsoft.Extensions.Logging";
+        => name is Library or "Microsoft.AspNetCore.Builder" or "Microsoft.AspNetCore.Hosting"
+            or "Microsoft.Extensions.DependencyInjection" or "Microsoft.Extensions.Logging";
 
     private static string Folder(Type type)
     {
@@ -205,10 +230,13 @@ public sealed partial class LayeringTests
         if (name == Library)
             return Root;
 
-        return name.StartsWith(Library, StringComparison.Ordinal) ? name[(Library.Length + 1)..].Replace('.', '/') : Extensions;
+        return name.StartsWith(Library, StringComparison.Ordinal)
+            ? name[(Library.Length + 1)..].Replace('.', '/')
+            : Extensions;
     }
 
-    private static string? Namespace(Type type) => (type.IsGenericType ? type.GetGenericTypeDefinition() : type).Namespace;
+    private static string? Namespace(Type type)
+        => (type.IsGenericType ? type.GetGenericTypeDefinition() : type).Namespace;
 
     private static string Name(Type type) => $"{Folder(type)}/{(type.DeclaringType ?? type).Name}";
 

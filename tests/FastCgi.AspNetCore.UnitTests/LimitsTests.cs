@@ -4,14 +4,15 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>The range of each limit, and the places that a new one needs. ConfigurationDocumentTests compares the defaults.</summary>
+/// <summary>The range of each limit, and the places that a new limit needs.</summary>
 public sealed class LimitsTests
 {
     private static readonly string s_document = File.ReadAllText(Repository.GetPath("docs/configuration.md"));
 
     private readonly FastCgiServerLimits _limits = new();
 
-    public static TheoryData<string> Names => [.. typeof(FastCgiServerLimits).GetProperties().Select(static property => property.Name)];
+    public static TheoryData<string> Names
+        => [.. typeof(FastCgiServerLimits).GetProperties().Select(static property => property.Name)];
 
     /// <summary>The message names each place that a new limit was forgotten in.</summary>
     [Theory]
@@ -23,7 +24,8 @@ public sealed class LimitsTests
             ("Hosting/Configuration/KnownSettings.cs", KnownSettings.Paths.Contains($"FastCgi:Limits:{name}")),
             ("Status/StatusLimits.cs", ReadStatus().Contains(name)),
             ("docs/configuration.md", s_document.Contains($"\n| `Limits:{name}` |", StringComparison.Ordinal)),
-            ("Hosting/Configuration/KestrelSettings.cs: Kestrel has a limit of this name, which applies or is without effect", !IsKestrels(name) || IsInKestrelSettings(name)),
+            ("Hosting/Configuration/KestrelSettings.cs: Kestrel has a limit of this name, which applies or is without "
+                + "effect", !IsKestrels(name) || IsInKestrelSettings(name)),
             ("LimitsTests.cs: its range", HasRange(name)),
         ];
 
@@ -84,7 +86,7 @@ public sealed class LimitsTests
         Assert.Null(Get(name));
     }
 
-    /// <summary>What such a rate may be, Kestrel's type says itself: faster than nothing, and a grace of more than its tick.</summary>
+    /// <summary>Kestrel's type has the range: a positive rate, and a grace period above one tick.</summary>
     [Fact]
     public void MinRequestBodyDataRate_AnyRateOrNone()
     {
@@ -112,24 +114,29 @@ public sealed class LimitsTests
     {
         var server = RequestServer.Create(
             new FastCgiServerOptions(), new ResponseRig.NoApplication(), NullLogger.Instance, TimeProvider.System);
-        var (requests, resources) = (new RequestTotals(0, 0, 0, new Dictionary<string, long>(), new Dictionary<string, long>()), new ResourceStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+        var (requests, resources) = (
+            new RequestTotals(0, 0, 0, new Dictionary<string, long>(), new Dictionary<string, long>()),
+            new ResourceStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
         return [.. StatusLimits.Read(server, 0, requests, resources).Select(static limit => limit.Name)];
     }
 
     private static bool IsKestrels(string name) => typeof(KestrelServerLimits).GetProperty(name) is not null;
 
     private static bool IsInKestrelSettings(string name)
-        => File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/Configuration/KestrelSettings.cs")).Contains($"\"Limits.{name}", StringComparison.Ordinal);
+        => File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/Configuration/KestrelSettings.cs"))
+            .Contains($"\"Limits.{name}", StringComparison.Ordinal);
 
     private static bool HasRange(string name)
         => typeof(LimitsTests).GetMethods().Any(method => method.Name.StartsWith($"{name}_", StringComparison.Ordinal)
-            || method.GetCustomAttributes<InlineDataAttribute>().Any(row => row.GetData(method).Single()[0] is string first && first == name));
+            || method.GetCustomAttributes<InlineDataAttribute>().Any(
+                row => row.GetData(method).Single()[0] is string first && first == name));
 
     private static PropertyInfo Property(string name) => typeof(FastCgiServerLimits).GetProperty(name)!;
 
     private object? Get(string name) => Property(name).GetValue(_limits);
 
-    private void Set(string name, object? value) => Property(name).SetValue(_limits, value, BindingFlags.DoNotWrapExceptions, null, null, null);
+    private void Set(string name, object? value)
+        => Property(name).SetValue(_limits, value, BindingFlags.DoNotWrapExceptions, null, null, null);
 
     private void SetNumber(string name, long value)
     {

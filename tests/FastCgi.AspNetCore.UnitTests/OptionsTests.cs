@@ -23,7 +23,10 @@ public sealed class OptionsTests
     public void PathBase_WithoutALeadingSlash_IsRefused()
     {
         foreach (var value in (string[])["app", " /app", "http://host/app"])
-            Assert.Contains(value, Assert.Throws<ArgumentException>(() => _options.PathBase = value).Message, StringComparison.Ordinal);
+            Assert.Contains(
+                value,
+                Assert.Throws<ArgumentException>(() => _options.PathBase = value).Message,
+                StringComparison.Ordinal);
         Assert.Throws<ArgumentNullException>(() => _options.PathBase = null!);
     }
 
@@ -40,8 +43,10 @@ public sealed class OptionsTests
 
         Assert.Equal(
             [
-                ("fastcgi://127.0.0.1:9000", 4_096), ("fastcgi://unix:/run/a.sock", 4_096), ("fastcgi://[::1]:9001", 4_096), ("fastcgi://127.0.0.1:9002", 7),
-                ("fastcgi://[::1]:9002", 7), ("fastcgi://[::]:0", 4_096), ("fastcgi://unix:/run/b.sock", 4_096), ("fastcgi://unix:@name", 4_096),
+                ("fastcgi://127.0.0.1:9000", 4_096), ("fastcgi://unix:/run/a.sock", 4_096),
+                ("fastcgi://[::1]:9001", 4_096), ("fastcgi://127.0.0.1:9002", 7),
+                ("fastcgi://[::1]:9002", 7), ("fastcgi://[::]:0", 4_096), ("fastcgi://unix:/run/b.sock", 4_096),
+                ("fastcgi://unix:@name", 4_096),
             ],
             _options.ListenOptions.Select(static endpoint => (endpoint.ToString(), endpoint.Backlog)));
     }
@@ -59,8 +64,10 @@ public sealed class OptionsTests
         Assert.Throws<ArgumentOutOfRangeException>(() => _options.ListenAnyIP(65_536));
         Assert.Throws<ArgumentException>(() => _options.ListenUnixSocket(""));
         Assert.Throws<FormatException>(() => _options.ListenUnixSocket("/" + new string('x', 200)));
-        Assert.Throws<ArgumentOutOfRangeException>(() => _options.ListenAnyIP(9000, static endpoint => endpoint.Backlog = 0));
-        Assert.Throws<ArgumentOutOfRangeException>(() => _options.ListenAnyIP(9000, static endpoint => endpoint.Backlog = -1));
+        Assert.Throws<ArgumentOutOfRangeException>(
+            () => _options.ListenAnyIP(9000, static endpoint => endpoint.Backlog = 0));
+        Assert.Throws<ArgumentOutOfRangeException>(
+            () => _options.ListenAnyIP(9000, static endpoint => endpoint.Backlog = -1));
         Assert.Empty(_options.ListenOptions);
     }
 }

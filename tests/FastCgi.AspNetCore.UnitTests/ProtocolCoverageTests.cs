@@ -4,7 +4,8 @@ namespace FastCgi.AspNetCore.UnitTests;
 public sealed partial class ProtocolCoverageTests
 {
     private static readonly string[] s_rows =
-        [.. new[] { "tests/protocol-coverage.md", "docs/robustness.md" }.SelectMany(static file => File.ReadLines(Repository.GetPath(file))).Where(static line => RowStart().IsMatch(line))];
+        [.. new[] { "tests/protocol-coverage.md", "docs/robustness.md" }.SelectMany(static file => File.ReadLines(
+            Repository.GetPath(file))).Where(static line => RowStart().IsMatch(line))];
 
     [Theory]
     [InlineData("S", 54)]
@@ -12,30 +13,39 @@ public sealed partial class ProtocolCoverageTests
     [InlineData("D", 21)]
     [InlineData("B", 10)]
     public void Rows_EachStatement_OneInOrder(string series, int count)
-        => Assert.Equal(Enumerable.Range(1, count).Select(number => series + number), s_rows.Select(Id).Where(id => id.StartsWith(series, StringComparison.Ordinal)));
+        => Assert.Equal(
+            Enumerable.Range(1, count).Select(number => series + number),
+            s_rows.Select(Id).Where(id => id.StartsWith(series, StringComparison.Ordinal)));
 
     [Fact]
     public void Tests_ThatAreNamed_Exist()
     {
         var tests = FindTests();
 
-        var missing = s_rows.SelectMany(static row => TestName().Matches(Cells(row)[^1])).Select(static name => name.Groups[1].Value).Where(name => !tests.Contains(name));
+        var missing = s_rows.SelectMany(static row => TestName().Matches(Cells(row)[^1]))
+            .Select(static name => name.Groups[1].Value).Where(name => !tests.Contains(name));
         Assert.Empty(missing);
     }
 
     [Fact]
     public void Rows_WithoutATest_SayThatItIsNotDone()
-        => Assert.All(s_rows, static row => Assert.True(TestName().IsMatch(Cells(row)[^1]) || row.Contains("Not done yet", StringComparison.Ordinal), row));
+        => Assert.All(s_rows, static row => Assert.True(
+            TestName().IsMatch(Cells(row)[^1]) || row.Contains("Not done yet", StringComparison.Ordinal), row));
 
     [Fact]
     public void Files_ThatAreNamed_Exist()
     {
-        var files = s_rows.Where(static row => Cells(row).Length == 5).SelectMany(static row => FileName().Matches(Cells(row)[3])).Select(static name => name.Groups[1].Value);
+        var files = s_rows.Where(static row => Cells(row).Length == 5)
+            .SelectMany(static row => FileName().Matches(Cells(row)[3])).Select(static name => name.Groups[1].Value);
 
-        Assert.All(files, static file => Assert.True(File.Exists(Repository.GetPath(Path.Combine("src/FastCgi.AspNetCore", file))), file));
+        Assert.All(files, static file => Assert.True(File.Exists(Repository.GetPath(
+            Path.Combine("src/FastCgi.AspNetCore", file))), file));
     }
 
-    /// <summary>The tests of all projects, as Class.Method: their source is looked at, for this project does not refer to the others.</summary>
+    /// <summary>
+    /// The tests of all projects, as Class.Method: their source is looked at, for this project does not refer to the
+    /// others.
+    /// </summary>
     private static HashSet<string> FindTests() =>
     [
         .. from file in Directory.EnumerateFiles(Repository.GetPath("tests"), "*Tests.cs", SearchOption.AllDirectories)

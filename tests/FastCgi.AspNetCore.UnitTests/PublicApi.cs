@@ -6,7 +6,8 @@ namespace FastCgi.AspNetCore.UnitTests;
 /// <summary>The public members of an assembly as text: a line for each, in the order of their names.</summary>
 internal static class PublicApi
 {
-    private const BindingFlags Public = BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.Instance | BindingFlags.Static;
+    private const BindingFlags Public =
+        BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.Instance | BindingFlags.Static;
 
     private static readonly NullabilityInfoContext s_nullability = new();
 
@@ -34,12 +35,14 @@ internal static class PublicApi
         var differences = Difference(expected, actual, "- ").Concat(Difference(actual, expected, "+ ")).ToArray();
         Assert.True(
             differences.Length == 0,
-            $"{snapshot} and the public members differ; {written} has them as they are now:\n{string.Join('\n', differences)}");
+            $"{snapshot} and the public members differ; {written} has them as they are now:\n"
+                + $"{string.Join('\n', differences)}");
         Assert.Equal(expected, actual);
     }
 
     private static IEnumerable<string> Describe(Assembly assembly)
-        => assembly.GetExportedTypes().OrderBy(static type => type.FullName, StringComparer.Ordinal).SelectMany(DescribeType);
+        => assembly.GetExportedTypes()
+            .OrderBy(static type => type.FullName, StringComparer.Ordinal).SelectMany(DescribeType);
 
     /// <summary>The members, each with its type, that only the first has.</summary>
     private static IEnumerable<string> Difference(string[] lines, string[] others, string sign)
@@ -61,7 +64,8 @@ internal static class PublicApi
     {
         yield return $"{GetKind(type)} {type.FullName}{GetBases(type)}";
         var members = type.IsEnum
-            ? Enum.GetNames(type).Select(name => string.Create(CultureInfo.InvariantCulture, $"{name} = {Enum.Format(type, Enum.Parse(type, name), "d")}"))
+            ? Enum.GetNames(type).Select(name => string.Create(
+                CultureInfo.InvariantCulture, $"{name} = {Enum.Format(type, Enum.Parse(type, name), "d")}"))
             : type.GetMembers(Public).Select(DescribeMember).OfType<string>().Order(StringComparer.Ordinal);
         foreach (var member in members)
             yield return "    " + member;
@@ -83,7 +87,8 @@ internal static class PublicApi
         if (type.IsEnum)
             return "";
 
-        var bases = new[] { type.BaseType }.Where(static @base => @base is not null && @base != typeof(object) && @base != typeof(ValueType))
+        var bases = new[] { type.BaseType }.Where(
+            static @base => @base is not null && @base != typeof(object) && @base != typeof(ValueType))
             .Concat(type.GetInterfaces()).Select(static @base => GetName(@base!)).ToList();
         return bases.Count == 0 ? "" : " : " + string.Join(", ", bases);
     }
@@ -101,7 +106,8 @@ internal static class PublicApi
     private static string DescribeProperty(PropertyInfo property)
     {
         var accessors = property.SetMethod is { IsPublic: true } ? "get; set;" : "get;";
-        return $"{GetStatic(property.GetMethod!)}{GetName(s_nullability.Create(property))} {GetPropertyName(property)} {{ {accessors} }}";
+        return $"{GetStatic(property.GetMethod!)}{GetName(s_nullability.Create(property))} "
+            + $"{GetPropertyName(property)} {{ {accessors} }}";
     }
 
     private static string DescribeMethod(MethodInfo method)
@@ -113,10 +119,14 @@ internal static class PublicApi
     private static string GetStatic(MethodInfo method) => method.IsStatic ? "static " : "";
 
     private static string GetPropertyName(PropertyInfo property)
-        => property.GetIndexParameters() is [] ? property.Name : $"this[{string.Join(", ", property.GetIndexParameters().Select(DescribeParameter))}]";
+        => property.GetIndexParameters() is []
+            ? property.Name
+            : $"this[{string.Join(", ", property.GetIndexParameters().Select(DescribeParameter))}]";
 
     private static string GetTypeParameters(MethodInfo method)
-        => method.IsGenericMethod ? $"<{string.Join(", ", method.GetGenericArguments().Select(static argument => argument.Name))}>" : "";
+        => method.IsGenericMethod
+            ? $"<{string.Join(", ", method.GetGenericArguments().Select(static argument => argument.Name))}>"
+            : "";
 
     private static string GetParameters(MethodBase method)
     {
@@ -127,7 +137,8 @@ internal static class PublicApi
     private static string DescribeParameter(ParameterInfo parameter)
     {
         var text = $"{GetName(s_nullability.Create(parameter))} {parameter.Name}";
-        return parameter.HasDefaultValue ? string.Create(CultureInfo.InvariantCulture, $"{text} = {parameter.DefaultValue ?? "null"}") : text;
+        return parameter.HasDefaultValue ? string.Create(
+            CultureInfo.InvariantCulture, $"{text} = {parameter.DefaultValue ?? "null"}") : text;
     }
 
     private static string GetName(NullabilityInfo info)

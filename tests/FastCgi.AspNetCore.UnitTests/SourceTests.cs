@@ -1,11 +1,20 @@
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>Measures of the library's source that a reader relies on.</summary>
+/// <summary>Measures of the source that a reader relies on.</summary>
 public sealed partial class SourceTests
 {
     private const int MaxLines = 400;
     private const int MaxColumns = 120;
-    private const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
+    private const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Static | BindingFlags.Instance
+        | BindingFlags.Public | BindingFlags.NonPublic;
+
+    /// <summary>Folders of tests whose lines are not wrapped yet.</summary>
+    private static readonly string[] s_wide =
+    [
+        Repository.GetPath("tests/FastCgi.AspNetCore.InMemoryTests/Execution"),
+        Repository.GetPath("tests/FastCgi.AspNetCore.InMemoryTests/Exploration"),
+        Repository.GetPath("tests/FastCgi.AspNetCore.UnitTests/Execution"),
+    ];
 
     /// <summary>The name of an event is that of its method.</summary>
     private static readonly (string Name, LoggerMessageAttribute Attribute)[] s_logMessages =
@@ -14,29 +23,29 @@ public sealed partial class SourceTests
             .Where(static method => method.IsDefined(typeof(LoggerMessageAttribute)))
             .Select(static method => (method.Name, method.GetCustomAttribute<LoggerMessageAttribute>()!))];
 
-    [Fact]
-    public void Files_OfTheLibrary_AreShort()
-    {
-        var generated = $"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}";
-        var files = Directory.EnumerateFiles(Repository.GetPath("src"), "*.cs", SearchOption.AllDirectories)
-            .Where(file => !file.Contains(generated, StringComparison.Ordinal))
-            .ToList();
-
-        Assert.NotEmpty(files);
-        Assert.DoesNotContain(files, static file => File.ReadLines(file).Count() > MaxLines);
-    }
+    [Theory]
+    [InlineData("src")]
+    [InlineData("tests/FastCgi.AspNetCore.InMemoryTests")]
+    [InlineData("tests/FastCgi.AspNetCore.UnitTests")]
+    public void Files_AreShort(string folder)
+        => Assert.DoesNotContain(FindSources(folder), static file => File.ReadLines(file).Count() > MaxLines);
 
     [Theory]
     [InlineData("src/FastCgi.Client")]
     [InlineData("src/FastCgi.Tool")]
     [InlineData("src/FastCgi.AspNetCore")]
-    public void Lines_OfAFile_HaveAtMost120Columns(string folder)
+    [InlineData("tests/FastCgi.AspNetCore.InMemoryTests")]
+    [InlineData("tests/FastCgi.AspNetCore.UnitTests")]
+    public void Lines_AreNarrow(string folder)
     {
-        var longLines = FindFiles(folder)
-            .SelectMany(File.ReadLines)
-            .Where(static line => line.Length > MaxColumns);
+        var wide = FindSources(folder)
+            .Where(static file => !s_wide.Contains(Path.GetDirectoryName(file)))
+            .SelectMany(static file => File.ReadLines(file)
+                .Select((line, index) => (Line: line, Place: $"{file}:{index + 1}"))
+                .Where(static line => line.Line.Length > MaxColumns)
+                .Select(static line => line.Place));
 
-        Assert.Empty(longLines);
+        Assert.Empty(wide);
     }
 
     /// <summary>A reader of nested conditional expressions has to keep all conditions in mind.</summary>
@@ -44,8 +53,10 @@ public sealed partial class SourceTests
     [InlineData("src/FastCgi.Client")]
     [InlineData("src/FastCgi.Tool")]
     [InlineData("src/FastCgi.AspNetCore")]
+    [InlineData("tests/FastCgi.AspNetCore.InMemoryTests")]
+    [InlineData("tests/FastCgi.AspNetCore.UnitTests")]
     public void Conditionals_InAFile_AreNotNested(string folder)
-        => Assert.DoesNotContain(FindFiles(folder), static file => HasNestedConditional(File.ReadAllText(file)));
+        => Assert.DoesNotContain(FindSources(folder), static file => HasNestedConditional(File.ReadAllText(file)));
 
     [Theory]
     [InlineData("var a = b ? c : d ? e : f;", true)]
@@ -54,25 +65,33 @@ public sealed partial class SourceTests
     [InlineData("var a = b ? c : d; var e = f ? g : h;", false)]
     [InlineData("F(b ? c : d, e ? f : g);", false)]
     [InlineData("var a = b ? \" ? \" : c; // ? d", false)]
-    public void Conditional_InAnother_IsFound(string code, bool isNested) => Assert.Equal(isNested, HasNestedConditional(code));
+    public void Conditional_InAnother_IsFound(string code, bool isNested)
+        => Assert.Equal(isNested, HasNestedConditional(code));
 
-    /// <summary>As <c>dotnet format</c> orders them; to ask it takes two minutes, because it compiles all projects.</summary>
+    /// <summary>As <c>dotnet format</c> orders them; the tool would compile all projects.</summary>
     [Fact]
     public void Usings_AreInOrder()
     {
         var files = new[] { "src", "tests", "samples", "perf" }
-            .SelectMany(static folder => Directory.EnumerateFiles(Repository.GetPath(folder), "*.cs", SearchOption.AllDirectories))
+            .SelectMany(static folder => Directory.EnumerateFiles(
+                Repository.GetPath(folder), "*.cs", SearchOption.AllDirectories))
             .Where(static file => !file.Contains("/obj/", StringComparison.Ordinal));
 
         Assert.DoesNotContain(files, static file =>
         {
-            var usings = File.ReadLines(file).TakeWhile(static line => !line.StartsWith("namespace ", StringComparison.Ordinal)).Where(IsUsing).Select(static line => line[6..^1]).ToList();
-            var ordered = usings.OrderBy(static name => name != "System" && !name.StartsWith("System.", StringComparison.Ordinal)).ThenBy(static name => name.Replace('.', '\0'), StringComparer.OrdinalIgnoreCase);
+            var usings = File.ReadLines(file)
+                .TakeWhile(static line => !line.StartsWith("namespace ", StringComparison.Ordinal))
+                .Where(IsUsing)
+                .Select(static line => line[6..^1])
+                .ToList();
+            var ordered = usings
+                .OrderBy(static name => name != "System" && !name.StartsWith("System.", StringComparison.Ordinal))
+                .ThenBy(static name => name.Replace('.', '\0'), StringComparer.OrdinalIgnoreCase);
             return !usings.SequenceEqual(ordered);
         });
     }
 
-    /// <summary>What a thread, a callback or a timer throws must not end the process, so that they begin in one place.</summary>
+    /// <summary>An exception on a thread, in a callback or in a timer must not end the process.</summary>
     [Theory]
     [InlineData("new Thread(")]
     [InlineData("UserWorkItem(")]
@@ -83,8 +102,10 @@ public sealed partial class SourceTests
     [InlineData("async void")]
     public void Threads_CallbacksAndTimers_BeginInThreadRoot(string start)
     {
-        var files = Directory.EnumerateFiles(Repository.GetPath("src/FastCgi.AspNetCore"), "*.cs", SearchOption.AllDirectories)
-            .Where(file => !file.Contains("/obj/", StringComparison.Ordinal) && Path.GetFileName(file) is var name && name != "ThreadRoot.cs"
+        var files = Directory.EnumerateFiles(
+            Repository.GetPath("src/FastCgi.AspNetCore"), "*.cs", SearchOption.AllDirectories)
+            .Where(file => !file.Contains("/obj/", StringComparison.Ordinal)
+                && Path.GetFileName(file) is var name && name != "ThreadRoot.cs"
                 // A clock, which hands timers out to those that call it.
                 && !(name == "ServerClock.cs" && start == ".CreateTimer("));
 
@@ -96,19 +117,26 @@ public sealed partial class SourceTests
     {
         Assert.NotEmpty(s_logMessages);
         Assert.DoesNotContain(s_logMessages, static message => message.Attribute.EventId <= 0);
-        Assert.Empty(s_logMessages.GroupBy(static message => message.Attribute.EventId).Where(static group => group.Count() > 1).Select(static group => group.Key));
+        Assert.Empty(s_logMessages.GroupBy(static message => message.Attribute.EventId).Where(
+            static group => group.Count() > 1).Select(static group => group.Key));
     }
 
     [Fact]
     public void LogMessages_Names_AreUniqueAndThoseOfTheirMethods()
     {
         Assert.DoesNotContain(s_logMessages, static message => message.Attribute.EventName is not null);
-        Assert.Empty(s_logMessages.GroupBy(static message => message.Name).Where(static group => group.Count() > 1).Select(static group => group.Key));
+        Assert.Empty(s_logMessages.GroupBy(
+            static message => message.Name).Where(static group => group.Count() > 1).Select(static group => group.Key));
     }
 
-    private static IEnumerable<string> FindFiles(string folder)
-        => Directory.EnumerateFiles(Repository.GetPath(folder), "*.cs", SearchOption.AllDirectories)
-            .Where(static file => !file.Contains("/obj/", StringComparison.Ordinal));
+    private static List<string> FindSources(string folder)
+    {
+        var files = Directory.EnumerateFiles(Repository.GetPath(folder), "*.cs", SearchOption.AllDirectories)
+            .Where(static file => !file.Contains("/obj/", StringComparison.Ordinal))
+            .ToList();
+        Assert.NotEmpty(files);
+        return files;
+    }
 
     /// <summary>Whether there are two question marks of conditional expressions between the same brackets.</summary>
     private static bool HasNestedConditional(string text)
@@ -142,7 +170,12 @@ public sealed partial class SourceTests
     [GeneratedRegex(@"""""""[\s\S]*?""""""|\$*""(?:\\.|[^""\\\n])*""|'(?:\\.|[^'\\\n])+'|//[^\n]*")]
     private static partial Regex TextOrComment();
 
-    /// <summary>A plain using directive; static and alias directives come after these.</summary>
+    /// <summary>A using of a namespace; static and alias usings follow those.</summary>
     private static bool IsUsing(string line)
-        => line.StartsWith("using ", StringComparison.Ordinal) && line.EndsWith(';') && !line.Contains('=') && !line.Contains('(') && !line.StartsWith("using static ", StringComparison.Ordinal) && !line.StartsWith("using var ", StringComparison.Ordinal);
+        => line.StartsWith("using ", StringComparison.Ordinal)
+            && line.EndsWith(';')
+            && !line.Contains('=')
+            && !line.Contains('(')
+            && !line.StartsWith("using static ", StringComparison.Ordinal)
+            && !line.StartsWith("using var ", StringComparison.Ordinal);
 }

@@ -3,21 +3,25 @@ using System.Reflection.Emit;
 
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>The types that a type's metadata and code refer to: bases, members, locals, and what its instructions name.</summary>
+/// <summary>The types that a type's metadata and code refer to: bases, members, locals, operands.</summary>
 internal static class TypeReferences
 {
     private const BindingFlags Declared =
-        BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
+        BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic
+            | BindingFlags.Static | BindingFlags.Instance;
 
     private static readonly Dictionary<int, OpCode> s_opCodes =
-        typeof(OpCodes).GetFields().Select(static field => (OpCode)field.GetValue(null)!).ToDictionary(static opCode => opCode.Value & 0xffff);
+        typeof(OpCodes).GetFields().Select(static field => (OpCode)field.GetValue(null)!).ToDictionary(
+            static opCode => opCode.Value & 0xffff);
 
     public static IReadOnlySet<Type> Of(Type type)
     {
         var references = new HashSet<Type>();
         Add(references, type.BaseType);
         AddAll(references, type.GetInterfaces());
-        AddAll(references, type.GetGenericArguments().SelectMany(static argument => argument.GetGenericParameterConstraints()));
+        AddAll(
+            references,
+            type.GetGenericArguments().SelectMany(static argument => argument.GetGenericParameterConstraints()));
         AddAll(references, type.GetFields(Declared).Select(static field => field.FieldType));
         AddAll(references, type.GetProperties(Declared).Select(static property => property.PropertyType));
         foreach (var method in type.GetMethods(Declared).Concat<MethodBase>(type.GetConstructors(Declared)))
@@ -44,11 +48,14 @@ internal static class TypeReferences
             return;
 
         AddAll(references, body.LocalVariables.Select(static local => local.LocalType));
-        var catches = body.ExceptionHandlingClauses.Where(static clause => clause.Flags == ExceptionHandlingClauseOptions.Clause);
+        var catches = body.ExceptionHandlingClauses.Where(
+            static clause => clause.Flags == ExceptionHandlingClauseOptions.Clause);
         AddAll(references, catches.Select(static clause => clause.CatchType));
         foreach (var token in GetTokens(body.GetILAsByteArray()!))
         {
-            var arguments = (Type: method.DeclaringType!.GetGenericArguments(), Method: method.IsGenericMethod ? method.GetGenericArguments() : []);
+            var arguments = (
+                Type: method.DeclaringType!.GetGenericArguments(),
+                Method: method.IsGenericMethod ? method.GetGenericArguments() : []);
             var member = method.Module.ResolveMember(token, arguments.Type, arguments.Method);
             Add(references, member as Type ?? member!.DeclaringType);
             if (member is MethodBase called)
@@ -65,7 +72,8 @@ internal static class TypeReferences
         {
             var opCode = s_opCodes[code[at] == 0xfe ? 0xfe00 | code[at + 1] : code[at]];
             at += opCode.Size;
-            if (opCode.OperandType is OperandType.InlineField or OperandType.InlineMethod or OperandType.InlineTok or OperandType.InlineType)
+            if (opCode.OperandType is OperandType.InlineField or OperandType.InlineMethod
+                or OperandType.InlineTok or OperandType.InlineType)
                 yield return BinaryPrimitives.ReadInt32LittleEndian(code.AsSpan(at));
             at += GetOperandSize(opCode.OperandType, code, at);
         }

@@ -29,11 +29,15 @@ public class FrameworkTests
     [InlineData("127.0.0.1", "203.0.113.9 https")]
     public async Task ForwardedHeaders_LeftIn_BelievedFromTheLocalMachineOnly(string remoteAddress, string seen)
     {
-        var options = new ForwardedHeadersOptions { ForwardedHeaders = Microsoft.AspNetCore.HttpOverrides.ForwardedHeaders.All };
+        var options =
+            new ForwardedHeadersOptions { ForwardedHeaders = Microsoft.AspNetCore.HttpOverrides.ForwardedHeaders.All };
         await using var frontEnd = await StartAsync(app => app.UseForwardedHeaders(options).Run(static context
             => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress} {context.Request.Scheme}")));
 
-        frontEnd.Send(RecordBytes.Get(more: [("REMOTE_ADDR", remoteAddress), ("HTTP_X_FORWARDED_FOR", "203.0.113.9"), ("HTTP_X_FORWARDED_PROTO", "https")]));
+        frontEnd.Send(RecordBytes.Get(more: [
+            ("REMOTE_ADDR", remoteAddress),
+            ("HTTP_X_FORWARDED_FOR", "203.0.113.9"),
+            ("HTTP_X_FORWARDED_PROTO", "https")]));
 
         Assert.Equal(seen, (await frontEnd.ReadResponseAsync()).Text);
     }
@@ -47,7 +51,8 @@ public class FrameworkTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.UseHostFiltering().Run(Apps.Hello),
-            services: static services => services.AddHostFiltering(static options => options.AllowedHosts = ["www.example.test"]));
+            services: static services => services.AddHostFiltering(
+                static options => options.AllowedHosts = ["www.example.test"]));
 
         Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(more: ("HTTP_HOST", host)))).Status);
     }
@@ -58,11 +63,13 @@ public class FrameworkTests
     [InlineData("on", null, 200, null)]
     [InlineData("", null, 200, null)]
     [InlineData("", "443", 307, "https://www.example.test/page")]
-    public async Task HttpsRedirection_SchemeOfTheClient_Decides(string https, string? port, int status, string? location)
+    public async Task HttpsRedirection_SchemeOfTheClient_Decides(
+        string https, string? port, int status, string? location)
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.UseHttpsRedirection().Run(Apps.Hello),
-            services: services => services.AddHttpsRedirection(options => options.HttpsPort = port is null ? null : int.Parse(port)));
+            services: services => services.AddHttpsRedirection(
+                options => options.HttpsPort = port is null ? null : int.Parse(port)));
 
         var response = await frontEnd.AskAsync(RecordBytes.Get(uri: "/page", more: ("HTTPS", https)));
         Assert.Equal((status, location), (response.Status, response["Location"]));
@@ -74,9 +81,11 @@ public class FrameworkTests
     public async Task WebSockets_MiddlewareInstalled_NotOffered()
     {
         await using var frontEnd = await StartAsync(static app => app.UseWebSockets().Run(static context
-            => context.Response.WriteAsync($"{context.Features.Get<IHttpWebSocketFeature>() is null} {context.WebSockets.IsWebSocketRequest}")));
+            => context.Response.WriteAsync(
+                $"{context.Features.Get<IHttpWebSocketFeature>() is null} {context.WebSockets.IsWebSocketRequest}")));
 
-        Assert.Equal("True False", (await frontEnd.AskAsync(RecordBytes.Get(more: [("HTTP_UPGRADE", "websocket"), ("HTTP_CONNECTION", "Upgrade")]))).Text);
+        Assert.Equal("True False", (await frontEnd.AskAsync(
+            RecordBytes.Get(more: [("HTTP_UPGRADE", "websocket"), ("HTTP_CONNECTION", "Upgrade")]))).Text);
     }
 
     private static Task<FrontEnd> StartAsync(Action<IApplicationBuilder> pipeline)

@@ -64,7 +64,8 @@ public class HeaderTests
         {
             // A front-end does not pass on what is between it and the client.
             context.Request.Headers.Remove("Connection");
-            foreach (var (name, value) in context.Request.Headers.OrderBy(static header => header.Key, StringComparer.Ordinal))
+            foreach (var (name, value) in context.Request.Headers.OrderBy(
+                static header => header.Key, StringComparer.Ordinal))
                 seen.Note(name, value);
             Use(context.Request.Headers, seen);
         },
@@ -72,8 +73,10 @@ public class HeaderTests
         {
             Headers =
             [
-                ("Accept", "text/html, */*;q=0.1"), ("Accept-Language", "de"), ("Cookie", "a=1; b=2"), ("DNT", "1"), ("ETag", "\"x\""), ("If-None-Match", "\"a\", \"b\""),
-                ("Sec-WebSocket-Key", "k"), ("TE", "trailers"), ("X-Twice", "1"), ("X-Twice", "2"), ("X-Empty", ""), ("X-Own-Name", "value"), ("Authorization", "Basic eDp5"),
+                ("Accept", "text/html, */*;q=0.1"), ("Accept-Language", "de"), ("Cookie", "a=1; b=2"), ("DNT", "1"),
+                ("ETag", "\"x\""), ("If-None-Match", "\"a\", \"b\""),
+                ("Sec-WebSocket-Key", "k"), ("TE", "trailers"), ("X-Twice", "1"), ("X-Twice", "2"), ("X-Empty", ""),
+                ("X-Own-Name", "value"), ("Authorization", "Basic eDp5"),
             ],
         });
 
@@ -111,7 +114,8 @@ public class HeaderTests
         seen.Note("try missing", headers.TryGetValue("X-Missing", out var missing) || missing.Count > 0);
         seen.Try("add", () => dictionary.Add("X-Added", "1"));
         seen.Try("add again", () => dictionary.Add("x-added", "2"));
-        seen.Note("contains", $"{headers.ContainsKey("X-ADDED")} {headers.Contains(new("x-added", "1"))} {headers.Contains(new("X-Added", "2"))}");
+        seen.Note("contains", $"{headers.ContainsKey("X-ADDED")} {headers.Contains(new("x-added", "1"))} "
+            + $"{headers.Contains(new("X-Added", "2"))}");
         headers.Append("X-Added", "3");
         headers.AppendCommaSeparatedValues("X-Added", "4", "5,6");
         seen.Note("added", string.Join('|', headers["X-Added"].ToArray()));

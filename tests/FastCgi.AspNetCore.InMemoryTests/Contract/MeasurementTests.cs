@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary>What the request log, the activity and ASP.NET Core's meters say of each way in which a request can end.</summary>
+/// <summary>Request log, activity and ASP.NET Core's meters for each way in which a request can end.</summary>
 public class MeasurementTests
 {
     [Theory]
@@ -23,7 +23,11 @@ public class MeasurementTests
     {
         var gone = Waiting.Signal();
         using var activities = new Oracle.RequestActivities();
-        var request = new TestRequest("GET", "/" + Guid.NewGuid()) { GoneWhen = ending.StartsWith("client", StringComparison.Ordinal) ? gone.Task : null };
+        var request = new TestRequest("GET", "/" + Guid.NewGuid())
+        {
+            GoneWhen = ending.StartsWith(
+            "client", StringComparison.Ordinal) ? gone.Task : null
+        };
         Activity? first = null;
         Activity? second = null;
 
@@ -39,7 +43,8 @@ public class MeasurementTests
         Assert.Contains(status, ours.Measurement, StringComparison.Ordinal);
         Assert.Equal(kestrel.Measurement, ours.Measurement);
         Assert.Equal(kestrel.RequestLog, ours.RequestLog);
-        Assert.StartsWith("Request finished HTTP/1.1 GET http://www.example.test/", ours.RequestLog, StringComparison.Ordinal);
+        Assert.StartsWith(
+            "Request finished HTTP/1.1 GET http://www.example.test/", ours.RequestLog, StringComparison.Ordinal);
         Assert.Equal(0, ours.ActiveRequests);
         Assert.Equal(await activities.WaitAsync(second!), await activities.WaitAsync(first!));
         Assert.Null(Activity.Current);

@@ -44,7 +44,9 @@ public class RequestBodyTests
             },
             s_post with { HasLength = hasLength });
 
-        Assert.Equal("BadHttpRequestException: Request body too large. The max request body size is 5 bytes.", answer.Observed[0]["stream: ".Length..]);
+        Assert.Equal(
+            "BadHttpRequestException: Request body too large. The max request body size is 5 bytes.",
+            answer.Observed[0]["stream: ".Length..]);
         Assert.Equal(418, answer.Outcome.Status);
     }
 
@@ -57,7 +59,8 @@ public class RequestBodyTests
     [InlineData("POST", "x", true, true)]
     [InlineData("POST", "x", false, true)]
     [InlineData("GET", "x", true, true)]
-    public async Task CanHaveBody_WhatTheClientSent_AsKestrel(string method, string? body, bool hasLength, bool expected)
+    public async Task CanHaveBody_WhatTheClientSent_AsKestrel(
+        string method, string? body, bool hasLength, bool expected)
     {
         var answer = await Parity.AssertAsync(
             async (context, seen) =>
@@ -141,7 +144,9 @@ public class RequestBodyTests
             await Apps.BodyHash(context);
         });
 
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
         Assert.True(await hasWaited.Task.Within("the read"));
         frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
 
@@ -193,7 +198,11 @@ public class RequestBodyTests
         const string Boundary = "b0und";
         var body = Apps.Utf8(string.Join("\r\n",
             "--" + Boundary, "Content-Disposition: form-data; name=\"text\"", "", "grüße",
-            "--" + Boundary, "Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"", "Content-Type: text/plain", "", new string('x', 100_000),
+            "--" + Boundary,
+            "Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"",
+            "Content-Type: text/plain",
+            "",
+            new string('x', 100_000),
             "--" + Boundary + "--", ""));
         var answer = await Parity.AssertAsync(
             static async (context, seen) =>
@@ -202,7 +211,12 @@ public class RequestBodyTests
                 var file = form.Files["file"]!;
                 seen.Note("form", $"{form["text"]} {file.FileName} {file.ContentType} {file.Length}");
             },
-            new TestRequest("POST") { Body = body, Headers = [("Content-Type", "multipart/form-data; boundary=" + Boundary)] });
+            new TestRequest("POST")
+            {
+                Body = body,
+                Headers = [(
+                "Content-Type", "multipart/form-data; boundary=" + Boundary)]
+            });
 
         Assert.Equal(["form: grüße a.txt text/plain 100000"], answer.Observed);
     }

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary>What the server does around the application, in which order, and whatever fails in it.</summary>
+/// <summary>The steps of the server around the application, their order, and the failure of each.</summary>
 public class RequestEndTests
 {
     [Fact]
@@ -46,10 +46,12 @@ public class RequestEndTests
     [Trait("Contract", "A4")]
     [InlineData("/create", 500, "ApplicationError")]
     [InlineData("/dispose", 200, "DisposeContextFailed")]
-    public async Task Context_CreatingOrDisposingThrows_AnsweredAndServerGoesOn(string path, int status, string eventName)
+    public async Task Context_CreatingOrDisposingThrows_AnsweredAndServerGoesOn(
+        string path, int status, string eventName)
     {
         await using var frontEnd = await TestServer.ConnectAsync(
-            static app => app.Run(Apps.Hello), services: static services => services.AddSingleton<IHttpContextFactory, FailingContextFactory>());
+            static app => app.Run(Apps.Hello),
+            services: static services => services.AddSingleton<IHttpContextFactory, FailingContextFactory>());
         frontEnd.Server.Logs.Expected.Add(eventName);
 
         for (var i = 0; i < 20; i++)
@@ -71,7 +73,8 @@ public class RequestEndTests
     {
         var answer = await Parity.AssertAsync((context, seen) =>
         {
-            context.Response.OnCompleted(Apps.Do(() => seen.Note("feature", context.Features.Get<IBadRequestExceptionFeature>()!.Error?.Message)));
+            context.Response.OnCompleted(Apps.Do(
+                () => seen.Note("feature", context.Features.Get<IBadRequestExceptionFeature>()!.Error?.Message)));
             throw new BadHttpRequestException("on purpose", status);
         });
 
@@ -85,14 +88,17 @@ public class RequestEndTests
     [Trait("Contract", "I13")]
     [InlineData(400, "Debug")]
     [InlineData(500, "Error")]
-    public async Task BadHttpRequestException_EscapesTheApplication_LoggedAtDebugIfTheClientIsToBlame(int status, string level)
+    public async Task BadHttpRequestException_EscapesTheApplication_LoggedAtDebugIfTheClientIsToBlame(
+        int status, string level)
     {
         await using var frontEnd = await TestServer.ConnectAsync(
-            _ => throw new BadHttpRequestException("on purpose", status), expects: level == "Error" ? "ApplicationError" : null);
+            _ => throw new BadHttpRequestException("on purpose", status),
+            expects: level == "Error" ? "ApplicationError" : null);
 
         await frontEnd.AskAsync();
 
-        var logs = frontEnd.Server.Logs.All.Where(static log => log.EventName is "BadRequest" or "ApplicationError").Select(static log => log.Level.ToString());
+        var logs = frontEnd.Server.Logs.All.Where(static log => log.EventName is "BadRequest" or "ApplicationError")
+            .Select(static log => log.Level.ToString());
         Assert.Equal(["Debug", level], logs);
     }
 
@@ -119,18 +125,21 @@ public class RequestEndTests
                 frontEnd = server.Connect();
         }
 
-        Assert.DoesNotContain(server.Logs.All, static log => log.Exception?.Message.StartsWith("Leaked", StringComparison.Ordinal) == true);
+        Assert.DoesNotContain(
+            server.Logs.All,
+            static log => log.Exception?.Message.StartsWith("Leaked", StringComparison.Ordinal) == true);
     }
 
     [Fact]
     [Trait("Contract", "A8")]
-    public async Task AsyncLocal_SetByMiddleware_SeenByTheCallbacksOfThatRequest() => await Parity.AssertAsync(static async (context, seen) =>
-    {
-        var local = new AsyncLocal<string> { Value = "of the request" };
-        context.Response.OnStarting(Apps.Do(() => seen.Note("starting", local.Value)));
-        context.Response.OnCompleted(Apps.Do(() => seen.Note("completed", local.Value)));
-        await context.Response.StartAsync();
-    });
+    public async Task AsyncLocal_SetByMiddleware_SeenByTheCallbacksOfThatRequest()
+        => await Parity.AssertAsync(static async (context, seen) =>
+        {
+            var local = new AsyncLocal<string> { Value = "of the request" };
+            context.Response.OnStarting(Apps.Do(() => seen.Note("starting", local.Value)));
+            context.Response.OnCompleted(Apps.Do(() => seen.Note("completed", local.Value)));
+            await context.Response.StartAsync();
+        });
 
     [Theory]
     [Trait("Contract", "A9")]
@@ -144,9 +153,14 @@ public class RequestEndTests
             if (context.Request.Path == "/clean")
             {
                 var body = await new StreamReader(context.Request.Body).ReadToEndAsync();
-                var (headers, isLeak) = ($"{context.Request.Headers["X-Leak"]} {context.Response.Headers["X-Leak"]}", context.TraceIdentifier == "leak");
-                var (features, items) = (context.Features.Get<Disposal>() ?? (object?)context.Features.Get<ISessionFeature>(), context.Items.Count);
-                await context.Response.WriteAsync($"{body} {headers} {isLeak} {features} {items} {context.Features.Get<IHttpMaxRequestBodySizeFeature>() is null}");
+                var (headers, isLeak) = (
+                    $"{context.Request.Headers["X-Leak"]} {context.Response.Headers["X-Leak"]}",
+                    context.TraceIdentifier == "leak");
+                var (features, items) = (
+                    context.Features.Get<Disposal>() ?? (object?)context.Features.Get<ISessionFeature>(),
+                    context.Items.Count);
+                await context.Response.WriteAsync($"{body} {headers} {isLeak} {features} {items} "
+                    + $"{context.Features.Get<IHttpMaxRequestBodySizeFeature>() is null}");
                 return;
             }
 
@@ -165,8 +179,10 @@ public class RequestEndTests
 
         for (var i = 0; i < 20; i++)
         {
-            Assert.Equal(fails ? 500 : 200, (await frontEnd.AskAsync(RecordBytes.Post(1, "/leak", "x"u8.ToArray()))).Status);
-            Assert.Equal("own   False  0 False", (await frontEnd.AskAsync(RecordBytes.Post(1, "/clean", "own"u8.ToArray()))).Text);
+            Assert.Equal(
+                fails ? 500 : 200, (await frontEnd.AskAsync(RecordBytes.Post(1, "/leak", "x"u8.ToArray()))).Status);
+            Assert.Equal("own   False  0 False", (await frontEnd.AskAsync(
+                RecordBytes.Post(1, "/clean", "own"u8.ToArray()))).Text);
         }
     }
 
@@ -182,7 +198,8 @@ public class RequestEndTests
                 _ = context.RequestServices.GetRequiredService<Disposal>();
                 return EndAsync(context, ending);
             }),
-            services: services => services.AddScoped(_ => new Disposal(released.SetResult)), expects: "ApplicationError");
+            services: services => services.AddScoped(_ => new Disposal(released.SetResult)),
+            expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 

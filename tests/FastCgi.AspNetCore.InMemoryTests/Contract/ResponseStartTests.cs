@@ -2,13 +2,14 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary>When a response starts, and what can be changed before and after. As Kestrel, which is asked the same.</summary>
+/// <summary>When a response starts, and what can change before and after; Kestrel is asked the same.</summary>
 public class ResponseStartTests
 {
     [Theory]
     [Trait("Contract", "B1")]
     [Trait("Contract", "B2")]
-    [Values("start", "flush stream", "flush writer", "write", "write nothing", "complete", "complete writer", "advance")]
+    [Values(
+        "start", "flush stream", "flush writer", "write", "write nothing", "complete", "complete writer", "advance")]
     public async Task HasStarted_FirstUse_AsKestrel(string use)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
@@ -98,40 +99,13 @@ public class ResponseStartTests
             context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "Mine";
             response.Headers["X-Gone"] = "1";
             response.Cookies.Append("a", "b");
-            response.OnCompleted(Apps.Do(() => seen.Note("completed", $"{response.StatusCode} {context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase}")));
+            response.OnCompleted(Apps.Do(() => seen.Note(
+                "completed", $"{response.StatusCode} {context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase}")));
             throw new InvalidOperationException("on purpose");
         });
 
         Assert.Equal(["completed: 500 "], answer.Observed);
         Assert.Equal([KeyValuePair.Create("Content-Length", "0")], answer.Outcome.Headers);
-    }
-
-    [Fact]
-    [Trait("Contract", "B9")]
-    public async Task Exception_BytesAdvancedBefore_Dropped()
-    {
-        var response = await TestServer.AskFailingAsync(static context =>
-        {
-            context.Response.BodyWriter.Write("x"u8);
-            throw new InvalidOperationException("on purpose");
-        });
-
-        Assert.Equal((500, "0", ""), (response.Status, response["Content-Length"], response.Text));
-    }
-
-    [Fact]
-    [Trait("Contract", "B10")]
-    public async Task Exception_StartedButNothingFlushed_ResetWithoutAWord()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(static async context =>
-        {
-            await context.Response.StartAsync();
-            throw new InvalidOperationException("on purpose");
-        }, expects: "ApplicationError");
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal((0, true), ((await frontEnd.ReadOutcomeAsync()).Status, frontEnd.Transport.IsReset));
     }
 
     [Theory]

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary><c>Response.Body</c>: a stream that can be written, and what else applications do with it.</summary>
+/// <summary><c>Response.Body</c> as a stream: writes, and the other members that applications use.</summary>
 public class ResponseStreamTests
 {
     [Fact]
@@ -34,7 +34,8 @@ public class ResponseStreamTests
             messages.Add(Assert.Throws<InvalidOperationException>(() => context.Response.Body.WriteByte(1)).Message);
         });
 
-        Assert.Equal(2, messages.Count(static message => message.EndsWith(Observations.WhereSynchronousIOIsAllowed, StringComparison.Ordinal)));
+        Assert.Equal(2, messages.Count(static message => message.EndsWith(
+            Observations.WhereSynchronousIOIsAllowed, StringComparison.Ordinal)));
     }
 
     [Fact]
@@ -75,14 +76,15 @@ public class ResponseStreamTests
 
     [Fact]
     [Trait("Contract", "T33")]
-    public async Task StreamWriter_DisposedSynchronously_ThrowsAsKestrel() => await Parity.AssertAsync(static (context, seen) =>
-    {
-        seen.Try("dispose", () =>
+    public async Task StreamWriter_DisposedSynchronously_ThrowsAsKestrel()
+        => await Parity.AssertAsync(static (context, seen) =>
         {
-            using var writer = new StreamWriter(context.Response.Body);
-            writer.Write("abc");
+            seen.Try("dispose", () =>
+            {
+                using var writer = new StreamWriter(context.Response.Body);
+                writer.Write("abc");
+            });
         });
-    });
 
     [Fact]
     [Trait("Contract", "D8")]
@@ -138,7 +140,8 @@ public class ResponseStreamTests
     [InlineData("Apache", "text/html", "identity, gzip", "identity, gzip")]
     [InlineData("Apache", "text/html", "gzip", "gzip")]
     [InlineData("nginx/1.22.1", "text/event-stream", "identity", "identity")]
-    public async Task ContentEncoding_Identity_IsNotSentToApache(string software, string type, string coding, string? sent)
+    public async Task ContentEncoding_Identity_IsNotSentToApache(
+        string software, string type, string coding, string? sent)
     {
         await using var server = await TestServer.StartAsync(context =>
         {
@@ -149,19 +152,5 @@ public class ResponseStreamTests
         var response = await server.Connect().AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", software)]));
 
         Assert.Equal(sent, response["Content-Encoding"]);
-    }
-
-    [Fact]
-    [Trait("Contract", "1")]
-    public async Task DisableBuffering_AfterTheStart_Harmless()
-    {
-        var response = await TestServer.AskAsync(static async context =>
-        {
-            await context.Response.StartAsync();
-            context.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
-            await Apps.Hello(context);
-        });
-
-        Assert.Equal("Hello", response.Text);
     }
 }

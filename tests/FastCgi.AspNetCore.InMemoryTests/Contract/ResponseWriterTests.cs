@@ -64,7 +64,7 @@ public class ResponseWriterTests
         seen.Try("leased before the completion", () => writer.Advance(1));
     });
 
-    /// <summary>A JSON writer holds a lease from its first token to its own flush. (Kestrel sends what is not its own then.)</summary>
+    /// <summary>A JSON writer holds a lease until its own flush. (Kestrel sends the bytes of others then.)</summary>
     [Theory]
     [Trait("Contract", "D3")]
     [Values(10, 100_000)]
@@ -93,16 +93,17 @@ public class ResponseWriterTests
 
     [Fact]
     [Trait("Contract", "D4")]
-    public async Task UnflushedBytes_Advanced_CountedUntilTheFlush() => await Parity.AssertAsync(async (context, seen) =>
-    {
-        var writer = context.Response.BodyWriter;
-        seen.Note("supported", writer.CanGetUnflushedBytes);
-        seen.Note("none", writer.UnflushedBytes);
-        writer.Write("abc"u8);
-        seen.Note("three", writer.UnflushedBytes);
-        await writer.FlushAsync();
-        seen.Note("none again", writer.UnflushedBytes);
-    });
+    public async Task UnflushedBytes_Advanced_CountedUntilTheFlush()
+        => await Parity.AssertAsync(async (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            seen.Note("supported", writer.CanGetUnflushedBytes);
+            seen.Note("none", writer.UnflushedBytes);
+            writer.Write("abc"u8);
+            seen.Note("three", writer.UnflushedBytes);
+            await writer.FlushAsync();
+            seen.Note("none again", writer.UnflushedBytes);
+        });
 
     [Fact]
     [Trait("Contract", "D5")]
@@ -111,10 +112,13 @@ public class ResponseWriterTests
         var canceled = new CancellationToken(canceled: true);
         foreach (var isStarted in new[] { false, true })
         {
-            await ThrowsCanceledAsync(seen, "flush writer", () => context.Response.BodyWriter.FlushAsync(canceled).AsTask());
-            await ThrowsCanceledAsync(seen, "write writer", () => context.Response.BodyWriter.WriteAsync("x"u8.ToArray(), canceled).AsTask());
+            await ThrowsCanceledAsync(
+                seen, "flush writer", () => context.Response.BodyWriter.FlushAsync(canceled).AsTask());
+            await ThrowsCanceledAsync(
+                seen, "write writer", () => context.Response.BodyWriter.WriteAsync("x"u8.ToArray(), canceled).AsTask());
             await ThrowsCanceledAsync(seen, "flush stream", () => context.Response.Body.FlushAsync(canceled));
-            await ThrowsCanceledAsync(seen, "write stream", () => context.Response.Body.WriteAsync("x"u8.ToArray(), canceled).AsTask());
+            await ThrowsCanceledAsync(
+                seen, "write stream", () => context.Response.Body.WriteAsync("x"u8.ToArray(), canceled).AsTask());
             seen.Note("started", context.Response.HasStarted);
             if (!isStarted)
                 await context.Response.StartAsync();
@@ -176,15 +180,16 @@ public class ResponseWriterTests
 
     [Fact]
     [Trait("Contract", "D6")]
-    public async Task CancelPendingFlush_NoneIsPending_NextOneAndNoOther() => await Parity.AssertAsync(async (context, seen) =>
-    {
-        var writer = context.Response.BodyWriter;
-        await context.Response.StartAsync();
-        writer.CancelPendingFlush();
-        writer.Write("abc"u8);
-        seen.Note("next", (await writer.FlushAsync()).IsCanceled);
-        seen.Note("one more", (await writer.FlushAsync()).IsCanceled);
-    });
+    public async Task CancelPendingFlush_NoneIsPending_NextOneAndNoOther()
+        => await Parity.AssertAsync(async (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            await context.Response.StartAsync();
+            writer.CancelPendingFlush();
+            writer.Write("abc"u8);
+            seen.Note("next", (await writer.FlushAsync()).IsCanceled);
+            seen.Note("one more", (await writer.FlushAsync()).IsCanceled);
+        });
 
     [Theory]
     [Trait("Contract", "D6")]
@@ -244,7 +249,8 @@ public class ResponseWriterTests
     private static async Task DrainAsync(FrontEnd frontEnd)
     {
         frontEnd.Transport.ReleaseSend(goesOn: false);
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.Sent is [.., 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "END_REQUEST");
+        await frontEnd.Transport.WaitUntilAsync(
+            () => frontEnd.Transport.Sent is [.., 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "END_REQUEST");
     }
 
     private static async Task ThrowsCanceledAsync(Observations seen, string what, Func<Task> action)

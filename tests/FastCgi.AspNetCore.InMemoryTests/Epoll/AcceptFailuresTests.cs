@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>What the operator reads of connections that could not be taken, and what becomes of those that wait.</summary>
+/// <summary>Failed accepts: what is logged, and what happens to the connections that wait.</summary>
 [SupportedOSPlatform("linux")]
 public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
 {
@@ -33,7 +33,8 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     [InlineData("ConnectionStartFailed", LogLevel.Error, false)]
     [InlineData("ConnectionNotWatched", LogLevel.Warning, true)]
     [InlineData("AcceptOutOfResources", LogLevel.Warning, true)]
-    public async Task Failures_OfAKind_AreToldOnceAMinuteWithTheirNumber(string eventName, LogLevel level, bool isCounted)
+    public async Task Failures_OfAKind_AreReportedOnceAMinuteWithTheirNumber(
+        string eventName, LogLevel level, bool isCounted)
     {
         _server.Logs.Expected.Add(eventName);
         for (var i = 0; i < 3; i++)
@@ -80,7 +81,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         Assert.Contains(advice, warning.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>The web server learns of it at once, instead of waiting; the loop has other things to do, too.</summary>
+    /// <summary>The web server sees the failure at once, and the loop stays free for other work.</summary>
     [Theory, Values(Libc.ErrorTooManyOpenFiles, Libc.ErrorTooManyOpenFilesInSystem)]
     public async Task NoDescriptor_ThoseThatWaitAreClosedSoManyAtATime(int error)
     {
@@ -88,7 +89,8 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
 
         _failures.OnFailed(error);
         Assert.Equal(MaxClosed, _clients.Count(static client => client.IsEnded()));
-        Assert.Contains($" returns 502: {MaxClosed}.", (await _server.Logs.SingleAsync("AcceptOutOfResources")).Message, StringComparison.Ordinal);
+        Assert.Contains($" returns 502: {MaxClosed}.", (await _server.Logs.SingleAsync(
+            "AcceptOutOfResources")).Message, StringComparison.Ordinal);
         _failures.OnFailed(error);
         Assert.All(_clients, static client => Assert.True(client.IsEnded()));
         Assert.Equal(MaxClosed + 2, _server.Context.Counters.RejectedConnections);
@@ -103,7 +105,8 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     [Fact]
     public void IsBeyondLimit_LimitChanges_IsThatOfNow()
     {
-        foreach (var (limit, isBeyond) in new[] { (1_024, true), (1_026, false), (1_024, true), (256, true), (2_048, false) })
+        (int, bool)[] limits = [(1_024, true), (1_026, false), (1_024, true), (256, true), (2_048, false)];
+        foreach (var (limit, isBeyond) in limits)
         {
             _server.GetMaxDescriptors = () => limit;
             Assert.Equal(isBeyond, _failures.IsBeyondLimit(854));

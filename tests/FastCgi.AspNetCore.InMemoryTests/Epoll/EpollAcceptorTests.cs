@@ -41,7 +41,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
         Assert.NotEqual(0u, _loop.GetInterest(Descriptor) & Libc.EpollIn);
     }
 
-    /// <summary>The system takes another instance of epoll without the flag only, as older ones take everything.</summary>
+    /// <summary>The kernel refuses the flag for an epoll instance, as an older kernel does for any socket.</summary>
     [Fact]
     public async Task Start_SystemDoesNotTakeTheFlag_GoesOnWithoutIt()
     {
@@ -118,7 +118,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
         Assert.Null(_loop.GetInterest(Descriptor));
     }
 
-    /// <summary>Without memory, epoll cannot be told to go on either.</summary>
+    /// <summary>Without memory, epoll cannot resume the listener either.</summary>
     [Fact]
     public async Task Retry_SystemRefuses_TriesAgainLater()
     {

@@ -28,7 +28,9 @@ public sealed class EpollConnectionTests
 
     /// <summary>There is one event for all that has come.</summary>
     [Theory]
-    [Values(EpollLoop.ReceiveBufferLength - 1, EpollLoop.ReceiveBufferLength, EpollLoop.ReceiveBufferLength + 1, (2 * EpollLoop.ReceiveBufferLength) + 1)]
+    [Values(
+        EpollLoop.ReceiveBufferLength - 1, EpollLoop.ReceiveBufferLength, EpollLoop.ReceiveBufferLength + 1,
+        (2 * EpollLoop.ReceiveBufferLength) + 1)]
     public async Task Receive_AboutAsMuchAsTheBufferTakes_AllOfItAtOneEvent(int length)
     {
         await using var hand = await HandConnection.StartAsync(Apps.BodyHash);
@@ -52,7 +54,8 @@ public sealed class EpollConnectionTests
     public async Task Receive_PeerFillsTheBufferAgainAndAgain_InSeveralTurns()
     {
         const int TurnLength = 16 * EpollLoop.ReceiveBufferLength;
-        await using var hand = await HandConnection.StartAsync(Apps.BodyHash, configure: static options => options.Limits.MaxRequestBufferSize = null);
+        await using var hand = await HandConnection.StartAsync(
+            Apps.BodyHash, configure: static options => options.Limits.MaxRequestBufferSize = null);
         var request = RecordBytes.Post(1, "/", Apps.Pattern(TurnLength + 100_000));
         hand.Peer.SetRawSocketOption(1, SendBufferForced, BitConverter.GetBytes(16 * 1024 * 1024));
         hand.Peer.Blocking = false;
@@ -97,7 +100,7 @@ public sealed class EpollConnectionTests
         go.SetResult();
     }
 
-    /// <summary>What the loop was not told of would never be received.</summary>
+    /// <summary>Without the registration, the loop would never receive.</summary>
     [Fact]
     public async Task Resume_SystemRefuses_ConnectionIsReset()
     {
@@ -135,7 +138,9 @@ public sealed class EpollConnectionTests
     {
         var error = Waiting.Signal<Exception?>();
         await using var hand = await HandConnection.StartAsync(
-            async context => error.SetResult(await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null))), isTcp: true);
+            async context => error.SetResult(
+                await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null))),
+            isTcp: true);
         hand.Peer.Send(RecordBytes.Post(1, "/", new byte[100]).AsSpan()[..^50]);
         hand.Loop.TurnUntil(() => hand.Server.Connections.CountRequests() == 1, "the request");
         // It may come for what an event before it has received.
@@ -164,7 +169,7 @@ public sealed class EpollConnectionTests
         Assert.Equal(hasInner, told.InnerException is not null);
     }
 
-    /// <summary>What the web server still sends is dropped, so that it does not take the answer for lost; paused or not.</summary>
+    /// <summary>Further input is dropped, so that the web server does not discard the response.</summary>
     [Theory, Values(false, true)]
     public async Task Answer_BeforeTheEndOfTheRequest_WhatFollowsIsDroppedUntilThePeerEnds(bool isPaused)
     {
@@ -225,7 +230,9 @@ public sealed class EpollConnectionTests
     public async Task Leave_Idle_TakesTheLockOfTheConnectionThreeTimes()
     {
         await using var hand = await HandConnection.StartAsync(
-            Apps.Hello, isTcp: true, configure: static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
+            Apps.Hello,
+            isTcp: true,
+            configure: static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         hand.Peer.Send(RecordBytes.Get());
         hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
         var before = LockOrder.Counts;
@@ -253,7 +260,7 @@ public sealed class EpollConnectionTests
         Assert.Equal(0, hand.Peer.Receive(new byte[1]));
     }
 
-    /// <summary>In whatever order they are asked for, from whatever thread.</summary>
+    /// <summary>In any order, and from any thread.</summary>
     [Theory, Values(true, false)]
     public async Task Reset_AndClose_ResetIsStronger(bool resetsFirst)
     {
@@ -283,7 +290,10 @@ public sealed class EpollConnectionTests
         Assert.Equal(isTcp, connection.CanReset);
         if (isTcp)
             Assert.Equal(hand.Peer.LocalEndPoint, connection.RemoteEndPoint);
-        Assert.Contains(isTcp ? hand.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (", connection.DescribePeer(), StringComparison.Ordinal);
+        Assert.Contains(
+            isTcp ? hand.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (",
+            connection.DescribePeer(),
+            StringComparison.Ordinal);
         connection.CloseNow();
 
         Assert.Null(connection.RemoteEndPoint);
@@ -328,7 +338,10 @@ public sealed class EpollConnectionTests
     /// <summary>The server stops, and the loop has not turned since.</summary>
     private static async Task<HandConnection> StartLeavingAsync()
     {
-        var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, configure: static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
+        var hand = await HandConnection.StartAsync(
+            Apps.Hello,
+            isTcp: true,
+            configure: static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         hand.Peer.Send(RecordBytes.Get());
         hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
         _ = hand.Server.StopAsync();

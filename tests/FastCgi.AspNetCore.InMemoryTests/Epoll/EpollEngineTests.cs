@@ -35,7 +35,7 @@ public sealed class EpollEngineTests
         for (var i = 0; i < 5; i++)
         {
             using var other = LoopByHand.Connect(hand.Socket.LocalEndPoint!);
-            // What waited has gone to somebody else since the event.
+            // Another process has accepted the connection since the event.
             using var taken = hand.Socket.Accept();
             hand.Loop.Turn();
         }

@@ -20,7 +20,8 @@ public sealed class EpollListenerTests
     [Fact]
     public async Task Accept_NoPlaceLeft_ConnectionIsClosed()
     {
-        await using var hand = await HandListener.StartAsync(static options => options.Limits.MaxConcurrentConnections = 1);
+        await using var hand = await HandListener.StartAsync(
+            static options => options.Limits.MaxConcurrentConnections = 1);
         var clients = hand.Connect(3);
 
         hand.Loop.Turn();
@@ -31,8 +32,8 @@ public sealed class EpollListenerTests
     }
 
     /// <summary>
-    /// Each is closed at once, however many come, and the next is served as soon as there are descriptors. Of a socket that other processes have
-    /// too, those may take the rest, so that it waits.
+    /// Each is closed at once, however many come, and the next is served as soon as there are descriptors. Of a socket
+    /// that other processes have too, those may take the rest, so that it waits.
     /// </summary>
     [Theory, Values(false, true)]
     public async Task Accept_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isShared)
@@ -69,7 +70,7 @@ public sealed class EpollListenerTests
     }
 
     [Fact]
-    public async Task Accept_PeerThatMayNotConnect_IsClosedAndToldOnce()
+    public async Task Accept_PeerThatMayNotConnect_IsClosedAndReportedOnce()
     {
         await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = [1_234_567] });
         var clients = hand.Connect(2);
@@ -78,13 +79,17 @@ public sealed class EpollListenerTests
 
         Assert.Equal((0, 0), (hand.Server.Connections.Count, hand.Server.Connections.GetTotals().Connections));
         Assert.All(clients, static client => Assert.True(client.IsEnded()));
-        Assert.Contains($"user {Environment.UserName}", (await hand.Server.Logs.SingleAsync("PeerRefused")).Message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"user {Environment.UserName}",
+            (await hand.Server.Logs.SingleAsync("PeerRefused")).Message,
+            StringComparison.Ordinal);
     }
 
     [Fact]
     public async Task Accept_ServerFails_ConnectionIsClosedAndTheNextIsAccepted()
     {
-        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = new UserList(static () => throw new OutOfMemoryException("on purpose")) });
+        await using var hand = await HandListener.StartAsync(
+            peers: new PeerPolicy { Users = new UserList(static () => throw new OutOfMemoryException("on purpose")) });
         hand.Server.Logs.Expected.Add("ConnectionStartFailed");
         var clients = hand.Connect(2);
 
@@ -94,9 +99,9 @@ public sealed class EpollListenerTests
         Assert.IsType<OutOfMemoryException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
     }
 
-    /// <summary>The accept that is under way needs the socket; without it, it would fail, and be told as an error of ours.</summary>
+    /// <summary>The accept in progress needs the socket: closing it early would log a spurious error.</summary>
     [Fact]
-    public async Task Stop_PatienceIsOverWhileAConnectionIsAccepted_SocketIsClosedBehindIt()
+    public async Task Stop_TimesOutDuringAnAccept_SocketIsClosedAfterIt()
     {
         var isAsked = Waiting.Signal();
         using var goOn = new ManualResetEventSlim();
@@ -118,7 +123,8 @@ public sealed class EpollListenerTests
     {
         var isAsked = Waiting.Signal();
         using var goOn = new ManualResetEventSlim();
-        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2, peers: HoldAccept(isAsked, goOn));
+        await using var hand = await HandListener.StartAsync(
+            static options => options.Transport.LoopCount = 2, peers: HoldAccept(isAsked, goOn));
         var clients = hand.Connect(3);
         var turn = Task.Run(hand.Loop.Turn);
         await isAsked.Task.Within("the accept");
@@ -135,7 +141,7 @@ public sealed class EpollListenerTests
     }
 
     [Fact]
-    public async Task Accept_SystemDoesNotWaitForTheConnection_ItIsClosedAndTold()
+    public async Task Accept_SystemDoesNotWaitForTheConnection_ItIsClosedAndReported()
     {
         await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2);
         hand.Engine.Loops[1].GetEpoll().Dispose();
@@ -151,7 +157,8 @@ public sealed class EpollListenerTests
     [Fact]
     public async Task Start_SystemRefuses_SaysWhere()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Transport.LoopCount = 1);
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, static options => options.Transport.LoopCount = 1);
         var engine = new EpollEngine(server.Connections, server.Scheduler);
         using var socket = LoopByHand.ListenTcp();
         var listener = engine.Listen(new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! });
@@ -171,7 +178,8 @@ public sealed class EpollListenerTests
     [InlineData(false, false, true, 100)]
     [InlineData(false, true, true, 100)]
     [InlineData(true, false, false, 0)]
-    public async Task Stop_ConnectionsThatWait_AreAcceptedUnlessTheNextProcessDoes(bool isPassedOn, bool isShared, bool isTcp, int accepted)
+    public async Task Stop_ConnectionsThatWait_AreAcceptedUnlessTheNextProcessDoes(
+        bool isPassedOn, bool isShared, bool isTcp, int accepted)
     {
         await using var hand = await HandListener.StartAsync(isPassedOn: isPassedOn, isShared: isShared, isTcp: isTcp);
         hand.Connect(100);
@@ -197,7 +205,7 @@ public sealed class EpollListenerTests
     }
 
     [Fact]
-    public async Task Stop_AcceptThrows_IsToldAndTheListenerEnds()
+    public async Task Stop_AcceptThrows_IsReportedAndTheListenerEnds()
     {
         await using var hand = await HandListener.StartAsync(isShared: true);
         hand.Socket.Dispose();
@@ -219,7 +227,7 @@ public sealed class EpollListenerTests
         }),
     };
 
-    /// <summary>The system has no memory to look at it with.</summary>
+    /// <summary>The system has no memory to inspect the queue.</summary>
     private sealed class UserList(Func<int> count) : IReadOnlyList<uint>
     {
         public int Count => count();

@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 [SupportedOSPlatform("linux")]
 public sealed class EpollLoopTests
 {
-    // More than one wait tells of.
+    // More than one epoll_wait returns.
     private const int ManySources = 300;
 
     [Fact]
@@ -37,7 +37,7 @@ public sealed class EpollLoopTests
         await hand.Server.Logs.SingleAsync("ServerFailed");
     }
 
-    /// <summary>Nothing else may happen for hours.</summary>
+    /// <summary>No other event may come for hours.</summary>
     [Fact]
     public async Task End_AskedForByAnotherThreadWhileTheLoopWaits_ComesAtOnce()
     {
@@ -95,7 +95,7 @@ public sealed class EpollLoopTests
         sources.ForEach(static source => source.Dispose());
     }
 
-    /// <summary>Else a processor would be busy with it.</summary>
+    /// <summary>Otherwise the loop would use a whole processor.</summary>
     [Fact]
     public async Task Wait_SystemRefuses_OneErrorAMinuteAndTheProcessorIsLeftToOthers()
     {

@@ -25,7 +25,7 @@ public sealed class EpollSendTests
         Assert.Equal(s_body, hand.GetBody(2));
     }
 
-    /// <summary>Receiving goes on meanwhile; the event that the rest of the response waits for comes all the same.</summary>
+    /// <summary>Receiving continues meanwhile, and the event for the rest of the response still comes.</summary>
     [Fact]
     public async Task Resume_WhileTheSocketIsFull_WaitsForBoth()
     {
@@ -45,7 +45,7 @@ public sealed class EpollSendTests
         Assert.Equal(0u, hand.Interest & Libc.EpollOut);
     }
 
-    /// <summary>The peer would take bytes behind those that were lost for these.</summary>
+    /// <summary>The peer would mistake later bytes for the lost ones.</summary>
     [Fact]
     public async Task Send_SystemDoesNotTellWhenItGoesOn_NothingIsSentBehindAndTheConnectionIsReset()
     {
@@ -97,9 +97,11 @@ public sealed class EpollSendTests
         await hand.Server.AssertNothingIsRentedAsync();
     }
 
-    private static async Task<HandConnection> StartAsync(Action<FastCgiServerOptions>? configure = null, bool isWatched = true)
+    private static async Task<HandConnection> StartAsync(
+        Action<FastCgiServerOptions>? configure = null, bool isWatched = true)
     {
-        var hand = await HandConnection.StartAsync(static context => context.Response.Body.WriteAsync(s_body).AsTask(), isTcp: false, isWatched, configure);
+        var hand = await HandConnection.StartAsync(
+            static context => context.Response.Body.WriteAsync(s_body).AsTask(), isTcp: false, isWatched, configure);
         hand.MakeSmall();
         return hand;
     }

@@ -1,12 +1,15 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>Connections of the epoll engine that end between the listener, which counts them, and the loop, which waits for them.</summary>
+/// <summary>
+/// Connections of the epoll engine that end between the listener, which counts them, and the loop, which waits for
+/// them.
+/// </summary>
 [SupportedOSPlatform("linux")]
 public sealed class EpollStartTests
 {
     /// <summary>
-    /// The listener has counted the connection, and its loop does not wait for it yet: closed now, its number could mean another connection by
-    /// the time that it does.
+    /// The listener has counted the connection, and its loop does not wait for it yet: closed now, its number could
+    /// mean another connection by the time that it does.
     /// </summary>
     [Theory, Values(false, true)]
     public async Task Start_EndedBefore_EndsBehindIt(bool isReset)

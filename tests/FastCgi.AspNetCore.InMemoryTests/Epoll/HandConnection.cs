@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>A server with one connection of the epoll engine, whose loop the test turns. At its end nothing may be left.</summary>
+/// <summary>A server with one epoll connection, whose loop the test turns; it must leave nothing.</summary>
 [SupportedOSPlatform("linux")]
 internal sealed class HandConnection : IAsyncDisposable
 {
@@ -44,9 +44,15 @@ internal sealed class HandConnection : IAsyncDisposable
     public uint? Interest => Loop.GetInterest(Descriptor);
 
     /// <param name="isTcp">Whether it is no unix socket, on which what is sent is there at once.</param>
-    /// <param name="isWatched">Whether the loop waits for it; if not, the system refuses each change of what is waited for.</param>
+    /// <param name="isWatched">
+    /// Whether the loop waits for it; if not, the system refuses each change of what is waited for.
+    /// </param>
     public static async Task<HandConnection> StartAsync(
-        RequestDelegate application, bool isTcp = false, bool isWatched = true, Action<FastCgiServerOptions>? configure = null, bool isStarted = true)
+        RequestDelegate application,
+        bool isTcp = false,
+        bool isWatched = true,
+        Action<FastCgiServerOptions>? configure = null,
+        bool isStarted = true)
         => new(await TestServer.StartAsync(application, options =>
         {
             options.Limits.MaxResponseBufferSize = null;
@@ -89,7 +95,8 @@ internal sealed class HandConnection : IAsyncDisposable
     public byte[]? GetBody(int id = 1)
     {
         Take();
-        return Faults.SentAnswers.Read(CollectionsMarshal.AsSpan(_received)).TryGetValue(id, out var answer) && answer.IsOver
+        return Faults.SentAnswers.Read(CollectionsMarshal.AsSpan(_received)).TryGetValue(id, out var answer)
+            && answer.IsOver
             ? FrontEnd.Parse([.. answer.Stdout], new byte[8]).Body
             : null;
     }

@@ -35,7 +35,8 @@ internal sealed class HandListener : IAsyncDisposable
     public nint Descriptor { get; }
 
     public static async Task<HandListener> StartAsync(
-        Action<FastCgiServerOptions>? configure = null, PeerPolicy? peers = null, bool isShared = false, bool isPassedOn = false,
+        Action<FastCgiServerOptions>? configure =
+            null, PeerPolicy? peers = null, bool isShared = false, bool isPassedOn = false,
         bool starts = true, bool isTcp = false)
     {
         var server = await TestServer.StartAsync(Apps.Hello, options =>
@@ -72,7 +73,7 @@ internal sealed class HandListener : IAsyncDisposable
     {
         _clients.ForEach(static client => client.Dispose());
         await Listener.StopAsync(default);
-        // The system may tell of the end of a connection a little later.
+        // The system may report the end of a connection a little later.
         await Waiting.UntilAsync(TurnUntilAllAreGone, "the connections to go");
         await Server.DisposeAsync();
         Engine.Stop();

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>A loop of the epoll engine whose turns the test makes, on its own thread: real sockets and events, and no waiting.</summary>
+/// <summary>An epoll loop that the test turns on its own thread: real sockets and events, no waiting.</summary>
 [SupportedOSPlatform("linux")]
 internal static partial class LoopByHand
 {
@@ -11,7 +11,7 @@ internal static partial class LoopByHand
     /// <summary>What is there is dealt with.</summary>
     public static void Turn(this EpollLoop loop)
     {
-        // Else it would wait where there is nothing.
+        // Otherwise it would wait for an event that never comes.
         loop.Wake();
         Wait(loop, Timeout.Infinite);
         while (TryFinishEvents(loop, loop.Queue))
@@ -31,12 +31,16 @@ internal static partial class LoopByHand
     {
         for (var start = Environment.TickCount64; !condition(); Thread.Sleep(1))
         {
-            Assert.True(Environment.TickCount64 - start < Waiting.Patience.TotalMilliseconds, $"Waited in vain for {what}.");
+            Assert.True(
+                Environment.TickCount64 - start < Waiting.Patience.TotalMilliseconds, $"Waited in vain for {what}.");
             loop.Turn();
         }
     }
 
-    /// <summary>The events that the system waits for, as /proc tells; <see langword="null"/> if it does not wait for the descriptor.</summary>
+    /// <summary>
+    /// The events that the system waits for, as /proc tells; <see langword="null"/> if it does not wait for the
+    /// descriptor.
+    /// </summary>
     public static uint? GetInterest(this EpollLoop loop, int descriptor)
     {
         foreach (var line in File.ReadLines($"/proc/self/fdinfo/{loop.GetEpoll().DangerousGetHandle()}"))
@@ -49,7 +53,7 @@ internal static partial class LoopByHand
         return null;
     }
 
-    /// <summary>What a number stands for, without an instant in which it is free.</summary>
+    /// <summary>Replaces the file of a descriptor without freeing its number in between.</summary>
     public static void Replace(int descriptor, int other) => Assert.Equal(descriptor, dup2(other, descriptor));
 
     public static EpollHandle GetEpoll(this EpollLoop loop) => EpollOf(loop);

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
 /// <summary>
-/// A transport that cuts, delays and throttles at every byte. Nothing of a connection is left, each request ends once, and what the peer
-/// has of an answer is its beginning, or all of it.
+/// A transport that cuts, delays and throttles at every byte. Nothing of a connection is left, each request ends once,
+/// and what the peer has of an answer is its beginning, or all of it.
 /// </summary>
 public sealed class BrokenTransportTests
 {
@@ -16,12 +16,15 @@ public sealed class BrokenTransportTests
         ["POST unread"] = RecordBytes.Post(1, "/target", Apps.Pattern(300)),
         ["three at once"] =
         [
-            .. RecordBytes.Get(1, "/target"), .. RecordBytes.Begin(2), .. RecordBytes.Post(3, "/hash", Apps.Pattern(40)),
-            .. RecordBytes.ParamsStream(2, RecordBytes.RequestParams("GET", "/target?2")), .. RecordBytes.Record(RecordBytes.Stdin, 2),
+            .. RecordBytes.Get(1, "/target"), .. RecordBytes.Begin(2), .. RecordBytes.Post(
+                3, "/hash", Apps.Pattern(40)),
+            .. RecordBytes.ParamsStream(
+                2, RecordBytes.RequestParams("GET", "/target?2")), .. RecordBytes.Record(RecordBytes.Stdin, 2),
         ],
         ["ABORT"] = [.. RecordBytes.Get(1, "/wait"), .. RecordBytes.Abort(), .. RecordBytes.Get(2, "/target")],
         ["large answer"] = RecordBytes.Get(uri: "/large"),
-        ["GET_VALUES"] = [.. RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""))), .. RecordBytes.Get(uri: "/target")],
+        ["GET_VALUES"] = [.. RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs((
+            "FCGI_MPXS_CONNS", ""))), .. RecordBytes.Get(uri: "/target")],
     };
 
     public static TheoryData<string> Exchanges => [.. s_exchanges.Keys];
@@ -60,7 +63,9 @@ public sealed class BrokenTransportTests
             Assert.Equal(expected, answers);
         }
 
-        Assert.Equal(expected, await GetAnswersAsync(server, exchange, static (frontEnd, input) => frontEnd.SendByteByByte(input)));
+        Assert.Equal(
+            expected,
+            await GetAnswersAsync(server, exchange, static (frontEnd, input) => frontEnd.SendByteByByte(input)));
         await AssertIdleAsync(server);
     }
 
@@ -72,7 +77,9 @@ public sealed class BrokenTransportTests
         var expected = await GetAnswersAsync(server, exchange, static (frontEnd, input) => frontEnd.Send(input));
         // Of the large answer: the header, and around the ends of its records and blocks.
         var total = expected.Sum(static answer => answer.Length) + 200;
-        var steps = total < 5_000 ? Enumerable.Range(0, total) : [.. Enumerable.Range(0, 60), .. Enumerable.Range(1, 9).SelectMany(static i => Enumerable.Range((i * 16_384) - 8, 16))];
+        var steps = total < 5_000 ? Enumerable.Range(0, total) : [
+            .. Enumerable.Range(0, 60),
+            .. Enumerable.Range(1, 9).SelectMany(static i => Enumerable.Range((i * 16_384) - 8, 16))];
         foreach (var length in steps)
         {
             var slow = await GetAnswersAsync(server, exchange, (frontEnd, input) =>
@@ -88,7 +95,8 @@ public sealed class BrokenTransportTests
             broken.Send(input);
             broken.Transport.Lose();
             foreach (var (id, answer) in SentAnswers.Read(broken.Transport.Sent))
-                Assert.Contains(expected, text => text.StartsWith($"{id} {Encoding.Latin1.GetString([.. answer.Stdout])}", StringComparison.Ordinal));
+                Assert.Contains(expected, text => text.StartsWith(
+                    $"{id} {Encoding.Latin1.GetString([.. answer.Stdout])}", StringComparison.Ordinal));
         }
 
         await AssertIdleAsync(server);
@@ -112,17 +120,25 @@ public sealed class BrokenTransportTests
         await context.Response.Body.WriteAsync(answer);
     }
 
-    /// <summary>The whole answers of an exchange, with the id of the request before them, in the order of the ids.</summary>
-    private static async Task<List<string>> GetAnswersAsync(TestServer server, string exchange, Action<FrontEnd, byte[]> send)
+    /// <summary>The complete answers of an exchange, each with its request id, in the order of the ids.</summary>
+    private static async Task<List<string>> GetAnswersAsync(
+        TestServer server, string exchange, Action<FrontEnd, byte[]> send)
     {
         var frontEnd = server.Connect();
         send(frontEnd, s_exchanges[exchange]);
-        var count = exchange == "three at once" ? 3 : exchange == "ABORT" ? 2 : 1;
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.CountEnds().Values.Sum() == count, "the answers");
+        var count = exchange switch
+        {
+            "three at once" => 3,
+            "ABORT" => 2,
+            _ => 1,
+        };
+        await frontEnd.Transport.WaitUntilAsync(
+            () => frontEnd.Transport.CountEnds().Values.Sum() == count, "the answers");
         if (exchange == "GET without KEEP_CONN")
             await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the end of the connection");
         frontEnd.Close();
-        return [.. SentAnswers.Read(frontEnd.Transport.Sent).OrderBy(static answer => answer.Key).Select(static answer => $"{answer.Key} {Encoding.Latin1.GetString([.. answer.Value.Stdout])}")];
+        return [.. SentAnswers.Read(frontEnd.Transport.Sent).OrderBy(static answer => answer.Key).Select(
+            static answer => $"{answer.Key} {Encoding.Latin1.GetString([.. answer.Value.Stdout])}")];
     }
 
     private static async Task AssertIdleAsync(TestServer server)

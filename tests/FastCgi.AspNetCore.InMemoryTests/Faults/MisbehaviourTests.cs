@@ -3,8 +3,8 @@ using System.Diagnostics.Metrics;
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
 /// <summary>
-/// Whatever an application does, at every stage of its answer, alone and with another request on the connection: the other request gets
-/// its whole answer, so do the next ones, and nothing is left in use.
+/// An application may misbehave at any stage of its response, alone on the connection or not: other requests are
+/// answered completely, and nothing leaks.
 /// </summary>
 public sealed class MisbehaviourTests
 {
@@ -32,7 +32,7 @@ public sealed class MisbehaviourTests
         });
         ExpectErrors(server);
 
-        // Behind the end of its answer nobody can abort a request: whoever waits for it then waits for ever.
+        // A completed request can no longer be aborted, so waiting for the abort would never end.
         foreach (var stage in s_stages.Where(stage => stage != "completed" || misbehaviour != "waits until aborted"))
         {
             foreach (var isAlone in new[] { true, false })
@@ -50,7 +50,10 @@ public sealed class MisbehaviourTests
     {
         var turns = new Turns();
         await using var server = await TestServer.StartAsync(
-            static app => app.Run(static context => context.Request.Path == "/throw" ? throw new InvalidOperationException("on purpose") : Apps.Target(context)),
+            static app => app.Run(
+                static context => context.Request.Path == "/throw"
+                ? throw new InvalidOperationException("on purpose")
+                : Apps.Target(context)),
             services: services => services.AddSingleton<ILoggerProvider>(turns));
         ExpectErrors(server);
         using var listener = Listen(server, turns);
@@ -75,7 +78,10 @@ public sealed class MisbehaviourTests
             turns.Begin(failing);
             var frontEnd = server.Connect();
             frontEnd.Send(RecordBytes.Get(1, "/one"), RecordBytes.Get(2, "/throw"), RecordBytes.Get(3, "/three"));
-            await frontEnd.Transport.WaitUntilAsync(() => HasEnded(frontEnd) || SentAnswers.Read(frontEnd.Transport.Sent).Count(static answer => answer.Value.IsOver) == 3, "the answers");
+            await frontEnd.Transport.WaitUntilAsync(
+                () => HasEnded(frontEnd)
+                || SentAnswers.Read(frontEnd.Transport.Sent).Count(static answer => answer.Value.IsOver) == 3,
+                "the answers");
             frontEnd.Close();
             await Waiting.UntilAsync(() => server.Connections.Count == 0, "the end of the connection");
             turns.Begin(int.MaxValue);
@@ -88,7 +94,7 @@ public sealed class MisbehaviourTests
 
     private static MeterListener Listen(TestServer server, Turns turns)
     {
-        // Of this server alone: tests run beside it.
+        // Only of this server: tests run in parallel.
         var meters = server.Services.GetRequiredService<IMeterFactory>();
         var listener = new MeterListener
         {
@@ -140,11 +146,14 @@ public sealed class MisbehaviourTests
         {
             if (isAlone && id == 2)
                 continue;
-            await frontEnd.Transport.WaitUntilAsync(() => HasEnded(frontEnd) || IsOver(frontEnd, id), $"the answer {id} of {uri}");
-            // A cut answer may cost a connection that nobody shares, and the one that is sent behind it.
-            Assert.True(IsOver(frontEnd, id) || isAlone || id == 3, $"Request {id} of {uri} was lost with the connection.");
+            await frontEnd.Transport.WaitUntilAsync(
+                () => HasEnded(frontEnd) || IsOver(frontEnd, id), $"the answer {id} of {uri}");
+            // A truncated answer may cost the connection if it is alone on it, and with it the next request.
+            Assert.True(
+                IsOver(frontEnd, id) || isAlone || id == 3, $"Request {id} of {uri} was lost with the connection.");
             if (IsOver(frontEnd, id))
-                Assert.EndsWith(text, System.Text.Encoding.Latin1.GetString([.. SentAnswers.Read(frontEnd.Transport.Sent)[id].Stdout]), StringComparison.Ordinal);
+                Assert.EndsWith(text, System.Text.Encoding.Latin1.GetString([.. SentAnswers.Read(
+                    frontEnd.Transport.Sent)[id].Stdout]), StringComparison.Ordinal);
         }
 
         frontEnd.Close();
@@ -153,7 +162,8 @@ public sealed class MisbehaviourTests
 
     private static bool HasEnded(FrontEnd frontEnd) => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed;
 
-    private static bool IsOver(FrontEnd frontEnd, int id) => SentAnswers.Read(frontEnd.Transport.Sent).TryGetValue(id, out var answer) && answer.IsOver;
+    private static bool IsOver(FrontEnd frontEnd, int id)
+        => SentAnswers.Read(frontEnd.Transport.Sent).TryGetValue(id, out var answer) && answer.IsOver;
 
     private static async Task AssertServedAsync(TestServer server)
     {
@@ -164,14 +174,16 @@ public sealed class MisbehaviourTests
 
     private static async Task AssertIdleAsync(TestServer server)
     {
-        await Waiting.UntilAsync(() => server.Connections.Count == 0 && server.Connections.CountRequests() == 0, "all requests to end");
+        await Waiting.UntilAsync(
+            () => server.Connections.Count == 0 && server.Connections.CountRequests() == 0, "all requests to end");
         await server.AssertNothingIsRentedAsync();
     }
 
     private static void ExpectErrors(TestServer server)
-        => server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed", "CancellationCallbackFailed", "RequestEndFailed"]);
+        => server.Logs.Expected.UnionWith(
+            ["ApplicationError", "DisposeContextFailed", "CancellationCallbackFailed", "RequestEndFailed"]);
 
-    /// <summary>Counts what listeners are told, and throws at one of the turns.</summary>
+    /// <summary>Counts the calls to listeners, and throws on one of them.</summary>
     private sealed class Turns : ILoggerProvider, ILogger
     {
         private int _count;
@@ -205,7 +217,9 @@ public sealed class MisbehaviourTests
 
         public bool IsEnabled(LogLevel logLevel) => true;
 
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) => Take();
+        public void Log<TState>(
+            LogLevel logLevel, EventId eventId, TState state, Exception? exception,
+            Func<TState, Exception?, string> formatter) => Take();
 
         public void Dispose()
         {

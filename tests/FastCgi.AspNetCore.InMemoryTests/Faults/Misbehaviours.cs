@@ -6,179 +6,184 @@ namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 /// <summary>What applications should not do.</summary>
 internal static class Misbehaviours
 {
-    public static IReadOnlyDictionary<string, Func<HttpContext, Task>> All { get; } = new Dictionary<string, Func<HttpContext, Task>>
-    {
-        ["throws"] = static _ => throw new InvalidOperationException("on purpose"),
-        ["throws later"] = static async _ =>
+    public static IReadOnlyDictionary<string, Func<HttpContext, Task>> All { get; } =
+        new Dictionary<string, Func<HttpContext, Task>>
         {
-            await Task.Yield();
-            throw new InvalidOperationException("on purpose");
-        },
-        ["is cancelled"] = static _ => Task.FromCanceled(new CancellationToken(canceled: true)),
-        ["null"] = static _ => null!,
-        ["waits until aborted"] = Apps.UntilAborted,
-        ["aborts"] = static context =>
-        {
-            context.Abort();
-            return Task.CompletedTask;
-        },
-        ["aborts elsewhere"] = static context => Task.Run(context.Abort),
-        ["OnStarting throws"] = static context =>
-        {
-            context.Response.OnStarting(static () => throw new InvalidOperationException("on purpose"));
-            return context.Response.WriteAsync("more");
-        },
-        ["OnStarting throws later"] = static context =>
-        {
-            context.Response.OnStarting(static async () =>
+            ["throws"] = static _ => throw new InvalidOperationException("on purpose"),
+            ["throws later"] = static async _ =>
             {
                 await Task.Yield();
                 throw new InvalidOperationException("on purpose");
-            });
-            return context.Response.WriteAsync("more");
-        },
-        ["OnCompleted throws"] = static context =>
-        {
-            context.Response.OnCompleted(static () => throw new InvalidOperationException("on purpose"));
-            return Task.CompletedTask;
-        },
-        ["dispose throws"] = static context =>
-        {
-            context.Response.RegisterForDispose(new ThrowingDisposable());
-            return Task.CompletedTask;
-        },
-        ["callback of the abort throws"] = static context =>
-        {
-            context.RequestAborted.Register(static () => throw new InvalidOperationException("on purpose"));
-            context.Abort();
-            return Task.CompletedTask;
-        },
-        ["too little"] = static context =>
-        {
-            context.Response.ContentLength = 1_000;
-            return context.Response.WriteAsync("less");
-        },
-        ["too much"] = static context =>
-        {
-            context.Response.ContentLength = 1;
-            return context.Response.WriteAsync("more than that");
-        },
-        ["advances too far"] = static context =>
-        {
-            context.Response.BodyWriter.Advance(int.MaxValue);
-            return Task.CompletedTask;
-        },
-        ["completes twice"] = static async context =>
-        {
-            await context.Response.CompleteAsync();
-            await context.Response.CompleteAsync();
-            await context.Response.BodyWriter.CompleteAsync();
-            await context.Response.BodyWriter.CompleteAsync(new InvalidOperationException("on purpose"));
-            await context.Request.BodyReader.CompleteAsync();
-            await context.Request.BodyReader.CompleteAsync(new InvalidOperationException("on purpose"));
-        },
-        ["disposes twice"] = static async context =>
-        {
-            for (var i = 0; i < 2; i++)
+            },
+            ["is cancelled"] = static _ => Task.FromCanceled(new CancellationToken(canceled: true)),
+            ["null"] = static _ => null!,
+            ["waits until aborted"] = Apps.UntilAborted,
+            ["aborts"] = static context =>
             {
-                await context.Response.Body.DisposeAsync();
-                await context.Request.Body.DisposeAsync();
-            }
-        },
-        ["writes behind the end"] = static async context =>
-        {
-            await context.Response.CompleteAsync();
-            await context.Response.Body.WriteAsync("late"u8.ToArray());
-        },
-        ["reads half of the body"] = static async context => await context.Request.Body.ReadAtLeastAsync(new byte[100], 100, throwOnEndOfStream: false),
-        ["leaves the reader"] = static async context => await context.Request.BodyReader.ReadAsync(),
-        ["reads without advancing"] = static async context =>
-        {
-            await context.Request.BodyReader.ReadAsync();
-            await context.Request.BodyReader.ReadAsync();
-        },
-        ["reads all"] = static context => context.Request.Body.CopyToAsync(Stream.Null),
-        ["reads all and aborts"] = static async context =>
-        {
-            await context.Request.Body.CopyToAsync(Stream.Null);
-            context.Abort();
-            await context.Response.WriteAsync("late");
-        },
-        ["writes much"] = static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(),
-        ["flushes many"] = static async context =>
-        {
-            for (var i = 0; i < 20; i++)
+                context.Abort();
+                return Task.CompletedTask;
+            },
+            ["aborts elsewhere"] = static context => Task.Run(context.Abort),
+            ["OnStarting throws"] = static context =>
             {
-                await context.Response.WriteAsync("x");
-                await Task.Yield();
-            }
-        },
-        ["leases and returns"] = static context =>
-        {
-            context.Response.BodyWriter.GetMemory(70_000);
-            return Task.CompletedTask;
-        },
-        ["writes to a 204"] = static context =>
-        {
-            context.Response.StatusCode = StatusCodes.Status204NoContent;
-            return context.Response.WriteAsync("more");
-        },
-        ["splits a header"] = static context =>
-        {
-            context.Response.Headers["X-Split"] = "a\r\nSet-Cookie: b";
-            return context.Response.WriteAsync("more");
-        },
-        ["odd name of a header"] = static context =>
-        {
-            context.Response.Headers["X Name\n"] = "a";
-            return context.Response.WriteAsync("more");
-        },
-        ["headers throw"] = static context =>
-        {
-            context.Features.Get<IHttpResponseFeature>()!.Headers = new ThrowingHeaders();
-            return context.Response.WriteAsync("more");
-        },
-        ["response feature throws"] = static context =>
-        {
-            context.Features.Set<IHttpResponseFeature>(new ThrowingResponse());
-            return Task.CompletedTask;
-        },
-        ["body feature throws"] = static context =>
-        {
-            context.Features.Set<IHttpResponseBodyFeature>(new ThrowingBody());
-            return context.Response.WriteAsync("more");
-        },
-        ["lifetime is taken away"] = static context =>
-        {
-            context.Features.Set<IHttpRequestLifetimeFeature>(null);
-            return Task.CompletedTask;
-        },
-        ["all features are taken away"] = static context =>
-        {
-            foreach (var type in context.Features.Select(static feature => feature.Key).ToList())
-                context.Features[type] = null;
-            return Task.CompletedTask;
-        },
-        ["odd status"] = static context =>
-        {
-            context.Features.Get<IHttpResponseFeature>()!.StatusCode = -7;
-            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "a\r\nb";
-            return Task.CompletedTask;
-        },
-    };
+                context.Response.OnStarting(static () => throw new InvalidOperationException("on purpose"));
+                return context.Response.WriteAsync("more");
+            },
+            ["OnStarting throws later"] = static context =>
+            {
+                context.Response.OnStarting(static async () =>
+                {
+                    await Task.Yield();
+                    throw new InvalidOperationException("on purpose");
+                });
+                return context.Response.WriteAsync("more");
+            },
+            ["OnCompleted throws"] = static context =>
+            {
+                context.Response.OnCompleted(static () => throw new InvalidOperationException("on purpose"));
+                return Task.CompletedTask;
+            },
+            ["dispose throws"] = static context =>
+            {
+                context.Response.RegisterForDispose(new ThrowingDisposable());
+                return Task.CompletedTask;
+            },
+            ["callback of the abort throws"] = static context =>
+            {
+                context.RequestAborted.Register(static () => throw new InvalidOperationException("on purpose"));
+                context.Abort();
+                return Task.CompletedTask;
+            },
+            ["too little"] = static context =>
+            {
+                context.Response.ContentLength = 1_000;
+                return context.Response.WriteAsync("less");
+            },
+            ["too much"] = static context =>
+            {
+                context.Response.ContentLength = 1;
+                return context.Response.WriteAsync("more than that");
+            },
+            ["advances too far"] = static context =>
+            {
+                context.Response.BodyWriter.Advance(int.MaxValue);
+                return Task.CompletedTask;
+            },
+            ["completes twice"] = static async context =>
+            {
+                await context.Response.CompleteAsync();
+                await context.Response.CompleteAsync();
+                await context.Response.BodyWriter.CompleteAsync();
+                await context.Response.BodyWriter.CompleteAsync(new InvalidOperationException("on purpose"));
+                await context.Request.BodyReader.CompleteAsync();
+                await context.Request.BodyReader.CompleteAsync(new InvalidOperationException("on purpose"));
+            },
+            ["disposes twice"] = static async context =>
+            {
+                for (var i = 0; i < 2; i++)
+                {
+                    await context.Response.Body.DisposeAsync();
+                    await context.Request.Body.DisposeAsync();
+                }
+            },
+            ["writes behind the end"] = static async context =>
+            {
+                await context.Response.CompleteAsync();
+                await context.Response.Body.WriteAsync("late"u8.ToArray());
+            },
+            ["reads half of the body"] = static async context => await context.Request.Body.ReadAtLeastAsync(
+                new byte[100], 100, throwOnEndOfStream: false),
+            ["leaves the reader"] = static async context => await context.Request.BodyReader.ReadAsync(),
+            ["reads without advancing"] = static async context =>
+            {
+                await context.Request.BodyReader.ReadAsync();
+                await context.Request.BodyReader.ReadAsync();
+            },
+            ["reads all"] = static context => context.Request.Body.CopyToAsync(Stream.Null),
+            ["reads all and aborts"] = static async context =>
+            {
+                await context.Request.Body.CopyToAsync(Stream.Null);
+                context.Abort();
+                await context.Response.WriteAsync("late");
+            },
+            ["writes much"] = static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(),
+            ["flushes many"] = static async context =>
+            {
+                for (var i = 0; i < 20; i++)
+                {
+                    await context.Response.WriteAsync("x");
+                    await Task.Yield();
+                }
+            },
+            ["leases and returns"] = static context =>
+            {
+                context.Response.BodyWriter.GetMemory(70_000);
+                return Task.CompletedTask;
+            },
+            ["writes to a 204"] = static context =>
+            {
+                context.Response.StatusCode = StatusCodes.Status204NoContent;
+                return context.Response.WriteAsync("more");
+            },
+            ["splits a header"] = static context =>
+            {
+                context.Response.Headers["X-Split"] = "a\r\nSet-Cookie: b";
+                return context.Response.WriteAsync("more");
+            },
+            ["odd name of a header"] = static context =>
+            {
+                context.Response.Headers["X Name\n"] = "a";
+                return context.Response.WriteAsync("more");
+            },
+            ["headers throw"] = static context =>
+            {
+                context.Features.Get<IHttpResponseFeature>()!.Headers = new ThrowingHeaders();
+                return context.Response.WriteAsync("more");
+            },
+            ["response feature throws"] = static context =>
+            {
+                context.Features.Set<IHttpResponseFeature>(new ThrowingResponse());
+                return Task.CompletedTask;
+            },
+            ["body feature throws"] = static context =>
+            {
+                context.Features.Set<IHttpResponseBodyFeature>(new ThrowingBody());
+                return context.Response.WriteAsync("more");
+            },
+            ["lifetime is taken away"] = static context =>
+            {
+                context.Features.Set<IHttpRequestLifetimeFeature>(null);
+                return Task.CompletedTask;
+            },
+            ["all features are taken away"] = static context =>
+            {
+                foreach (var type in context.Features.Select(static feature => feature.Key).ToList())
+                    context.Features[type] = null;
+                return Task.CompletedTask;
+            },
+            ["odd status"] = static context =>
+            {
+                context.Features.Get<IHttpResponseFeature>()!.StatusCode = -7;
+                context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "a\r\nb";
+                return Task.CompletedTask;
+            },
+        };
 
     private sealed class ThrowingDisposable : IDisposable
     {
         public void Dispose() => throw new InvalidOperationException("on purpose");
     }
 
-    private sealed class ThrowingHeaders : HeaderDictionary, IHeaderDictionary, IEnumerable<KeyValuePair<string, StringValues>>
+    private sealed class ThrowingHeaders
+        : HeaderDictionary, IHeaderDictionary, IEnumerable<KeyValuePair<string, StringValues>>
     {
-        IEnumerator<KeyValuePair<string, StringValues>> IEnumerable<KeyValuePair<string, StringValues>>.GetEnumerator() => throw new InvalidOperationException("on purpose");
+        IEnumerator<KeyValuePair<string, StringValues>> IEnumerable<KeyValuePair<string, StringValues>>.GetEnumerator()
+            => throw new InvalidOperationException("on purpose");
 
         IEnumerator IEnumerable.GetEnumerator() => throw new InvalidOperationException("on purpose");
 
-        bool IDictionary<string, StringValues>.TryGetValue(string key, out StringValues value) => throw new InvalidOperationException("on purpose");
+        bool IDictionary<string, StringValues>.TryGetValue(
+            string key, out StringValues value) => throw new InvalidOperationException("on purpose");
     }
 
     private sealed class ThrowingResponse : IHttpResponseFeature
@@ -202,9 +207,11 @@ internal static class Misbehaviours
 
         public bool HasStarted => throw new InvalidOperationException("on purpose");
 
-        public void OnStarting(Func<object, Task> callback, object state) => throw new InvalidOperationException("on purpose");
+        public void OnStarting(Func<object, Task> callback, object state)
+            => throw new InvalidOperationException("on purpose");
 
-        public void OnCompleted(Func<object, Task> callback, object state) => throw new InvalidOperationException("on purpose");
+        public void OnCompleted(Func<object, Task> callback, object state)
+            => throw new InvalidOperationException("on purpose");
     }
 
     private sealed class ThrowingBody : IHttpResponseBodyFeature
@@ -217,8 +224,11 @@ internal static class Misbehaviours
 
         public void DisableBuffering() => throw new InvalidOperationException("on purpose");
 
-        public Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default) => throw new InvalidOperationException("on purpose");
+        public Task SendFileAsync(
+            string path, long offset, long? count,
+            CancellationToken cancellationToken = default) => throw new InvalidOperationException("on purpose");
 
-        public Task StartAsync(CancellationToken cancellationToken = default) => throw new InvalidOperationException("on purpose");
+        public Task StartAsync(
+            CancellationToken cancellationToken = default) => throw new InvalidOperationException("on purpose");
     }
 }

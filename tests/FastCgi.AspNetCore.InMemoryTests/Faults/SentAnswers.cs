@@ -19,7 +19,8 @@ internal static class SentAnswers
         var answers = new Dictionary<int, SentAnswer>();
         while (sent.Length >= 8)
         {
-            int type = sent[1], id = BinaryPrimitives.ReadUInt16BigEndian(sent[2..]), length = BinaryPrimitives.ReadUInt16BigEndian(sent[4..]), padding = sent[6];
+            int type = sent[1], id = BinaryPrimitives.ReadUInt16BigEndian(sent[2..]), length = BinaryPrimitives
+                .ReadUInt16BigEndian(sent[4..]), padding = sent[6];
             Assert.Equal(1, sent[0]);
             if (!answers.TryGetValue(id, out var answer))
                 answers.Add(id, answer = new SentAnswer());

@@ -4,12 +4,12 @@ using System.Reflection;
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>
-/// How often each line and branch of the library has run since the last look, where coverlet has instrumented it: see tests/fuzz.sh. The
-/// counters are those of the whole process, so that one fuzzer runs at a time.
+/// How often each line and branch of the library ran since the last reading, if coverlet instrumented it (see
+/// tests/fuzz.sh). The counters are per process, so only one fuzzer runs at a time.
 /// </summary>
 internal static class CodeCoverage
 {
-    // Other states are hashes of 64 bits; these are told from them by their highest bits.
+    // Other states are hashes of 64 bits; the highest bits distinguish these.
     private const ulong Mark = 0xC0DE_0000_0000_0000;
 
     private static readonly int[] s_counters = FindCounters() ?? [];
@@ -32,7 +32,9 @@ internal static class CodeCoverage
 
     private static int[]? FindCounters()
     {
-        var tracker = typeof(FastCgiServerOptions).Assembly.GetTypes().FirstOrDefault(static type => type.FullName?.StartsWith("Coverlet.Core.Instrumentation.Tracker.", StringComparison.Ordinal) == true);
+        var tracker = typeof(FastCgiServerOptions).Assembly.GetTypes()
+            .FirstOrDefault(static type => type.FullName?.StartsWith(
+            "Coverlet.Core.Instrumentation.Tracker.", StringComparison.Ordinal) == true);
         return tracker?.GetField("HitsArray", BindingFlags.Public | BindingFlags.Static)?.GetValue(null) as int[];
     }
 }

@@ -1,22 +1,23 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>
-/// Whole connections with damaged streams in any pieces, and an application that does nothing: what is sent is records, each request that
-/// begins is ended exactly once, the connection is reset or closed when it must be, and nothing is left behind.
+/// Whole connections with damaged streams in any pieces: the server sends valid records, ends each request exactly
+/// once, closes or resets the connection when it must, and leaks nothing.
 /// </summary>
 [Trait("Category", "Fuzzing")]
 public sealed class ConnectionFuzzTests(ITestOutputHelper output)
 {
     private const int MaxLength = 16_384;
 
-    // A buffer that is not given back shows at the next look, together with the inputs since the last one.
+    // A leaked buffer shows at the next check, together with the inputs since the last one.
     private const int LookInterval = 64;
 
     private readonly ConnectionModel _model = new();
     private readonly SentRecordReader _sent = new();
     private readonly StateFeedback _feedback = new(FuzzCorpus.All);
 
-    public static TheoryData<string> PastFailures => [.. FuzzCorpus.PastFailures.Select(static failure => failure.Name)];
+    public static TheoryData<string> PastFailures
+        => [.. FuzzCorpus.PastFailures.Select(static failure => failure.Name)];
 
     /// <summary>Each at every place where it can be cut in two, byte by byte, and whole.</summary>
     [Theory]
@@ -51,11 +52,14 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
 
         server.AssertNothingIsLeft();
         AssertBounded(server);
-        output.WriteLine($"{executions} executions, {executions / watch.Elapsed.TotalSeconds:F0} a second, {_feedback.StateCount} states, {_feedback.InputCount} inputs, {CodeCoverage.Count} lines and branches counted, seed {FuzzSettings.Seed}.");
+        output.WriteLine($"{executions} executions, {executions / watch.Elapsed.TotalSeconds:F0} a second, "
+            + $"{_feedback.StateCount} states, {_feedback.InputCount} inputs, {CodeCoverage.Count} lines and branches "
+            + $"counted, seed {FuzzSettings.Seed}.");
     }
 
-    /// <summary>What damaged connections leave in the pools is what one connection needs, not what a million do.</summary>
-    private static void AssertBounded(FuzzServer server) => Assert.InRange(server.Context.Buffers.AllocatedBytes, 0, 4 * 1024 * 1024);
+    /// <summary>Damaged connections leave in the pools what one connection needs, not what a million do.</summary>
+    private static void AssertBounded(FuzzServer server)
+        => Assert.InRange(server.Context.Buffers.AllocatedBytes, 0, 4 * 1024 * 1024);
 
     private void AssertRight(FuzzServer server, ReadOnlySpan<byte> input, int? cut, ulong? seed)
     {
@@ -70,7 +74,8 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
         }
         catch (Exception failure)
         {
-            throw new InvalidOperationException($"Cut at {cut}, pieces {seed}, seed {FuzzSettings.Seed}: {Convert.ToHexString(input)}", failure);
+            throw new InvalidOperationException(
+                $"Cut at {cut}, pieces {seed}, seed {FuzzSettings.Seed}: {Convert.ToHexString(input)}", failure);
         }
     }
 
@@ -113,7 +118,8 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
         if (connection.IsReceivePaused)
             return "Receiving is paused, and nothing ends that.";
         if (_sent.ValuesResults != _model.ValuesResults || _sent.UnknownTypes != _model.UnknownTypes)
-            return $"{_sent.ValuesResults} and {_sent.UnknownTypes} management records were sent instead of {_model.ValuesResults} and {_model.UnknownTypes}.";
+            return $"{_sent.ValuesResults} and {_sent.UnknownTypes} management records were sent instead of "
+                + $"{_model.ValuesResults} and {_model.UnknownTypes}.";
 
         foreach (var id in _sent.Ids.Union(_model.Ids))
         {

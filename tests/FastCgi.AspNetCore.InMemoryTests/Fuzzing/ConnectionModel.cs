@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>
-/// What a connection must do with any bytes if its application answers at once and reads nothing, written down from the specification
-/// and the documents without any code of the server: which requests begin, which of them are ended, and whether the connection is
-/// reset or closed.
+/// What a connection must do with any bytes if its application answers at once and reads nothing, written down from the
+/// specification and the documents without any code of the server: which requests begin, which of them are ended, and
+/// whether the connection is reset or closed.
 /// </summary>
 internal sealed class ConnectionModel
 {
@@ -25,10 +25,10 @@ internal sealed class ConnectionModel
 
     public bool IsReset { get; private set; }
 
-    /// <summary>Whether the connection is closed behind its last answer.</summary>
+    /// <summary>Whether the connection is closed after its last answer.</summary>
     public bool IsClosed { get; private set; }
 
-    /// <summary>Whether the peer speaks HTTP, and is told so.</summary>
+    /// <summary>Whether the peer speaks HTTP and gets an answer in HTTP.</summary>
     public bool IsHttp { get; private set; }
 
     public int ValuesResults { get; private set; }
@@ -63,7 +63,7 @@ internal sealed class ConnectionModel
         {
             var keeps = _open[_ready[0]];
             End(_ready[0]);
-            // A web server that keeps the connection is told by a record that it is closed nonetheless.
+            // A web server that keeps the connection gets a record that announces the close.
             if (keeps && _isClosing && _open.Count == 0)
                 ValuesResults++;
         }
@@ -109,7 +109,8 @@ internal sealed class ConnectionModel
             _left -= taken;
             if (_left == 0)
                 (_inRecord, _padding) = (false, _header[6]);
-            if (!(Id == 0 ? OnManagement(_left == 0) : OnRecord(_left == 0, isEmpty: _isStart && _left == 0 && taken == 0)))
+            if (!(Id == 0 ? OnManagement(_left == 0) : OnRecord(
+                _left == 0, isEmpty: _isStart && _left == 0 && taken == 0)))
                 return Fail(isHttp: false);
             _isStart = false;
         }
@@ -172,7 +173,7 @@ internal sealed class ConnectionModel
 
         var keeps = (_content[2] & 1) != 0;
         _open[Id] = keeps;
-        // Only the Responder is served, and only so many requests wait for an answer that says why they are refused.
+        // Only the Responder is served, and a limited number of refusals wait to be sent.
         if ((_content[0] * 256) + _content[1] != 1 || _open.Count > MaxOpen)
             End(Id);
         return true;
@@ -203,7 +204,8 @@ internal sealed class ConnectionModel
                     continue;
                 }
 
-                length += ((_content[at] - 128) * 16_777_216L) + (_content[at + 1] * 65_536) + (_content[at + 2] * 256) + _content[at + 3];
+                length += ((_content[at] - 128) * 16_777_216L) + (
+                    _content[at + 1] * 65_536) + (_content[at + 2] * 256) + _content[at + 3];
                 at += 4;
             }
 

@@ -18,14 +18,20 @@ internal static class ConnectionState
         return (state * 2) + (InputComplete(ref inside.Lifetime) == true ? 1UL : 0);
     }
 
-    /// <summary>Whether the server expects nothing more of the requests that came, so that it can close without waiting.</summary>
+    /// <summary>Whether all requests are complete, so that the server can close without waiting.</summary>
     public static bool IsInputComplete(FastCgiConnection connection)
         => InputComplete(ref GuardedState.Of(connection).Lifetime) == true;
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isInputComplete")]
     private static extern ref bool? InputComplete(ref ConnectionLifetime lifetime);
 
-    private static ulong Shrink(int count) => count <= 4 ? (ulong)Math.Max(count, 0) : count < 100 ? 5u : count < 200 ? 6u : 7u;
+    private static ulong Shrink(int count) => count switch
+    {
+        <= 4 => (ulong)Math.Max(count, 0),
+        < 100 => 5,
+        < 200 => 6,
+        _ => 7,
+    };
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_uses")]
     private static extern ref ConnectionUses Uses(FastCgiConnection connection);

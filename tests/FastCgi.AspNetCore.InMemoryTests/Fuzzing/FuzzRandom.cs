@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
-/// <summary>Random numbers that are the same in every version of .NET, and cost nothing to begin with (SplitMix64).</summary>
+/// <summary>Random numbers that are equal in every version of .NET and cheap to seed (SplitMix64).</summary>
 internal struct FuzzRandom(ulong seed)
 {
     private ulong _state = seed;

@@ -14,7 +14,8 @@ internal sealed class FuzzServer : ILogger
             Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
             Limits = { MaxConcurrentRequests = 1_000_000 },
         };
-        _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(this), TimeProvider.System, this);
+        _scheduler = new RequestScheduler(
+            options.Transport, LinuxThreadPlatform.Create(this), TimeProvider.System, this);
         Context = RequestServer.Create(options, application, this, new FakeClock(), _scheduler.Watchdog.TrySetDeadline);
         Connections = new ConnectionManager(Context);
     }
@@ -23,7 +24,7 @@ internal sealed class FuzzServer : ILogger
 
     public ConnectionManager Connections { get; }
 
-    /// <summary>Whether messages of all levels are put together, as with a log at Trace, which costs more than the rest.</summary>
+    /// <summary>Whether messages of all levels are formatted, as at Trace, which dominates the cost.</summary>
     public bool LogsAll { get; set; }
 
     public (FastCgiConnection Connection, FuzzTransport Transport) Connect()
@@ -42,7 +43,8 @@ internal sealed class FuzzServer : ILogger
         _scheduler.Run(ref ready, connection.Output);
     }
 
-    public static void Close(FastCgiConnection connection) => connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
+    public static void Close(FastCgiConnection connection)
+        => connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
 
     /// <summary>Fails if anything is left behind, or went wrong in the server.</summary>
     public void AssertNothingIsLeft()
@@ -62,7 +64,9 @@ internal sealed class FuzzServer : ILogger
 
     public bool IsEnabled(LogLevel logLevel) => LogsAll || logLevel >= LogLevel.Error;
 
-    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    public void Log<TState>(
+        LogLevel logLevel, EventId eventId, TState state, Exception? exception,
+        Func<TState, Exception?, string> formatter)
     {
         var message = formatter(state, exception);
         if (logLevel >= LogLevel.Error)

@@ -1,10 +1,12 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
-/// <summary>Damages streams of records: their bits, lengths, types and ids, and which records there are, in which order.</summary>
+/// <summary>Damages record streams: bits, lengths, types, ids, and the set and order of records.</summary>
 internal sealed class Mutator(int maxLength)
 {
-    private static readonly int[] s_lengths = [0, 1, 7, 8, 9, 127, 128, 255, 256, 4_096, 32_767, 32_768, 65_528, 65_535];
-    private static readonly byte[] s_bytes = [0, 1, 2, 3, 4, 5, 8, 9, 12, 0x16, 0x7f, 0x80, 0xff, (byte)'G', (byte)'\r', (byte)'\n'];
+    private static readonly int[] s_lengths =
+        [0, 1, 7, 8, 9, 127, 128, 255, 256, 4_096, 32_767, 32_768, 65_528, 65_535];
+    private static readonly byte[] s_bytes =
+        [0, 1, 2, 3, 4, 5, 8, 9, 12, 0x16, 0x7f, 0x80, 0xff, (byte)'G', (byte)'\r', (byte)'\n'];
 
     private readonly byte[] _bytes = new byte[maxLength];
     private readonly byte[] _scratch = new byte[maxLength];
@@ -36,7 +38,9 @@ internal sealed class Mutator(int maxLength)
         switch (random.Next(9))
         {
             case 0:
-                BinaryPrimitives.WriteUInt16BigEndian(record[4..], (ushort)(random.Next(3) == 0 ? random.Next(65_536) : s_lengths[random.Next(s_lengths.Length)]));
+                BinaryPrimitives.WriteUInt16BigEndian(
+                    record[4..],
+                    (ushort)(random.Next(3) == 0 ? random.Next(65_536) : s_lengths[random.Next(s_lengths.Length)]));
                 break;
             case 1:
                 record[6] = (byte)random.Next(256);
@@ -45,7 +49,8 @@ internal sealed class Mutator(int maxLength)
                 record[1] = (byte)(random.Next(4) == 0 ? random.Next(256) : random.Next(13));
                 break;
             case 3:
-                BinaryPrimitives.WriteUInt16BigEndian(record[2..], (ushort)(random.Next(4) == 0 ? random.Next(65_536) : random.Next(4)));
+                BinaryPrimitives.WriteUInt16BigEndian(
+                    record[2..], (ushort)(random.Next(4) == 0 ? random.Next(65_536) : random.Next(4)));
                 break;
             case 4:
                 record.CopyTo(_scratch);
@@ -58,7 +63,8 @@ internal sealed class Mutator(int maxLength)
                 record.CopyTo(_scratch);
                 Remove(start, length);
                 FindRecords(_bytes.AsSpan(0, _length));
-                Insert(_records.Count == 0 ? 0 : _records[random.Next(_records.Count)].Start, _scratch.AsSpan(0, length));
+                Insert(
+                    _records.Count == 0 ? 0 : _records[random.Next(_records.Count)].Start, _scratch.AsSpan(0, length));
                 break;
             case 7:
                 InsertFromOther(other, start, ref random);

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
-/// <summary>Reads what a connection has sent, and fails unless it consists of whole records in an order that a web server understands.</summary>
+/// <summary>
+/// Reads what a connection has sent, and fails unless it consists of whole records in an order that a web server
+/// understands.
+/// </summary>
 internal sealed class SentRecordReader
 {
     private readonly HashSet<int> _ids = [];
@@ -41,7 +44,8 @@ internal sealed class SentRecordReader
             var length = BinaryPrimitives.ReadUInt16BigEndian(sent[4..]);
             if (8 + length + sent[6] > sent.Length)
                 return "A record is cut.";
-            if (ReadRecord(sent[1], BinaryPrimitives.ReadUInt16BigEndian(sent[2..]), sent.Slice(8, length)) is { } wrong)
+            if (ReadRecord(
+                sent[1], BinaryPrimitives.ReadUInt16BigEndian(sent[2..]), sent.Slice(8, length)) is { } wrong)
                 return wrong;
             sent = sent[(8 + length + sent[6])..];
         }

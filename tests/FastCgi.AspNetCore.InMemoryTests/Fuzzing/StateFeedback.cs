@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>
-/// Keeps the inputs that lead to states which no input led to before, so that they are mutated further. What counts as new is a hash of what
-/// the parser and the connection show of themselves and, where the library is instrumented (<see cref="CodeCoverage"/>), the code that was run.
+/// Keeps the inputs that lead to states which no input led to before, so that they are mutated further. What counts as
+/// new is a hash of what the parser and the connection show of themselves and, where the library is instrumented (<see
+/// cref="CodeCoverage"/>), the code that was run.
 /// </summary>
 internal sealed class StateFeedback(IEnumerable<byte[]> seeds)
 {

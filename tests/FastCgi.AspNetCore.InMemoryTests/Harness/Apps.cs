@@ -24,7 +24,8 @@ internal static class Apps
 
     public static RequestDelegate HelloAfter(Task signal) => After(signal, Hello);
 
-    public static RequestDelegate After(Task signal, RequestDelegate application, string? path = null) => async context =>
+    public static RequestDelegate After(
+        Task signal, RequestDelegate application, string? path = null) => async context =>
     {
         if (path is null || context.Request.Path == path)
             await signal;
@@ -38,7 +39,8 @@ internal static class Apps
     public static async Task UntilAborted(HttpContext context)
     {
         var aborted = Waiting.Signal();
-        await using var registration = context.RequestAborted.Register(() => aborted.TrySetCanceled(context.RequestAborted));
+        await using var registration = context.RequestAborted.Register(
+            () => aborted.TrySetCanceled(context.RequestAborted));
         await aborted.Task;
     }
 

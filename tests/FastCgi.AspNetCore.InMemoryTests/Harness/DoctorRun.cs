@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Advice;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A server, what happens to it, and the doctor that looks at it.</summary>
+/// <summary>A server, its requests, and the doctor that checks it.</summary>
 internal sealed class DoctorRun : IAsyncDisposable
 {
     private readonly Doctor _doctor;
@@ -12,7 +12,14 @@ internal sealed class DoctorRun : IAsyncDisposable
     {
         Server = server;
         Journal = new EventJournal(server.Context.Log, server.Clock);
-        _doctor = new Doctor(server.Connections, server.Scheduler, server.Advisor, Journal, server.Clock, new DoctorOverrides(() => Work, () => HandOvers, () => Descriptors)) { IsSpawned = isSpawned };
+        _doctor = new Doctor(
+            server.Connections,
+            server.Scheduler,
+            server.Advisor,
+            Journal,
+            server.Clock,
+            new DoctorOverrides(() => Work, () => HandOvers, () => Descriptors))
+        { IsSpawned = isSpawned };
     }
 
     public ThreadPoolWork Work { get; set; }
@@ -26,12 +33,14 @@ internal sealed class DoctorRun : IAsyncDisposable
     public EventJournal Journal { get; }
 
     public IEnumerable<CollectedLog> Advice => Server.Logs.All.Where(
-        static log => log.Level >= LogLevel.Information && !log.Category.StartsWith("Microsoft", StringComparison.Ordinal));
+        static log
+            => log.Level >= LogLevel.Information && !log.Category.StartsWith("Microsoft", StringComparison.Ordinal));
 
     public IEnumerable<CollectedLog> Reports => Server.Logs.All.Where(static log => log.Level == LogLevel.Warning);
 
     public static async Task<DoctorRun> StartAsync(bool isSpawned = false) => new(
-        await TestServer.StartAsync(static context => context.Request.Path == "/hang" ? Task.Delay(Timeout.Infinite, context.RequestAborted) : AnswerAsync(context)),
+        await TestServer.StartAsync(static context => context.Request.Path == "/hang" ? Task.Delay(
+            Timeout.Infinite, context.RequestAborted) : AnswerAsync(context)),
         isSpawned);
 
     private static Task AnswerAsync(HttpContext context)
@@ -81,15 +90,18 @@ internal sealed class DoctorRun : IAsyncDisposable
         var frontEnd = Server.Connect();
         (string Name, string Value)[] usual =
         [
-            ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "/"), ("SERVER_PROTOCOL", "HTTP/1.1"), ("REQUEST_SCHEME", "http"), ("SERVER_PORT", "80"), ("REMOTE_ADDR", "192.0.2.7"),
+            ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "/"), ("SERVER_PROTOCOL", "HTTP/1.1"),
+            ("REQUEST_SCHEME", "http"), ("SERVER_PORT", "80"), ("REMOTE_ADDR", "192.0.2.7"),
             ("HTTP_HOST", "www.example.test"),
         ];
-        (string, string)[] all = [.. usual.Where(pair => !parameters.Any(given => given.Item1 == pair.Name)), .. parameters];
-        await frontEnd.AskAsync(RecordBytes.Begin(1, 1, keeps), RecordBytes.ParamsStream(1, all), RecordBytes.Record(RecordBytes.Stdin, 1));
+        (string, string)[] all =
+            [.. usual.Where(pair => !parameters.Any(given => given.Item1 == pair.Name)), .. parameters];
+        await frontEnd.AskAsync(
+            RecordBytes.Begin(1, 1, keeps), RecordBytes.ParamsStream(1, all), RecordBytes.Record(RecordBytes.Stdin, 1));
         frontEnd.Close();
     }
 
-    /// <summary>A request a second, and the doctor behind them.</summary>
+    /// <summary>One request per second, then a visit of the doctor.</summary>
     public async Task VisitAsync(int requests, (string, string)[] parameters)
     {
         for (var i = 0; i < requests; i++)

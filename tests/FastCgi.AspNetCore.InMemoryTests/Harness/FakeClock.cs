@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Time that stands still until a test moves it, and then fires the timers that are due.</summary>
+/// <summary>Time that only a test advances, which then fires the due timers.</summary>
 internal sealed class FakeClock : TimeProvider
 {
     private readonly Lock _lock = new();
@@ -47,7 +47,7 @@ internal sealed class FakeClock : TimeProvider
         }
     }
 
-    /// <summary>The process is paused: time goes on, and each timer that is due fires once, afterwards.</summary>
+    /// <summary>Pauses the process: time advances, and each due timer fires once, afterwards.</summary>
     public void Pause(TimeSpan time)
     {
         List<FakeTimer> due;

@@ -3,14 +3,21 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 internal sealed record WireRecord(byte Version, byte Type, int Id, byte[] Content, int Padding);
 
 /// <summary>The response of one request, put together from its records.</summary>
-internal sealed record WireResponse(int Status, string StatusLine, IReadOnlyList<KeyValuePair<string, string>> Headers, byte[] Body, uint AppStatus, byte ProtocolStatus)
+internal sealed record WireResponse(
+    int Status,
+    string StatusLine,
+    IReadOnlyList<KeyValuePair<string, string>> Headers,
+    byte[] Body,
+    uint AppStatus,
+    byte ProtocolStatus)
 {
     public string Text => Encoding.UTF8.GetString(Body);
 
-    public string? this[string name] => Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
+    public string? this[string name]
+        => Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
 }
 
-/// <summary>A web server made by hand: pushes bytes into a connection and reads the records that come out of it.</summary>
+/// <summary>A simulated web server: sends bytes into a connection and reads the records from it.</summary>
 internal sealed class FrontEnd : IAsyncDisposable
 {
     private readonly FastCgiConnection _connection;
@@ -33,7 +40,7 @@ internal sealed class FrontEnd : IAsyncDisposable
     /// <summary>Whether the server has asked to pause.</summary>
     public bool IsPaused { get; private set; }
 
-    /// <summary>Whether the server expects nothing more of the requests that came, so that it can close without waiting.</summary>
+    /// <summary>Whether all requests are complete, so that the server can close without waiting.</summary>
     public bool IsInputComplete => Fuzzing.ConnectionState.IsInputComplete(_connection);
 
     /// <summary>Pushes bytes as one receive.</summary>
@@ -59,7 +66,7 @@ internal sealed class FrontEnd : IAsyncDisposable
             Send([b]);
     }
 
-    /// <summary>Closes the connection, as a front-end does whose client has gone.</summary>
+    /// <summary>Closes the connection, as a front-end does when its client disconnects.</summary>
     public void Close() => _connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
 
     /// <summary>The next record, waiting for it.</summary>
@@ -175,7 +182,12 @@ internal sealed class FrontEnd : IAsyncDisposable
         headers.Remove(status);
         var statusLine = status.Value;
         return new WireResponse(
-            int.Parse(statusLine[..3]), statusLine, headers, stdout[(end + 4)..], BinaryPrimitives.ReadUInt32BigEndian(endRequest), endRequest[4]);
+            int.Parse(statusLine[..3]),
+            statusLine,
+            headers,
+            stdout[(end + 4)..],
+            BinaryPrimitives.ReadUInt32BigEndian(endRequest),
+            endRequest[4]);
     }
 
     private bool TryPeek(out WireRecord? record)
@@ -190,7 +202,12 @@ internal sealed class FrontEnd : IAsyncDisposable
         if (bytes.Length < 8 + length + header[6])
             return false;
 
-        record = new WireRecord(bytes[0], bytes[1], BinaryPrimitives.ReadUInt16BigEndian(bytes[2..]), bytes.Slice(8, length).ToArray(), bytes[6]);
+        record = new WireRecord(
+            bytes[0],
+            bytes[1],
+            BinaryPrimitives.ReadUInt16BigEndian(bytes[2..]),
+            bytes.Slice(8, length).ToArray(),
+            bytes[6]);
         return true;
     }
 }

@@ -26,7 +26,7 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     public override long? UndeliveredLength => Undelivered;
 
-    /// <summary>The connection, which is told when a send that was held is over.</summary>
+    /// <summary>The connection to notify when a held send ends.</summary>
     public FastCgiConnection Connection { get; set; } = null!;
 
     /// <summary>What the peer does as soon as it has what was sent.</summary>
@@ -64,11 +64,15 @@ internal sealed class MemoryTransport : ConnectionTransport
         }
     }
 
-    /// <summary>A part of what was sent so far, shorter if there is less. Of an answer of many records, all of it for each would take seconds.</summary>
+    /// <summary>
+    /// A part of what was sent so far, shorter if there is less. Of an answer of many records, all of it for each would
+    /// take seconds.
+    /// </summary>
     public byte[] CopySent(int position, int length)
     {
         lock (_lock)
-            return position > _sent.Count ? [] : [.. CollectionsMarshal.AsSpan(_sent).Slice(position, Math.Min(length, _sent.Count - position))];
+            return position > _sent.Count ? [] : [.. CollectionsMarshal.AsSpan(_sent).Slice(
+                position, Math.Min(length, _sent.Count - position))];
     }
 
     /// <summary>How often END_REQUEST was sent so far for each id.</summary>
@@ -105,7 +109,10 @@ internal sealed class MemoryTransport : ConnectionTransport
         return isComplete;
     }
 
-    /// <summary>As in the real engines, the connection decides what becomes of it, and the receive that is under way ends on its own thread.</summary>
+    /// <summary>
+    /// As in the real engines, the connection decides what becomes of it, and the receive that is under way ends on its
+    /// own thread.
+    /// </summary>
     public override void Close()
     {
         switch (Connection.DecideClose())
@@ -128,12 +135,18 @@ internal sealed class MemoryTransport : ConnectionTransport
             IsReset = true;
         });
         ThreadPool.QueueUserWorkItem(
-            static connection => connection.OnClosed(new ConnectionAbortedException("The connection was closed by the server.")), Connection, preferLocal: false);
+            static connection
+                => connection.OnClosed(new ConnectionAbortedException("The connection was closed by the server.")),
+            Connection,
+            preferLocal: false);
     }
 
     public override void ResumeReceiving() => Change(() => ResumeCount++);
 
-    /// <summary>Requests run on the thread pool, as on the pipe engine, and reports at once, so that a test need not wait for them.</summary>
+    /// <summary>
+    /// Requests run on the thread pool, as on the pipe engine, and reports at once, so that a test need not wait for
+    /// them.
+    /// </summary>
     public override void Run(ref ReadyRequests ready)
     {
         while (!ready.IsEmpty)
@@ -156,7 +169,7 @@ internal sealed class MemoryTransport : ConnectionTransport
         ReleaseSend(goesOn: false);
     }
 
-    /// <summary>As in the epoll engine: of what the peer has not taken, only the rest of the record that it has begun is sent.</summary>
+    /// <summary>As in the epoll engine: only the rest of a partly taken record is still sent.</summary>
     public override void CutSend()
     {
         lock (_lock)
@@ -219,8 +232,9 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     /// <summary>
-    /// Waits until no thread stands between a send and what it does behind it, so that a test does not depend on how far it is: what the test makes
-    /// the server send would be sent by that thread, and a send that seems to be under way is overdue when the clock goes on. One that is held stays.
+    /// Waits until no thread stands between a send and what it does behind it, so that a test does not depend on how
+    /// far it is: what the test makes the server send would be sent by that thread, and a send that seems to be under
+    /// way is overdue when the clock goes on. One that is held stays.
     /// </summary>
     public void Settle()
     {
@@ -230,7 +244,8 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     private bool IsSettled()
-        => Connection is null || !Volatile.Read(ref GuardedState.Of(Connection).Output.IsSending) || IsHeld || Volatile.Read(ref _senderId) == Environment.CurrentManagedThreadId;
+        => Connection is null || !Volatile.Read(ref GuardedState.Of(Connection).Output.IsSending) || IsHeld || Volatile
+            .Read(ref _senderId) == Environment.CurrentManagedThreadId;
 
     private void Change(Action change)
     {

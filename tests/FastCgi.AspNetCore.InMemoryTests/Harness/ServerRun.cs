@@ -5,7 +5,7 @@ using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>The server itself in its host, with a virtual clock, and with an endpoint to which nobody but the test connects.</summary>
+/// <summary>The server in its host, with a virtual clock and an endpoint that only the test connects to.</summary>
 internal sealed class ServerRun : IAsyncDisposable
 {
     private ServerRun(IHost host, CollectedLogs logs, FakeClock clock)
@@ -28,7 +28,11 @@ internal sealed class ServerRun : IAsyncDisposable
     /// <summary>What the status says now.</summary>
     public StatusSnapshot Status => Reader.Read()!;
 
-    public static async Task<ServerRun> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, string environment = "Production")
+    public static async Task<ServerRun> StartAsync(
+        RequestDelegate application,
+        Action<FastCgiServerOptions>? configure = null,
+        Action<IServiceCollection>? services = null,
+        string environment = "Production")
     {
         var run = Make(application, configure, services, environment);
         await run.Host.StartAsync();
@@ -37,7 +41,11 @@ internal sealed class ServerRun : IAsyncDisposable
 
     /// <summary>One that has not started.</summary>
     public static ServerRun Make(
-        RequestDelegate application, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, string environment = "Production", bool hasEndpoint = true)
+        RequestDelegate application,
+        Action<FastCgiServerOptions>? configure = null,
+        Action<IServiceCollection>? services = null,
+        string environment = "Production",
+        bool hasEndpoint = true)
     {
         var logs = new CollectedLogs();
         var clock = new FakeClock();
@@ -46,7 +54,8 @@ internal sealed class ServerRun : IAsyncDisposable
             .ConfigureWebHost(web => web
                 .UseSetting(WebHostDefaults.ApplicationKey, typeof(ServerRun).Assembly.GetName().Name)
                 .UseEnvironment(environment)
-                .ConfigureServices(collection => collection.AddSingleton(new ServerTime(clock)).AddSingleton<IConnectionListenerFactory, NobodyFactory>())
+                .ConfigureServices(collection => collection.AddSingleton(
+                    new ServerTime(clock)).AddSingleton<IConnectionListenerFactory, NobodyFactory>())
                 .UseFastCgi(options =>
                 {
                     options.Transport.Engine = FastCgiTransportEngine.Socket;
@@ -111,7 +120,8 @@ internal class NobodyFactory : IConnectionListenerFactory, IConnectionListenerFa
         public bool IsDisposed { get; private set; }
 
         public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
-            => await _none.Reader.WaitToReadAsync(cancellationToken) ? await _none.Reader.ReadAsync(cancellationToken) : null;
+            => await _none.Reader.WaitToReadAsync(cancellationToken) ? await _none.Reader
+                .ReadAsync(cancellationToken) : null;
 
         public ValueTask UnbindAsync(CancellationToken cancellationToken = default)
         {

@@ -5,9 +5,9 @@ using Microsoft.Extensions.Hosting;
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A whole server without sockets: real hosting, an application of the test's, and connections that are pushed bytes. Disposing it
-/// fails the test if an error was logged that it did not expect, or if anything was not given back: buffers, places,
-/// connections.
+/// A whole server without sockets: real hosting, an application of the test's, and connections that are pushed bytes.
+/// Disposing it fails the test if an error was logged that it did not expect, or if anything was not given back:
+/// buffers, places, connections.
 /// </summary>
 internal sealed class TestServer : IAsyncDisposable
 {
@@ -70,7 +70,8 @@ internal sealed class TestServer : IAsyncDisposable
             logs.Expected.Add(expects);
         var clock = new FakeClock();
         // On the thread that pushes the bytes, so that a test that sees no await need not wait.
-        var options = new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
+        var options =
+            new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
         // A thread that has just sent and has not said so yet would be overdue as soon as a test moves the clock.
         options.Limits.SendTimeout = null;
         configure?.Invoke(options);
@@ -90,7 +91,8 @@ internal sealed class TestServer : IAsyncDisposable
     }
 
     /// <summary>Starts a server for one connection, with which it ends.</summary>
-    public static Task<FrontEnd> ConnectAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
+    public static Task<FrontEnd> ConnectAsync(
+        RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
         => ConnectAsync(app => app.Run(application), configure, expects: expects);
 
     public static async Task<FrontEnd> ConnectAsync(
@@ -101,9 +103,11 @@ internal sealed class TestServer : IAsyncDisposable
         string? expects = null)
         => (await StartAsync(pipeline, configure, services, records, expects)).Connect();
 
-    public static Task<WireResponse> AskAsync(RequestDelegate application, params byte[][] request) => AskAsync(application, configure: null, request);
+    public static Task<WireResponse> AskAsync(RequestDelegate application, params byte[][] request)
+        => AskAsync(application, configure: null, request);
 
-    public static async Task<WireResponse> AskAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
+    public static async Task<WireResponse> AskAsync(
+        RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
     {
         await using var frontEnd = await ConnectAsync(application, configure);
         return await frontEnd.AskAsync(request);
@@ -112,7 +116,8 @@ internal sealed class TestServer : IAsyncDisposable
     public static Task<WireResponse> AskFailingAsync(RequestDelegate application, params byte[][] request)
         => AskFailingAsync(application, configure: null, request);
 
-    public static async Task<WireResponse> AskFailingAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
+    public static async Task<WireResponse> AskFailingAsync(
+        RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
     {
         await using var frontEnd = await ConnectAsync(application, configure, expects: "ApplicationError");
         var response = await frontEnd.AskAsync(request);
@@ -145,9 +150,10 @@ internal sealed class TestServer : IAsyncDisposable
 
     /// <summary>The requests that have left a connection, and whose application has not finished.</summary>
     public static int CountUnfinished(FastCgiConnection connection)
-        => (int)(uint)GetUses(ref GetUses(connection)) - (connection.Describe().Phase == ConnectionPhase.Closed ? 0 : 1);
+        => (int)(uint)GetUses(
+            ref GetUses(connection)) - (connection.Describe().Phase == ConnectionPhase.Closed ? 0 : 1);
 
-    /// <summary>Requests that were aborted end on the thread pool, and sends that a test holds are over with their connection.</summary>
+    /// <summary>Aborted requests end on the thread pool, and held sends end with their connection.</summary>
     public async Task AssertNothingIsRentedAsync()
     {
         foreach (var transport in _transports)
@@ -159,7 +165,10 @@ internal sealed class TestServer : IAsyncDisposable
     /// <summary>No request is left on a connection, nor in the queue, nor a connection.</summary>
     private async Task AssertNothingIsUsedAsync()
     {
-        await Waiting.UntilAsync(() => _transports.All(static transport => transport.Connection is null || CountUnfinished(transport.Connection) == 0), "all requests to end");
+        await Waiting.UntilAsync(
+            () => _transports.All(
+            static transport => transport.Connection is null || CountUnfinished(transport.Connection) == 0),
+            "all requests to end");
         await Waiting.UntilAsync(() => Connections.Count == 0, "all connections to end");
         Assert.Equal(0, Context.Admission.QueuedCount);
         Assert.Equal((0, 0), Context.Admission.TakenCount);
@@ -169,7 +178,8 @@ internal sealed class TestServer : IAsyncDisposable
 
     private void AssertNoError()
     {
-        var errors = Logs.UnexpectedErrors.Select(static log => $"{log.Level} {log.EventName}: {log.Message} {log.Exception}").ToList();
+        var errors = Logs.UnexpectedErrors.Select(
+            static log => $"{log.Level} {log.EventName}: {log.Message} {log.Exception}").ToList();
         Assert.True(errors.Count == 0, string.Join(Environment.NewLine, errors));
         Assert.Null(Invariants.FirstViolation);
     }
@@ -181,7 +191,8 @@ internal sealed class TestServer : IAsyncDisposable
     private static extern ref long GetUses(ref ConnectionUses uses);
 
     private sealed class MemoryServer(
-        FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records, string[]? statusPaths) : IServer
+        FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records,
+        string[]? statusPaths) : IServer
     {
         public ServerContext Context { get; private set; } = null!;
 
@@ -203,7 +214,8 @@ internal sealed class TestServer : IAsyncDisposable
             where TContext : notnull
         {
             var log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
-            Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
+            Scheduler = new RequestScheduler(
+                options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
             Deadlines.TrySet = Scheduler.Watchdog.TrySetDeadline;
             Advisor = new OperatorAdvisor(SafeLogger.Wrap(log), clock);
             Context = RequestServer.Create(

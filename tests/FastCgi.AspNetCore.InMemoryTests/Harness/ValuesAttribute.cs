@@ -7,5 +7,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 [AttributeUsage(AttributeTargets.Method)]
 internal sealed class ValuesAttribute(params object[] values) : DataAttribute
 {
-    public override IEnumerable<object[]> GetData(MethodInfo testMethod) => values.Select(static value => new[] { value });
+    public override IEnumerable<object[]> GetData(MethodInfo testMethod)
+        => values.Select(static value => new[] { value });
 }

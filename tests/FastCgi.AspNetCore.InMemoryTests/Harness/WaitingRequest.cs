@@ -24,17 +24,21 @@ internal sealed class WaitingRequest
         return new WaitingRequest(frontEnd, ready.RemoveFirst());
     }
 
-    /// <summary>Pushes a request with a query of 2,001 characters, a header X-Long of 1,000, a trace id and a body.</summary>
+    /// <summary>Sends a request with a query of 2,001 characters, a long header, a trace id and a body.</summary>
     /// <param name="length">The declared length, if it is another.</param>
     public static WaitingRequest Receive(TestServer server, byte[] content, int? length = null)
     {
         var declared = $"{length ?? content.Length}";
         var parameters = RecordBytes.RequestParams(
-            "POST", "/?" + new string('q', 2_000), ("CONTENT_LENGTH", declared), ("HTTP_X_LONG", new string('x', 1_000)), ("HTTP_X_TRACE", "trace"),
+            "POST", "/?" + new string('q', 2_000), ("CONTENT_LENGTH", declared),
+            ("HTTP_X_LONG", new string('x', 1_000)), ("HTTP_X_TRACE", "trace"),
             ("SERVER_SOFTWARE", "nginx/1.28"));
         return Receive(
             server,
-            [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1, content)]);
+            [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(
+                RecordBytes.Stdin,
+                1,
+                content)]);
     }
 
     public void Leave(Leaving how)

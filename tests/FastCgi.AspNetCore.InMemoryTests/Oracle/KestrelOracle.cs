@@ -4,7 +4,7 @@ using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
-/// <summary>One Kestrel for all tests, which runs the application that a request names, and a client that looks at every byte.</summary>
+/// <summary>One Kestrel for all tests, which runs the named application, and a byte-level client.</summary>
 internal sealed class KestrelOracle
 {
     private const string ApplicationHeader = "X-Application";
@@ -62,7 +62,8 @@ internal sealed class KestrelOracle
             .Build();
         await host.StartAsync();
         oracle.Services = host.Services;
-        var address = host.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses.Single();
+        var address = host.Services.GetRequiredService<IServer>().Features
+            .Get<IServerAddressesFeature>()!.Addresses.Single();
         oracle.EndPoint = new IPEndPoint(IPAddress.Loopback, new Uri(address).Port);
         return oracle;
     }
@@ -92,14 +93,17 @@ internal sealed class KestrelOracle
             return new Outcome(0, [], [], IsCut: true);
 
         var lines = Encoding.Latin1.GetString(message, 0, end).Split("\r\n");
-        var headers = lines[1..].Select(static line => line.Split(": ", 2)).Select(static parts => KeyValuePair.Create(parts[0], parts[1])).ToList();
+        var headers = lines[1..].Select(static line => line.Split(": ", 2))
+            .Select(static parts => KeyValuePair.Create(parts[0], parts[1])).ToList();
         var status = int.Parse(lines[0].AsSpan("HTTP/1.1 ".Length, 3), CultureInfo.InvariantCulture);
         var body = message[(end + 4)..];
         var isCut = false;
         if (headers.Any(static header => header is { Key: "Transfer-Encoding", Value: "chunked" }))
             (body, isCut) = Dechunk(body);
-        else if (!HttpMethods.IsHead(method) && headers.FirstOrDefault(static header => header.Key == "Content-Length").Value is { } length)
-            isCut = body.Length < long.Parse(length, CultureInfo.InvariantCulture) && status != StatusCodes.Status304NotModified;
+        else if (!HttpMethods.IsHead(method) && headers.FirstOrDefault(
+            static header => header.Key == "Content-Length").Value is { } length)
+            isCut = body.Length < long.Parse(length, CultureInfo.InvariantCulture)
+                && status != StatusCodes.Status304NotModified;
 
         return new Outcome(status, headers, body, isCut);
     }
@@ -113,7 +117,8 @@ internal sealed class KestrelOracle
             if (line < 0)
                 return ([.. body], true);
 
-            var length = int.Parse(Encoding.ASCII.GetString(chunks[..line]), NumberStyles.HexNumber, CultureInfo.InvariantCulture);
+            var length = int.Parse(
+                Encoding.ASCII.GetString(chunks[..line]), NumberStyles.HexNumber, CultureInfo.InvariantCulture);
             if (length == 0)
                 return ([.. body], false);
 

@@ -4,7 +4,8 @@ namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 internal sealed class Observations
 {
     /// <summary>What this server's message about a synchronous call says beyond Kestrel's.</summary>
-    public const string WhereSynchronousIOIsAllowed = " It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.";
+    public const string WhereSynchronousIOIsAllowed =
+        " It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.";
 
     private readonly ConcurrentQueue<string> _lines = new();
 
@@ -41,21 +42,26 @@ internal sealed class Observations
         }
     }
 
-    /// <summary>An exception as its type and message. A type that only the server itself can name stands for the public one it extends.</summary>
+    /// <summary>
+    /// An exception as its type and message. A type that only the server itself can name stands for the public one it
+    /// extends.
+    /// </summary>
     public static string Describe(Exception exception)
     {
         var type = exception.GetType();
         while (!type.IsVisible || type.Namespace!.Contains("Kestrel", StringComparison.Ordinal))
             type = type.BaseType!;
 
-        // Where in the server's own source an object was disposed is not for applications, nor is the name of its parameter; and a
+        // Where in the server's own source an object was disposed is not for applications, nor is the name of its
+        // parameter; and a
         // message that says which key is missing, or where the setting is, is no worse.
         return exception switch
         {
             ObjectDisposedException => type.Name,
             ArgumentException => type.Name,
             KeyNotFoundException => type.Name,
-            _ => $"{type.Name}: {exception.Message.Replace(WhereSynchronousIOIsAllowed, string.Empty, StringComparison.Ordinal)}",
+            _ => $"{type.Name}: "
+                + $"{exception.Message.Replace(WhereSynchronousIOIsAllowed, string.Empty, StringComparison.Ordinal)}",
         };
     }
 }

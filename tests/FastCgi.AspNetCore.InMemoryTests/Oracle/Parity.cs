@@ -1,9 +1,10 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
-/// <summary>What one server made of a request: what came back, what the application saw, and what logs and metrics say of it.</summary>
-internal sealed record ServerAnswer(Outcome Outcome, IReadOnlyList<string> Observed, IReadOnlyList<string> ApplicationErrors, string Measurement)
+/// <summary>The result of a request on one server: response, observations, logs and metrics.</summary>
+internal sealed record ServerAnswer(
+    Outcome Outcome, IReadOnlyList<string> Observed, IReadOnlyList<string> ApplicationErrors, string Measurement)
 {
-    /// <summary>The line at the end of the request, without its duration; of this request if its target is like no other.</summary>
+    /// <summary>The log line at the end of a request, without its duration; found by a unique target.</summary>
     public string RequestLog { get; init; } = string.Empty;
 
     /// <summary>By how many the requests that the server's meter counts as active have become more.</summary>
@@ -17,7 +18,8 @@ internal delegate Task ObservedApplication(HttpContext context, Observations obs
 internal static class Parity
 {
     // What each server adds for its own protocol, and how it frames the body.
-    private static readonly string[] s_ownHeaders = ["Date", "Server", "Connection", "Transfer-Encoding", "Content-Length"];
+    private static readonly string[] s_ownHeaders =
+        ["Date", "Server", "Connection", "Transfer-Encoding", "Content-Length"];
 
     /// <summary>Runs an application on both servers and asserts that there is no difference.</summary>
     public static async Task<ServerAnswer> AssertAsync(ObservedApplication application, TestRequest? request = null)
@@ -30,17 +32,20 @@ internal static class Parity
         return ours;
     }
 
-    public static Task<ServerAnswer> AssertAsync(Action<HttpContext, Observations> application, TestRequest? request = null)
+    public static Task<ServerAnswer> AssertAsync(
+        Action<HttpContext, Observations> application, TestRequest? request = null)
         => AssertAsync(Do(application), request);
 
     /// <summary>Runs an application on both servers, for a test that knows where they differ.</summary>
-    public static async Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(ObservedApplication application, TestRequest? request = null)
+    public static async Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(
+        ObservedApplication application, TestRequest? request = null)
     {
         request ??= new TestRequest();
         return (await AskKestrelAsync(application, request), await AskOursAsync(application, request));
     }
 
-    public static Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(Action<HttpContext, Observations> application) => RunAsync(Do(application));
+    public static Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(
+        Action<HttpContext, Observations> application) => RunAsync(Do(application));
 
     public static void AssertSameOutcome(Outcome kestrel, Outcome ours)
     {
@@ -67,35 +72,39 @@ internal static class Parity
     }
 
     private static IEnumerable<KeyValuePair<string, string>> Comparable(Outcome outcome)
-        => outcome.Headers.Where(static header => !s_ownHeaders.Contains(header.Key)).OrderBy(static header => header.Key, StringComparer.Ordinal);
+        => outcome.Headers.Where(static header => !s_ownHeaders.Contains(header.Key)).OrderBy(
+            static header => header.Key, StringComparer.Ordinal);
 
     private static async Task<ServerAnswer> AskKestrelAsync(ObservedApplication application, TestRequest request)
     {
         var oracle = await KestrelOracle.Instance;
-        return await AskAsync(application, oracle.Services, oracle.Logs, request.Target, run => oracle.AskAsync(run, request));
+        return await AskAsync(
+            application, oracle.Services, oracle.Logs, request.Target, run => oracle.AskAsync(run, request));
     }
 
     private static async Task<ServerAnswer> AskOursAsync(ObservedApplication application, TestRequest request)
     {
         RequestDelegate? run = null;
         await using var frontEnd = await TestServer.ConnectAsync(context => run!(context), expects: "ApplicationError");
-        return await AskAsync(application, frontEnd.Server.Services, frontEnd.Server.Logs, request.Target, async observed =>
-        {
-            run = observed;
-            frontEnd.Send(request.ToRecords());
-            if (request is { SentLength: not null, GoneWhen: null })
-                frontEnd.Close();
-            if (request.GoneWhen is null)
-                return await frontEnd.ReadOutcomeAsync();
+        return await AskAsync(
+            application, frontEnd.Server.Services, frontEnd.Server.Logs, request.Target, async observed =>
+            {
+                run = observed;
+                frontEnd.Send(request.ToRecords());
+                if (request is { SentLength: not null, GoneWhen: null })
+                    frontEnd.Close();
+                if (request.GoneWhen is null)
+                    return await frontEnd.ReadOutcomeAsync();
 
-            await request.GoneWhen.Within("the client's moment to go");
-            frontEnd.Close();
-            return new Outcome(0, [], [], IsCut: true);
-        });
+                await request.GoneWhen.Within("the client's moment to go");
+                frontEnd.Close();
+                return new Outcome(0, [], [], IsCut: true);
+            });
     }
 
     private static async Task<ServerAnswer> AskAsync(
-        ObservedApplication application, IServiceProvider services, CollectedLogs logs, string target, Func<RequestDelegate, Task<Outcome>> ask)
+        ObservedApplication application, IServiceProvider services, CollectedLogs logs, string target,
+        Func<RequestDelegate, Task<Outcome>> ask)
     {
         using var measurements = new RequestMeasurements(services);
         var observations = new Observations();
@@ -109,7 +118,8 @@ internal static class Parity
         });
         var measurement = await measurements.WaitAsync(id);
         var errors = logs.All
-            .Where(log => log.EventName == "ApplicationError" && log.Message.Contains($"\"{trace}\"", StringComparison.Ordinal))
+            .Where(log => log.EventName == "ApplicationError" && log.Message.Contains(
+                $"\"{trace}\"", StringComparison.Ordinal))
             .Select(static log => Observations.Describe(log.Exception!));
         return new ServerAnswer(outcome, observations.Lines, [.. errors], measurement)
         {
@@ -120,7 +130,9 @@ internal static class Parity
 
     private static string GetRequestLog(CollectedLogs logs, string target)
     {
-        var line = logs.All.LastOrDefault(log => log.Message.StartsWith("Request finished", StringComparison.Ordinal) && log.Message.Contains(target, StringComparison.Ordinal))?.Message;
+        var line = logs.All.LastOrDefault(log => log.Message.StartsWith(
+            "Request finished",
+            StringComparison.Ordinal) && log.Message.Contains(target, StringComparison.Ordinal))?.Message;
         return line is null ? string.Empty : line[..line.LastIndexOf(' ')];
     }
 }

@@ -8,7 +8,7 @@ internal sealed class RequestMeasurements : IDisposable
     private const string IdTag = "test.id";
     private const string ActiveRequestsName = "http.server.active_requests";
 
-    // Kestrel has a type of its own for it, which extends the one of the framework.
+    // Kestrel throws its own type, which extends the framework's.
     private const string KestrelsBadRequest = "Microsoft.AspNetCore.Server.Kestrel.Core.BadHttpRequestException";
 
     private readonly MeterListener _listener = new();
@@ -20,7 +20,8 @@ internal sealed class RequestMeasurements : IDisposable
         var factory = services.GetRequiredService<IMeterFactory>();
         _listener.InstrumentPublished = (instrument, listener) =>
         {
-            if (instrument.Name is "http.server.request.duration" or ActiveRequestsName && ReferenceEquals(instrument.Meter.Scope, factory))
+            if (instrument.Name is "http.server.request.duration" or ActiveRequestsName && ReferenceEquals(
+                instrument.Meter.Scope, factory))
                 listener.EnableMeasurementEvents(instrument);
         };
         _listener.SetMeasurementEventCallback<long>((_, change, _, _) => Interlocked.Add(ref _activeRequests, change));
@@ -32,7 +33,8 @@ internal sealed class RequestMeasurements : IDisposable
     public long ActiveRequests => Interlocked.Read(ref _activeRequests);
 
     /// <summary>Lets the measurement of a request be found.</summary>
-    public static void Mark(HttpContext context, string id) => context.Features.Get<IHttpMetricsTagsFeature>()!.Tags.Add(new(IdTag, id));
+    public static void Mark(HttpContext context, string id)
+        => context.Features.Get<IHttpMetricsTagsFeature>()!.Tags.Add(new(IdTag, id));
 
     /// <summary>The tags of a request's measurement, which comes when hosting is done with it.</summary>
     public Task<string> WaitAsync(string id) => GetSource(id).Task.Within("the measurement of the request");
@@ -43,11 +45,15 @@ internal sealed class RequestMeasurements : IDisposable
     {
         var all = tags.ToArray();
         if (all.FirstOrDefault(static tag => tag.Key == IdTag).Value is string id)
-            GetSource(id).TrySetResult(string.Join(' ', all.Where(static tag => tag.Key != IdTag).OrderBy(static tag => tag.Key).Select(static tag => $"{tag.Key}={GetValue(tag)}")));
+            GetSource(id).TrySetResult(string.Join(' ', all.Where(static tag => tag.Key != IdTag).OrderBy(
+                static tag => tag.Key).Select(static tag => $"{tag.Key}={GetValue(tag)}")));
     }
 
     private static object? GetValue(KeyValuePair<string, object?> tag)
-        => tag is { Key: "error.type", Value: KestrelsBadRequest } ? typeof(BadHttpRequestException).FullName : tag.Value;
+        => tag is { Key: "error.type", Value: KestrelsBadRequest }
+            ? typeof(BadHttpRequestException).FullName
+            : tag.Value;
 
-    private TaskCompletionSource<string> GetSource(string id) => _requests.GetOrAdd(id, static _ => Waiting.Signal<string>());
+    private TaskCompletionSource<string> GetSource(string id)
+        => _requests.GetOrAdd(id, static _ => Waiting.Signal<string>());
 }

@@ -8,10 +8,10 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
 
     public byte[]? Body { get; init; }
 
-    /// <summary>Whether the length of the body is told in advance.</summary>
+    /// <summary>Whether the request declares the length of its body.</summary>
     public bool HasLength { get; init; } = true;
 
-    /// <summary>Only so many bytes of the body are sent, and then no more come.</summary>
+    /// <summary>Only this many bytes of the body are sent.</summary>
     public int? SentLength { get; init; }
 
     /// <summary>When the client goes away.</summary>
@@ -19,7 +19,8 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
 
     public byte[] ToHttp()
     {
-        var head = new StringBuilder($"{Method} {Target} HTTP/1.1\r\nHost: www.example.test\r\nUser-Agent: test/1.0\r\nConnection: close\r\n");
+        var head = new StringBuilder(
+            $"{Method} {Target} HTTP/1.1\r\nHost: www.example.test\r\nUser-Agent: test/1.0\r\nConnection: close\r\n");
         foreach (var (name, value) in Headers)
             head.Append(CultureInfo.InvariantCulture, $"{name}: {value}\r\n");
         if (Body is not null)
@@ -51,7 +52,11 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
         else if (Body is not null)
             more.Add(("HTTP_TRANSFER_ENCODING", "chunked"));
 
-        byte[] start = [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams(Method, Target, [.. more]))];
+        byte[] start =
+        [
+            .. RecordBytes.Begin(),
+            .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams(Method, Target, [.. more])),
+        ];
         var body = Body ?? [];
         return SentLength is { } length
             ? [.. start, .. RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, length))]
@@ -72,5 +77,6 @@ internal sealed record Outcome(int Status, IReadOnlyList<KeyValuePair<string, st
 {
     public string Text => Encoding.UTF8.GetString(Body);
 
-    public string? this[string name] => Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
+    public string? this[string name]
+        => Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
 }

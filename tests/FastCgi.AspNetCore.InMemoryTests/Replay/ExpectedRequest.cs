@@ -3,9 +3,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
-/// <summary>
-/// What the application should see of a captured request: the HTTP request, and the rules of the front-end.
-/// </summary>
+/// <summary>What the application should see of a captured request, by the rules of the front-end.</summary>
 internal sealed class ExpectedRequest
 {
     /// <summary>The one byte in the headers of the captures that is no UTF-8.</summary>
@@ -50,9 +48,7 @@ internal sealed class ExpectedRequest
 
     public string Body => _captured.Subrequest ? "" : _captured.Body;
 
-    /// <summary>
-    /// Bytes beyond ASCII in the target and bytes that are not UTF-8 in a header are refused, as by Kestrel.
-    /// </summary>
+    /// <summary>Non-ASCII bytes in the target and invalid UTF-8 in a header are refused, as by Kestrel.</summary>
     public RequestRejection Rejection
     {
         get

@@ -11,16 +11,12 @@ internal sealed class FrontEndRules(Capture capture)
 
     private bool IsApacheKind => IsAny("apache", "fcgid");
 
-    /// <summary>
-    /// The client of the captures runs beside the front-end; cgi-fcgi sends what its environment says.
-    /// </summary>
+    /// <summary>The captured client runs on the front-end's machine; cgi-fcgi sends its environment.</summary>
     public string RemoteAddress => IsAny("cgi-fcgi") ? "192.0.2.1" : "127.0.0.1";
 
     public bool TakesHostOfTarget => IsApacheKind;
 
-    /// <summary>
-    /// Headers of one name are one variable, with commas between the values; nginx and HAProxy repeat the variable.
-    /// </summary>
+    /// <summary>Equal headers are joined with commas; nginx and HAProxy repeat the variable.</summary>
     public bool JoinsRepeatedHeaders => IsAny("apache", "fcgid", "lighttpd");
 
     /// <summary>
@@ -74,7 +70,7 @@ internal sealed class FrontEndRules(Capture capture)
         "AUTHORIZATION" or "PROXY-AUTHORIZATION" => IsAny("fcgid", "haproxy")
             || (IsAny("apache") && !capture.Mode.StartsWith("fix", StringComparison.Ordinal)),
 
-        // mod_fcgid has a Connection of its own.
+        // mod_fcgid sets its own Connection header.
         "CONNECTION" or "KEEP-ALIVE" or "UPGRADE" => IsAny("fcgid", "haproxy"),
         "EXPECT" => IsAny("lighttpd") || (IsAny("haproxy") && value == "100-continue"),
         "TRANSFER-ENCODING" => IsAny("fcgid", "haproxy", "lighttpd"),

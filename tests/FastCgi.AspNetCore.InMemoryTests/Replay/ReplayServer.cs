@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
-/// <summary>
-/// A server to which the bytes of front-ends are played, and whose application notes what it saw of them.
-/// </summary>
+/// <summary>A server that receives captured bytes, and whose application records what it sees.</summary>
 public sealed class ReplayServer : IAsyncLifetime
 {
     private const int HeaderLength = 8;

@@ -41,7 +41,7 @@ internal sealed record SeenRequest(
         }
     }
 
-    /// <summary>What stands for a Host that the client did not send.</summary>
+    /// <summary>Replaces a Host header that the client did not send.</summary>
     private static string? GetServerName(HttpContext context)
     {
         var (name, port) = (context.GetServerVariable("SERVER_NAME"), context.GetServerVariable("SERVER_PORT"));

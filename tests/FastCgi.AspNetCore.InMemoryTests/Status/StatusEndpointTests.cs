@@ -24,7 +24,7 @@ public sealed class StatusEndpointTests
     [InlineData("", "application/json;q=0.9, text/html", Html)]
     [InlineData("", "application/json;q=0, */*", Html)]
     [InlineData("", "nonsense", Html)]
-    public async Task Format_OfQueryOrElseOfWhatIsAccepted(string query, string accept, string contentType)
+    public async Task Format_OfQueryOrOfTheAcceptHeader(string query, string accept, string contentType)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
 
@@ -36,7 +36,9 @@ public sealed class StatusEndpointTests
         });
 
         Assert.Equal((200, contentType), (status, response.ContentType));
-        Assert.Equal(("no-store", "nosniff"), (response.Headers.CacheControl.ToString(), response.Headers.XContentTypeOptions.ToString()));
+        Assert.Equal(
+            ("no-store", "nosniff"),
+            (response.Headers.CacheControl.ToString(), response.Headers.XContentTypeOptions.ToString()));
         Assert.Equal(contentType == Html, response.Headers.ContainsKey("Content-Security-Policy"));
         Assert.StartsWith(contentType == Json ? "{" : "<!doctype html>", body, StringComparison.OrdinalIgnoreCase);
     }
@@ -46,7 +48,8 @@ public sealed class StatusEndpointTests
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
 
-        var (status, response, body) = await AskAsync(run.Host.Services, request => request.QueryString = new QueryString(query));
+        var (status, response, body) = await AskAsync(
+            run.Host.Services, request => request.QueryString = new QueryString(query));
 
         Assert.Equal((400, Plain, "Unknown format. Use html or json.\n"), (status, response.ContentType, body));
     }
@@ -72,7 +75,8 @@ public sealed class StatusEndpointTests
     [InlineData("Development", "192.0.2.7", true)]
     [InlineData("Production", "127.0.0.1", false)]
     [InlineData("Staging", "::1", false)]
-    public async Task Client_WithoutAPolicy_IsLetThroughInDevelopment(string environment, string address, bool isAllowed)
+    public async Task Client_WithoutAPolicy_IsLetThroughInDevelopment(
+        string environment, string address, bool isAllowed)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello, environment: environment);
 
@@ -84,13 +88,15 @@ public sealed class StatusEndpointTests
 
         Assert.Equal(isAllowed ? 200 : 403, status);
         Assert.Equal(isAllowed ? Html : Plain, response.ContentType);
-        Assert.Equal(!isAllowed, body.StartsWith("Outside Development, the application must specify who may see the status: ", StringComparison.Ordinal));
-        Assert.Equal(!isAllowed, body.EndsWith("app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() if the web server restricts access.\n", StringComparison.Ordinal));
+        Assert.Equal(!isAllowed, body.StartsWith(
+            "Outside Development, the application must specify who may see the status: ", StringComparison.Ordinal));
+        Assert.Equal(!isAllowed, body.EndsWith("app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or "
+            + ".AllowAnonymous() if the web server restricts access.\n", StringComparison.Ordinal));
     }
 
     /// <summary>
-    /// Whoever put a policy on the endpoint has decided: this is asked only when it has let the client through, for routing fails where
-    /// nobody asked it. That is so of the attribute, which RequireAuthorization adds to a policy, and not of a policy alone.
+    /// Authorization metadata on the endpoint decides who may see the status: if authorization did not run, routing
+    /// fails the request. RequireAuthorization adds the attribute beside a policy; a policy alone does not count.
     /// </summary>
     [Theory]
     [InlineData("attribute", true)]
@@ -123,8 +129,11 @@ public sealed class StatusEndpointTests
         await using var run = ServerRun.Make(Apps.Hello);
         using var none = new ServiceCollection().BuildServiceProvider();
 
-        Assert.Equal((503, "No status is available because FastCGI has not started.\n"), await AskShortAsync(run.Host.Services));
-        Assert.Equal((503, "No status is available, because the application does not use FastCgi.AspNetCore.\n"), await AskShortAsync(none));
+        Assert.Equal(
+            (503, "No status is available because FastCGI has not started.\n"), await AskShortAsync(run.Host.Services));
+        Assert.Equal(
+            (503, "No status is available, because the application does not use FastCgi.AspNetCore.\n"),
+            await AskShortAsync(none));
 
         static async Task<(int, string)> AskShortAsync(IServiceProvider services)
         {
@@ -145,14 +154,16 @@ public sealed class StatusEndpointTests
         Assert.Equal("FastCGI application", status.Application);
     }
 
-    private static async Task<(int Status, HttpResponse Response, string Body)> AskAsync(IServiceProvider services, Action<HttpRequest> set)
+    private static async Task<(int Status, HttpResponse Response, string Body)> AskAsync(
+        IServiceProvider services, Action<HttpRequest> set)
     {
         using var body = new MemoryStream();
         var context = new DefaultHttpContext { RequestServices = services };
         context.Request.Method = "GET";
         context.Connection.RemoteIpAddress = IPAddress.Loopback;
         context.Response.Body = body;
-        context.SetEndpoint(new Endpoint(null, new EndpointMetadataCollection(new AllowAnonymousAttribute()), "status"));
+        context.SetEndpoint(
+            new Endpoint(null, new EndpointMetadataCollection(new AllowAnonymousAttribute()), "status"));
         set(context.Request);
         await StatusEndpoint.AnswerAsync(context);
         return (context.Response.StatusCode, context.Response, Encoding.UTF8.GetString(body.ToArray()));

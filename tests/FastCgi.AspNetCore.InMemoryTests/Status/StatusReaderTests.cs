@@ -48,12 +48,18 @@ public sealed class StatusReaderTests
         var status = run.Status;
 
         Assert.Equal("FastCgi.AspNetCore.InMemoryTests", status.Application);
-        Assert.Equal(typeof(StatusReader).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion.Split('+')[0], status.Version);
+        Assert.Equal(
+            typeof(StatusReader).Assembly
+            .GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion
+            .Split('+')[0],
+            status.Version);
         Assert.Equal(RuntimeInformation.FrameworkDescription, status.Runtime);
-        Assert.Equal($"{RuntimeInformation.OSDescription}, {RuntimeInformation.ProcessArchitecture}, {Environment.ProcessorCount} processors", status.System);
+        Assert.Equal($"{RuntimeInformation.OSDescription}, {RuntimeInformation.ProcessArchitecture}, "
+            + $"{Environment.ProcessorCount} processors", status.System);
         Assert.Equal(Environment.ProcessId, status.ProcessId);
         Assert.Equal((startedAt, 90, startedAt.AddSeconds(90)), (status.StartedAt, status.Uptime, status.TakenAt));
-        Assert.Equal(("running", "Socket", 0, "Inline"), (status.State, status.Engine, status.Loops, status.Scheduling));
+        Assert.Equal(
+            ("running", "Socket", 0, "Inline"), (status.State, status.Engine, status.Loops, status.Scheduling));
         Assert.Equal(["fastcgi://nobody"], status.Endpoints);
         Assert.Equal([], status.OpenConnections);
         Assert.Equal([], status.ActiveRequests);
@@ -63,13 +69,16 @@ public sealed class StatusReaderTests
         Assert.Equal("stopping", run.Status.State);
     }
 
-    /// <summary>Whoever looks while the server starts sees no time that is none, and no end that is near.</summary>
+    /// <summary>While the server starts, the status shows neither a start time nor a stop deadline.</summary>
     [Fact]
     public async Task Read_WhileTheServerStarts_SaysSo()
     {
         StatusSnapshot? status = null;
         ServerRun? made = null;
-        await using var run = made = ServerRun.Make(Apps.Hello, services: services => services.AddSingleton<IConnectionListenerFactory>(new AskingFactory(() => status = made!.Reader.Read())));
+        await using var run = made = ServerRun.Make(
+            Apps.Hello,
+            services: services => services.AddSingleton<IConnectionListenerFactory>(
+            new AskingFactory(() => status = made!.Reader.Read())));
 
         await run.Host.StartAsync();
 
@@ -118,7 +127,9 @@ public sealed class StatusReaderTests
         run.Clock.Advance(TimeSpan.FromSeconds(10));
         var reading = run.Connect();
         reading.Send(
-            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/body?secret", ("CONTENT_LENGTH", "10"))), RecordBytes.Record(RecordBytes.Stdin, 1, "12345"u8));
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/body?secret", ("CONTENT_LENGTH", "10"))),
+            RecordBytes.Record(RecordBytes.Stdin, 1, "12345"u8));
         run.Clock.Advance(TimeSpan.FromSeconds(20));
         var other = run.Connect();
         other.Send(RecordBytes.Get(3, "/other", keepConnection: false, more: ("HTTPS", "on")));
@@ -127,25 +138,36 @@ public sealed class StatusReaderTests
 
         var status = run.Status;
 
-        Assert.Equal(["active 1 1", "active 1 1", "idle 1 0"], status.OpenConnections.OrderBy(static c => c.State).Select(static c => $"{c.State} {c.Requests} {c.Active}"));
+        Assert.Equal(
+            ["active 1 1", "active 1 1", "idle 1 0"],
+            status.OpenConnections.OrderBy(static c => c.State).Select(
+            static c => $"{c.State} {c.Requests} {c.Active}"));
         Assert.Equal([1, 21, 31], status.OpenConnections.Select(static c => c.Age).Order());
         Assert.Equal(
             [
                 $"{reading.Transport.Connection!.Id} 1 POST /body 192.0.2.7 waiting for the body 5 0",
                 $"{other.Transport.Connection!.Id} 3 GET /other 192.0.2.7 in the application 0 3",
             ],
-            status.ActiveRequests.Select(static r => $"{r.Connection} {r.Id} {r.Method} {r.Path} {r.Client} {r.State} {r.BytesRead} {r.BytesWritten}"));
+            status.ActiveRequests.Select(
+                static r
+                => $"{r.Connection} {r.Id} {r.Method} {r.Path} {r.Client} {r.State} {r.BytesRead} {r.BytesWritten}"));
         Assert.Equal([21, 1], status.ActiveRequests.Select(static r => r.Age));
         Assert.Equal((2, 0, 3), (status.Requests.Active, status.Requests.Queued, status.Requests.Total));
-        Assert.Equal((3, 3, 0, 1), (status.Connections.Active, status.Connections.Total, status.Connections.Rejected, status.Connections.Refused));
+        Assert.Equal((3, 3, 0, 1), (
+            status.Connections.Active, status.Connections.Total, status.Connections.Rejected,
+            status.Connections.Refused));
         Assert.Equal(status.OpenConnections.Sum(static c => c.BytesReceived), status.Connections.BytesReceived);
         Assert.Equal(status.OpenConnections.Sum(static c => c.BytesSent), status.Connections.BytesSent);
         Assert.InRange(status.Connections.BytesReceived, 3 * 400, 3 * 1_000);
         Assert.InRange(status.Connections.BytesSent, 50, 300);
         Assert.Equal(s_limits, status.Limits.Where(static l => l.Name != "file descriptors").Select(Format));
-        Assert.Equal(OperatingSystem.IsLinux() ? 5 : -1, status.Limits.ToList().FindIndex(static l => l.Name == "file descriptors"));
+        Assert.Equal(
+            OperatingSystem.IsLinux() ? 5 : -1,
+            status.Limits.ToList().FindIndex(static l => l.Name == "file descriptors"));
         var seen = Assert.Single(status.FrontEnds);
-        Assert.Equal(("nginx/1.22.1", 3, 2, 3, 3, 0, 3, 0), (seen.Software, seen.Samples, seen.KeepConnection, seen.WithScheme, seen.WithTarget, seen.WithoutHost, seen.WithClient, seen.WithUser));
+        Assert.Equal(("nginx/1.22.1", 3, 2, 3, 3, 0, 3, 0), (
+            seen.Software, seen.Samples, seen.KeepConnection, seen.WithScheme, seen.WithTarget, seen.WithoutHost,
+            seen.WithClient, seen.WithUser));
         go.SetResult();
         reading.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "67890"u8), RecordBytes.Record(RecordBytes.Stdin, 1));
         await reading.ReadResponseAsync();
@@ -168,7 +190,9 @@ public sealed class StatusReaderTests
     public async Task Read_RequestsInTheQueue_AreNotCountedAsActive()
     {
         var go = Waiting.Signal();
-        await using var run = await ServerRun.StartAsync(async _ => await go.Task, static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 3));
+        await using var run = await ServerRun.StartAsync(
+            async _ => await go.Task,
+            static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 3));
         run.Connect().Send(RecordBytes.Get());
         for (var i = 0; i < 3; i++)
             run.Connect().Send(RecordBytes.Get());
@@ -194,15 +218,30 @@ public sealed class StatusReaderTests
 
         var limits = run.Status.Limits.Select(Format).ToList();
 
-        foreach (var line in new[] { "MaxConcurrentConnections none 0", "MaxConcurrentRequests none 0", "RequestQueueLimit none 0", "RequestQueueTimeout none", "MaxRequestBodySize none", "KeepAliveTimeout none" })
+        string[] expected =
+        [
+            "MaxConcurrentConnections none 0",
+            "MaxConcurrentRequests none 0",
+            "RequestQueueLimit none 0",
+            "RequestQueueTimeout none",
+            "MaxRequestBodySize none",
+            "KeepAliveTimeout none",
+        ];
+        foreach (var line in expected)
             Assert.Contains(line, limits);
     }
 
-    /// <summary>Events are told apart by what an operator can mend, and a connection that was closed for an error is counted by it.</summary>
+    /// <summary>
+    /// Only events that an operator can act on are recommendations, and a connection closed for an error counts under
+    /// that error.
+    /// </summary>
     [Fact]
     public async Task Read_ErrorsAndAborts_AreCountedByTheirCause()
     {
-        await using var run = await ServerRun.StartAsync(static context => context.Request.Path == "/fails" ? throw new InvalidOperationException("on purpose") : Apps.UntilAborted(context));
+        await using var run = await ServerRun.StartAsync(
+            static context => context.Request.Path == "/fails"
+            ? throw new InvalidOperationException("on purpose")
+            : Apps.UntilAborted(context));
         run.Logs.Expected.Add("ApplicationFailed");
         run.Logs.Expected.Add("ApplicationError");
         var failing = run.Connect();
@@ -214,22 +253,33 @@ public sealed class StatusReaderTests
         lost.Close();
         run.Connect().Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"u8.ToArray());
         var bare = run.Connect();
-        await bare.AskAsync(RecordBytes.Begin(), RecordBytes.ParamsStream(1, ("REQUEST_URI", "/")), RecordBytes.Record(RecordBytes.Stdin, 1));
+        await bare.AskAsync(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, ("REQUEST_URI", "/")),
+            RecordBytes.Record(RecordBytes.Stdin, 1));
 
         var status = run.Status;
 
-        Assert.Equal("WebServer=1 ConnectionLost=1 Application=0 Server=0", string.Join(' ', status.Requests.Aborted.Select(static pair => $"{pair.Key}={pair.Value}")));
-        Assert.Equal("400 MissingMethod=1", string.Join(' ', status.Requests.Rejected.Select(static pair => $"{pair.Key}={pair.Value}")));
+        Assert.Equal(
+            "WebServer=1 ConnectionLost=1 Application=0 Server=0",
+            string.Join(' ', status.Requests.Aborted.Select(static pair => $"{pair.Key}={pair.Value}")));
+        Assert.Equal(
+            "400 MissingMethod=1",
+            string.Join(' ', status.Requests.Rejected.Select(static pair => $"{pair.Key}={pair.Value}")));
         Assert.Equal(1, Assert.Single(status.Connections.ProtocolErrors).Value);
-        Assert.Contains(status.Recommendations, static finding => finding is { Name: "ParametersMissing", Level: "Warning", Count: 1 });
-        Assert.All(status.Recommendations, static finding => Assert.Contains(finding.Level, new[] { "Information", "Warning" }));
+        Assert.Contains(
+            status.Recommendations,
+            static finding => finding is { Name: "ParametersMissing", Level: "Warning", Count: 1 });
+        Assert.All(
+            status.Recommendations,
+            static finding => Assert.Contains(finding.Level, new[] { "Information", "Warning" }));
         var error = Assert.Single(status.Errors);
         Assert.Equal(("Error", 1L, run.Clock.GetUtcNow()), (error.Level, error.Count, error.LastSeen));
         Assert.True(error.EventId > 0);
         Assert.Contains("InvalidOperationException", error.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>While nobody looks, nothing is measured; then it is the last minute.</summary>
+    /// <summary>Nothing is measured until the status is first read; after that, the last minute is.</summary>
     [Fact]
     public async Task Read_Recent_IsWhatHappenedSinceTheFirstLook()
     {
@@ -245,7 +295,8 @@ public sealed class StatusReaderTests
         }
 
         var recent = run.Status.Recent;
-        Assert.Equal((30, 1, 30, 0.0, 0.0), (recent.Seconds, recent.RequestsPerSecond, recent.Measured, Math.Round(recent.P50!.Value, 3), Math.Round(recent.Max!.Value, 3)));
+        Assert.Equal((30, 1, 30, 0.0, 0.0), (recent.Seconds, recent.RequestsPerSecond, recent.Measured, Math.Round(
+            recent.P50!.Value, 3), Math.Round(recent.Max!.Value, 3)));
         Assert.Equal(0, recent.ConnectionsPerSecond);
         Assert.Equal(RecordBytes.Get().Length, recent.BytesReceivedPerSecond);
         Assert.InRange(recent.BytesSentPerSecond, 50, 500);
@@ -256,11 +307,14 @@ public sealed class StatusReaderTests
         Assert.InRange(recent.Seconds, 54, 66);
         Assert.Equal((0, 0, null), (recent.RequestsPerSecond, recent.Measured, recent.P99));
 
-        static (double, double, long, double?, double?) Of(RecentStatus recent) => (recent.Seconds, recent.RequestsPerSecond, recent.Measured, recent.P50, recent.Max);
+        static (double, double, long, double?, double?) Of(RecentStatus recent)
+            => (recent.Seconds, recent.RequestsPerSecond, recent.Measured, recent.P50, recent.Max);
     }
 
     private static string Format(LimitStatus limit)
-        => string.Create(System.Globalization.CultureInfo.InvariantCulture, $"{limit.Name} {limit.Limit} {limit.Used} {limit.Part}").TrimEnd();
+        => string.Create(
+            System.Globalization.CultureInfo.InvariantCulture, $"{limit.Name} {limit.Limit} {limit.Used} {limit.Part}")
+            .TrimEnd();
 
     private static void SetLimits(FastCgiServerOptions options)
     {
@@ -282,7 +336,8 @@ public sealed class StatusReaderTests
         limits.SendTimeout = TimeSpan.FromSeconds(15);
         limits.KeepAliveTimeout = TimeSpan.FromSeconds(160);
         limits.LingerTimeout = TimeSpan.FromSeconds(17);
-        limits.MinRequestBodyDataRate = new Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate(135, TimeSpan.FromHours(1));
+        limits.MinRequestBodyDataRate = new Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate(
+            135, TimeSpan.FromHours(1));
         limits.ShutdownIdleGracePeriod = TimeSpan.FromSeconds(18);
     }
 
@@ -293,7 +348,8 @@ public sealed class StatusReaderTests
 
         public bool CanBind(EndPoint endpoint) => _factory.CanBind(endpoint);
 
-        public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
+        public ValueTask<IConnectionListener> BindAsync(
+            EndPoint endpoint, CancellationToken cancellationToken = default)
         {
             ask();
             return _factory.BindAsync(endpoint, cancellationToken);

@@ -12,51 +12,40 @@ public sealed class FrontEndsTests
     public FrontEndsTests() => _frontEnds = new FrontEnds(_time);
 
     [Theory]
-    [InlineData("samples lacking-host", "", "HTTPS=", "SERVER_PROTOCOL=HTTP/1.1", "SERVER_PORT=80", "HTTP_X_FORWARDED_PROTO=http", "HTTP_ACCEPT=443")]
+    [InlineData(
+        "samples lacking-host", "", "HTTPS=", "SERVER_PROTOCOL=HTTP/1.1", "SERVER_PORT=80",
+        "HTTP_X_FORWARDED_PROTO=http", "HTTP_ACCEPT=443")]
     [InlineData("samples kept lacking-host", "")]
     [InlineData("samples scheme lacking-host", "HTTPS=on", "REQUEST_SCHEME=http", "SERVER_PORT=443 HTTPS=on")]
     [InlineData("samples target lacking-host", "REQUEST_URI=/")]
     [InlineData("samples", "HTTP_HOST=a", "SERVER_PROTOCOL=HTTP/1.0")]
     [InlineData("samples client lacking-host", "REMOTE_ADDR=192.0.2.1")]
     [InlineData("samples user lacking-host", "REMOTE_USER=me")]
-    [InlineData("samples lacking-scheme lacking-host", "SERVER_PORT=443", "HTTP_X_FORWARDED_PROTO=HTTPS", "SERVER_PORT=443 HTTP_X_FORWARDED_PROTO=https")]
-    [InlineData("samples lacking-scheme lacking-host", "HTTP_X_FORWARDED_PROTO=https SERVER_PORT=443", "HTTP_X_FORWARDED_PROTO=https SERVER_PORT=80")]
+    [InlineData(
+        "samples lacking-scheme lacking-host",
+        "SERVER_PORT=443",
+        "HTTP_X_FORWARDED_PROTO=HTTPS",
+        "SERVER_PORT=443 HTTP_X_FORWARDED_PROTO=https")]
+    [InlineData(
+        "samples lacking-scheme lacking-host",
+        "HTTP_X_FORWARDED_PROTO=https SERVER_PORT=443",
+        "HTTP_X_FORWARDED_PROTO=https SERVER_PORT=80")]
     [InlineData("samples lacking-scheme lacking-host", "SERVER_PORT=443 HTTP_X_FORWARDED_PROTO=http")]
-    public void Sample_Parameters_EachIsCounted(string counted, params string[] texts) => Assert.All(texts, parameters =>
-    {
-        var frontEnds = new FrontEnds(_time);
-        var keeps = counted.Contains("kept", StringComparison.Ordinal);
-        frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+    public void Sample_Parameters_EachIsCounted(string counted, params string[] texts)
+        => Assert.All(texts, parameters =>
+        {
+            var frontEnds = new FrontEnds(_time);
+            var keeps = counted.Contains("kept", StringComparison.Ordinal);
+            frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
 
-        var seen = Assert.Single(frontEnds.GetAll());
-        Assert.Equal(("nginx", _time.GetUtcNow()), (seen.Software, seen.LastSeen));
-        Assert.Equal(counted, Describe(seen, 1));
-        frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
-        Assert.Equal(counted, Describe(Assert.Single(frontEnds.GetAll()), 2));
-        // It was a copy.
-        Assert.Equal(1, seen.Samples);
-    });
-
-    [Theory]
-    [InlineData("")]
-    [InlineData("SERVER_SOFTWARE=")]
-    public void Look_WithoutAName_HasOne(string parameters)
-    {
-        _frontEnds.Sample(Pairs(parameters), keepsConnection: false);
-
-        Assert.Equal("(SERVER_SOFTWARE is not passed)", Assert.Single(_frontEnds.GetAll()).Software);
-    }
-
-    [Fact]
-    public void Look_TooMany_AreNotRememberedAndOthersStillCount()
-    {
-        for (var i = 0; i < 20; i++)
-            _frontEnds.Sample(Pairs($"SERVER_SOFTWARE={i}"), keepsConnection: false);
-        _frontEnds.Sample(Pairs("SERVER_SOFTWARE=0"), keepsConnection: false);
-
-        Assert.Equal(16, _frontEnds.GetAll().Count);
-        Assert.Equal(2, _frontEnds.GetAll().Single(static seen => seen.Software == "0").Samples);
-    }
+            var seen = Assert.Single(frontEnds.GetAll());
+            Assert.Equal(("nginx", _time.GetUtcNow()), (seen.Software, seen.LastSeen));
+            Assert.Equal(counted, Describe(seen, 1));
+            frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+            Assert.Equal(counted, Describe(Assert.Single(frontEnds.GetAll()), 2));
+            // It was a copy.
+            Assert.Equal(1, seen.Samples);
+        });
 
     [Fact]
     public void TryAcquire_OncePerTick()
@@ -67,13 +56,15 @@ public sealed class FrontEndsTests
     }
 
     private static byte[] Pairs(string text)
-        => RecordBytes.Pairs([.. text.Split(' ', StringSplitOptions.RemoveEmptyEntries).Select(static pair => (pair.Split('=')[0], pair.Split('=')[1]))]);
+        => RecordBytes.Pairs([.. text.Split(' ', StringSplitOptions.RemoveEmptyEntries).Select(
+            static pair => (pair.Split('=')[0], pair.Split('=')[1]))]);
 
     private static string Describe(FrontEnd seen, int times)
     {
         (string, long)[] all =
         [
-            ("samples", seen.Samples), ("kept", seen.Kept), ("scheme", seen.WithScheme), ("lacking-scheme", seen.LackingScheme), ("target", seen.WithTarget),
+            ("samples", seen.Samples), ("kept", seen.Kept), ("scheme", seen.WithScheme),
+            ("lacking-scheme", seen.LackingScheme), ("target", seen.WithTarget),
             ("client", seen.WithClient), ("user", seen.WithUser), ("lacking-host", seen.LackingHost),
         ];
         Assert.All(all, count => Assert.Contains(count.Item2, new[] { 0L, times }));

@@ -10,7 +10,8 @@ public sealed class SocketReachTests : IDisposable
 
     private const UnixFileMode All = (UnixFileMode)0x1FF;
 
-    private static readonly string s_owner = Environment.UserName == "root" ? "root" : $"root, user {Environment.UserName}";
+    private static readonly string s_owner =
+        Environment.UserName == "root" ? "root" : $"root, user {Environment.UserName}";
 
     // A folder that everybody may enter; that of TMPDIR may be the user's own.
     private readonly DirectoryInfo _folder = Directory.CreateDirectory($"/tmp/fastcgi-{Guid.NewGuid():N}");
@@ -46,10 +47,14 @@ public sealed class SocketReachTests : IDisposable
         var (level, name, message) = Report(mode);
 
         Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (level, name));
-        Assert.Contains($"only from {s_owner}{(isGroupIn ? ", group " : " (mode ")}", message, StringComparison.Ordinal);
-        Assert.Contains($"({WebServer}) can connect: {WebServer} cannot write to it.", message, StringComparison.Ordinal);
-        Assert.Contains($" 'fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}'.", message, StringComparison.Ordinal);
-        Assert.Equal(!Environment.IsPrivilegedProcess, message.Contains("SupplementaryGroups=daemon", StringComparison.Ordinal));
+        Assert.Contains(
+            $"only from {s_owner}{(isGroupIn ? ", group " : " (mode ")}", message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"({WebServer}) can connect: {WebServer} cannot write to it.", message, StringComparison.Ordinal);
+        Assert.Contains(
+            $" 'fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}'.", message, StringComparison.Ordinal);
+        Assert.Equal(
+            !Environment.IsPrivilegedProcess, message.Contains("SupplementaryGroups=daemon", StringComparison.Ordinal));
     }
 
     /// <summary>A reader copies the address to a command line.</summary>
@@ -64,9 +69,12 @@ public sealed class SocketReachTests : IDisposable
         SocketReach.Report(path, PeerPolicy.Everybody, [WebServer], _logs.CreateLogger(""));
         var message = Assert.Single(_logs.All).Message;
         var start = message.IndexOf("'fastcgi://", StringComparison.Ordinal);
-        var copied = message[start..(message.IndexOf("group=daemon'", start, StringComparison.Ordinal) + "group=daemon'".Length)];
+        var copied = message[start..(message.IndexOf(
+            "group=daemon'", start, StringComparison.Ordinal) + "group=daemon'".Length)];
 
-        using var shell = System.Diagnostics.Process.Start(new System.Diagnostics.ProcessStartInfo("sh", ["-c", $"printf '<%s>' {copied}"]) { RedirectStandardOutput = true })!;
+        using var shell = System.Diagnostics.Process.Start(new System.Diagnostics.ProcessStartInfo(
+            "sh", ["-c", $"printf '<%s>' {copied}"])
+        { RedirectStandardOutput = true })!;
 
         Assert.Equal($"<fastcgi://unix:{path}?mode=0660&group=daemon>", shell.StandardOutput.ReadToEnd());
     }
@@ -79,7 +87,8 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x1B6);
 
         Assert.Equal(LogLevel.Warning, level);
-        Assert.Contains($"provided that they may enter {_folder.FullName} (mode 0700, ", message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"provided that they may enter {_folder.FullName} (mode 0700, ", message, StringComparison.Ordinal);
         Assert.Contains($"{WebServer} cannot enter the folder {_folder.FullName}. ", message, StringComparison.Ordinal);
         Assert.Contains($" Run chmod o+x '{_folder.FullName}'", message, StringComparison.Ordinal);
     }
@@ -93,19 +102,23 @@ public sealed class SocketReachTests : IDisposable
         Assert.Contains($"Add {WebServer} to AllowedUsers.", message, StringComparison.Ordinal);
     }
 
-    /// <summary>No web server finds the socket, whatever its mode.</summary>
+    /// <summary>No web server finds the socket, regardless of its mode.</summary>
     [Fact]
     public void Report_FolderOfThisServiceOnly_AnotherPath()
     {
         var mounts = Path.Combine(_folder.FullName, "mountinfo");
-        File.WriteAllText(mounts, $"84 45 254:0 /tmp/systemd-private-0-app.service-0/tmp {_folder.FullName} rw - ext4 /dev/vda rw\n");
+        File.WriteAllText(
+            mounts, $"84 45 254:0 /tmp/systemd-private-0-app.service-0/tmp {_folder.FullName} rw - ext4 /dev/vda rw\n");
         File.SetUnixFileMode(SocketPath, All);
 
         SocketReach.Report(SocketPath, PeerPolicy.Everybody, [WebServer], _logs.CreateLogger(""), mounts);
 
         var log = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (log.Level, log.EventName));
-        Assert.Contains($"systemd has given this service a {_folder.FullName} of its own (PrivateTmp=)", log.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"systemd has given this service a {_folder.FullName} of its own (PrivateTmp=)",
+            log.Message,
+            StringComparison.Ordinal);
         Assert.DoesNotContain("To allow", log.Message, StringComparison.Ordinal);
     }
 
@@ -133,10 +146,15 @@ public sealed class SocketReachTests : IDisposable
         _folder.Delete(recursive: true);
     }
 
-    private (LogLevel Level, string? Event, string Message) Report(int mode, PeerPolicy? peers = null, params string[] candidates)
+    private (LogLevel Level, string? Event, string Message) Report(
+        int mode, PeerPolicy? peers = null, params string[] candidates)
     {
         File.SetUnixFileMode(SocketPath, (UnixFileMode)mode);
-        SocketReach.Report(SocketPath, peers ?? PeerPolicy.Everybody, candidates.Length > 0 ? candidates : [WebServer], _logs.CreateLogger(""));
+        SocketReach.Report(
+            SocketPath,
+            peers ?? PeerPolicy.Everybody,
+            candidates.Length > 0 ? candidates : [WebServer],
+            _logs.CreateLogger(""));
         var log = Assert.Single(_logs.All);
         return (log.Level, log.EventName, log.Message);
     }

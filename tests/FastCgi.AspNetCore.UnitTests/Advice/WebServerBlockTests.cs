@@ -14,7 +14,8 @@ public sealed class WebServerBlockTests
     {
         var blocks = Create(IPEndPoint.Parse(endPoint), "", "nginx", "apache2");
 
-        Assert.Contains($"        fastcgi_pass {address};\n", blocks[0].Text.ReplaceLineEndings("\n"), StringComparison.Ordinal);
+        Assert.Contains(
+            $"        fastcgi_pass {address};\n", blocks[0].Text.ReplaceLineEndings("\n"), StringComparison.Ordinal);
         Assert.Contains(
             $"    ProxyPass \"/\" \"fcgi://{address}/\" flushpackets=on timeout=120\n",
             blocks[1].Text.ReplaceLineEndings("\n"),
@@ -29,18 +30,25 @@ public sealed class WebServerBlockTests
         Assert.Equal(["nginx", "Apache"], blocks.Select(static block => block.Server));
         Assert.Contains("location /app/ {", blocks[0].Text, StringComparison.Ordinal);
         Assert.Contains("fastcgi_pass unix:/run/hello/app.sock;", blocks[0].Text, StringComparison.Ordinal);
-        Assert.Contains("ProxyPass \"/app/\" \"unix:/run/hello/app.sock|fcgi://hello.web/app/\"", blocks[1].Text, StringComparison.Ordinal);
+        Assert.Contains(
+            "ProxyPass \"/app/\" \"unix:/run/hello/app.sock|fcgi://hello.web/app/\"",
+            blocks[1].Text,
+            StringComparison.Ordinal);
         Assert.Equal("/etc/nginx/conf.d/hello.web.conf", blocks[0].File);
     }
 
-    /// <summary>Debian's default site answers whatever comes over IPv6 and no other site takes, and localhost is ::1 first.</summary>
+    /// <summary>Debian's default site answers all IPv6 requests, and localhost resolves to ::1 first.</summary>
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
     public void Nginx_ListensToIPv6WhereTheMachineHasIt(bool hasIPv6)
     {
         var block = WebServerBlock.Create(
-            IPEndPoint.Parse("127.0.0.1:9000"), "", "hello", hasIPv6, static path => path == "/usr/sbin/nginx").Single();
+            IPEndPoint.Parse("127.0.0.1:9000"),
+            "",
+            "hello",
+            hasIPv6,
+            static path => path == "/usr/sbin/nginx").Single();
 
         Assert.Contains(
             hasIPv6 ? "    listen 80;\n    listen [::]:80;\n    server_name" : "    listen 80;\n    server_name",
@@ -57,5 +65,10 @@ public sealed class WebServerBlockTests
     }
 
     private static IReadOnlyList<WebServerBlock> Create(EndPoint endPoint, string pathBase, params string[] installed)
-        => WebServerBlock.Create(endPoint, pathBase, "Hello.Web", hasIPv6: true, path => installed.Select(static program => "/usr/sbin/" + program).Contains(path));
+        => WebServerBlock.Create(
+            endPoint,
+            pathBase,
+            "Hello.Web",
+            hasIPv6: true,
+            path => installed.Select(static program => "/usr/sbin/" + program).Contains(path));
 }

@@ -27,7 +27,7 @@ public sealed class BufferChainTests
         Assert.Equal((0, 0), (_chain.HeldLength, pool.RentedCount));
     }
 
-    /// <summary>What fits is copied; a small block that does not fit becomes part of a large one; a large one stays what it is.</summary>
+    /// <summary>Bytes that fit are copied, a small block joins a large one, and a large one is kept.</summary>
     [Theory]
     [InlineData("100 200", "300/4096")]
     [InlineData("4000 96", "4096/4096")]

@@ -52,9 +52,11 @@ public sealed class BufferPoolTests : IDisposable
 
         Assert.Equal(123, *(byte*)block.Address);
         Assert.Equal(45, ((byte*)block.Address)[block.Capacity - 1]);
-        Assert.Equal(block.Address, Marshal.UnsafeAddrOfPinnedArrayElement(GetSegment(block).Array!, GetSegment(block).Offset));
+        Assert.Equal(
+            block.Address, Marshal.UnsafeAddrOfPinnedArrayElement(GetSegment(block).Array!, GetSegment(block).Offset));
         block.Return();
 
-        static ArraySegment<byte> GetSegment(BufferBlock block) => MemoryMarshal.TryGetArray<byte>(block.Memory, out var segment) ? segment : default;
+        static ArraySegment<byte> GetSegment(BufferBlock block)
+            => MemoryMarshal.TryGetArray<byte>(block.Memory, out var segment) ? segment : default;
     }
 }

@@ -12,7 +12,10 @@ internal sealed class ReceivedRequest(int id)
 
     public byte[] Body => [.. _body];
 
-    /// <summary>Reads the bytes of a connection, in pieces of no particular size, and returns its requests in the order they began.</summary>
+    /// <summary>
+    /// Reads the bytes of a connection, in pieces of no particular size, and returns its requests in the order they
+    /// began.
+    /// </summary>
     public static IReadOnlyList<ReceivedRequest> ReadAll(byte[] bytes)
     {
         const int PieceSize = 1_447;

@@ -12,19 +12,22 @@ public sealed class CertificateTextTests : IDisposable
         _client = _certificates.CreateClient("Jane Client");
     }
 
-    /// <summary>How a front-end, or what stands before it, writes a certificate that is PEM.</summary>
+    /// <summary>How a front-end, or a proxy before it, writes a PEM certificate.</summary>
     public static TheoryData<string, Func<string, string>> Spellings => new()
     {
         { "Apache, lighttpd", static pem => pem + "\n" },
         { "Apache on Windows", static pem => pem.Replace("\n", "\r\n") },
         { "nginx $ssl_client_cert", static pem => pem.Replace("\n", "\n\t") },
         { "nginx $ssl_client_escaped_cert", Uri.EscapeDataString },
-        { "nginx $ssl_client_escaped_cert, as little as it may be", static pem => pem.Replace(" ", "%20").Replace("\n", "%0A").Replace("+", "%2B").Replace("/", "%2F") },
+        { "nginx $ssl_client_escaped_cert, as little as it may "
+            + "be",
+            static pem => pem.Replace(" ", "%20").Replace("\n", "%0A").Replace("+", "%2B").Replace("/", "%2F") },
         { "a header that was one line", static pem => pem.Replace('\n', ' ') },
         { "a header with tabs", static pem => pem.Replace('\n', '\t') },
         { "with its chain", static pem => pem + "\n" + pem },
         { "openssl x509 -text", static pem => "Certificate:\n    Version: 3\n" + pem },
-        { "HAProxy %[ssl_c_der,base64]", static pem => string.Concat(pem.Split('\n').Where(static line => !line.StartsWith('-'))) },
+        { "HAProxy %[ssl_c_der,base64]", static pem => string.Concat(pem.Split('\n').Where(
+            static line => !line.StartsWith('-'))) },
     };
 
     public void Dispose()
@@ -49,7 +52,8 @@ public sealed class CertificateTextTests : IDisposable
     [InlineData("-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----")]
     [InlineData("-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----")]
     [InlineData("-----BEGIN PUBLIC KEY-----\nTUlJ\n-----END PUBLIC KEY-----")]
-    public void Parse_NoCertificate_IsNull(params string[] texts) => Assert.All(texts, static text => Assert.Null(CertificateText.Parse(text)));
+    public void Parse_NoCertificate_IsNull(params string[] texts)
+        => Assert.All(texts, static text => Assert.Null(CertificateText.Parse(text)));
 
     [Fact]
     public void Parse_CutCertificate_IsNull()

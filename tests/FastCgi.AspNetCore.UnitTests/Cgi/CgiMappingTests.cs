@@ -2,7 +2,8 @@ namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 public sealed class CgiMappingTests
 {
-    private static readonly UTF8Encoding s_strictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
+    private static readonly UTF8Encoding s_strictUtf8 = new(
+        encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
     [Fact]
     public void DecodeByApplication_EncodingChosenByName_IsUsedForThatHeader()
@@ -18,7 +19,10 @@ public sealed class CgiMappingTests
         };
 
         var rejection = mapping.DecodeByApplication(
-            Pairs(("HTTP_X_LATIN", [0xe9]), ("SERVER_NAME", [0xe9]), ("CONTENT_TYPE", [0xc3, 0xa9]), ("HTTP_X_PLAIN", [0x41])), out var texts);
+            Pairs(
+                ("HTTP_X_LATIN", [0xe9]), ("SERVER_NAME", [0xe9]), ("CONTENT_TYPE", [0xc3, 0xa9]),
+                ("HTTP_X_PLAIN", [0x41])),
+            out var texts);
 
         Assert.Equal(RequestRejection.None, rejection);
         Assert.Equal(["é", "é"], texts!.OrderBy(static text => text.Key).Select(static text => text.Value));
@@ -27,11 +31,16 @@ public sealed class CgiMappingTests
     }
 
     [Fact]
-    public void CanDecodeHeader_LineBreakOrNull_NotWithAnyEncoding() => Assert.All((byte[])[(byte)'\r', (byte)'\n', 0], static value =>
-    {
-        Assert.False(new CgiMapping().CanDecodeHeader([(byte)'a', value]));
-        Assert.False(new CgiMapping { RequestHeaderEncodingSelector = static _ => Encoding.Latin1 }.CanDecodeHeader([(byte)'a', value]));
-    });
+    public void CanDecodeHeader_LineBreakOrNull_NotWithAnyEncoding()
+        => Assert.All((byte[])[(byte)'\r', (byte)'\n', 0], static value =>
+        {
+            Assert.False(new CgiMapping().CanDecodeHeader([(byte)'a', value]));
+            Assert.False(
+                new CgiMapping
+                {
+                    RequestHeaderEncodingSelector = static _ => Encoding.Latin1,
+                }.CanDecodeHeader([(byte)'a', value]));
+        });
 
     /// <summary>None was chosen, or one that throws.</summary>
     [Theory]
@@ -41,7 +50,8 @@ public sealed class CgiMappingTests
     {
         var mapping = new CgiMapping { RequestHeaderEncodingSelector = _ => isChosen ? s_strictUtf8 : null };
 
-        Assert.Equal(RequestRejection.InvalidHeaderValue, mapping.DecodeByApplication(Pairs(("HTTP_X", [0xe9])), out _));
+        Assert.Equal(
+            RequestRejection.InvalidHeaderValue, mapping.DecodeByApplication(Pairs(("HTTP_X", [0xe9])), out _));
         Assert.Equal(RequestRejection.None, mapping.DecodeByApplication(Pairs(("HTTP_X", [0xc3, 0xa9])), out _));
     }
 
@@ -50,7 +60,7 @@ public sealed class CgiMappingTests
     [InlineData("\xc3\xa9", "é")]
     [InlineData("caf\xe9", "café")]
     [InlineData("\xc3\xa9\xff", "Ã©ÿ")]
-    public void DecodeVariable_Utf8IfItCanBe_ElseLatin1(string bytes, string text)
+    public void DecodeVariable_Utf8IfValid_OtherwiseLatin1(string bytes, string text)
         => Assert.Equal(text, new CgiMapping().DecodeVariable(Encoding.Latin1.GetBytes(bytes)));
 
     [Fact]
@@ -59,7 +69,8 @@ public sealed class CgiMappingTests
         var mapping = new CgiMapping();
 
         Assert.NotSame(mapping.DecodeHeader("Cookie", "a=1"u8), mapping.DecodeHeader("Cookie", "a=1"u8));
-        Assert.NotSame(mapping.DecodeHeader("Authorization", "Basic x"u8), mapping.DecodeHeader("Authorization", "Basic x"u8));
+        Assert.NotSame(
+            mapping.DecodeHeader("Authorization", "Basic x"u8), mapping.DecodeHeader("Authorization", "Basic x"u8));
         Assert.Same(mapping.DecodeHeader("Accept", "*/*"u8), mapping.DecodeHeader("Accept", "*/*"u8));
     }
 
@@ -83,10 +94,15 @@ public sealed class CgiMappingTests
     public void PathBaseBytes_AreItsUtf8()
     {
         Assert.Empty(new CgiMapping().PathBaseBytes);
-        Assert.Equal("/gr\xc3\xb6\xc3\x9f" + "e", Encoding.Latin1.GetString(new CgiMapping { PathBase = "/größe" }.PathBaseBytes));
+        Assert.Equal(
+            "/gr\xc3\xb6\xc3\x9f" + "e",
+            Encoding.Latin1.GetString(new CgiMapping { PathBase = "/größe" }.PathBaseBytes));
     }
 
     /// <summary>Pairs whose names and values are shorter than 128 bytes (FastCGI specification, section 3.4).</summary>
     private static byte[] Pairs(params (string Name, byte[] Value)[] pairs)
-        => [.. pairs.SelectMany(static pair => (byte[])[(byte)pair.Name.Length, (byte)pair.Value.Length, .. Encoding.ASCII.GetBytes(pair.Name), .. pair.Value])];
+        => [.. pairs.SelectMany(static pair => (byte[])
+        [
+            (byte)pair.Name.Length, (byte)pair.Value.Length, .. Encoding.ASCII.GetBytes(pair.Name), .. pair.Value,
+        ])];
 }

@@ -6,7 +6,9 @@ public sealed class CgiRequestMapperTests
     [Theory]
     [InlineData("GET", "PUT", "POST", "HEAD", "PATCH", "TRACE", "QUERY", "DELETE", "OPTIONS", "CONNECT")]
     public void Map_KnownMethod_IsTheConstant(params string[] methods)
-        => Assert.All(methods, static method => Assert.Same(HttpMethods.GetCanonicalizedValue(method), WithMethod(method).Map().Method));
+        => Assert.All(
+            methods,
+            static method => Assert.Same(HttpMethods.GetCanonicalizedValue(method), WithMethod(method).Map().Method));
 
     [Theory]
     [InlineData("PROPFIND", "FROBNICATE", "get", "Head", "M-SEARCH", "!#$%&'*+-.^_`|~09azAZ")]
@@ -16,15 +18,20 @@ public sealed class CgiRequestMapperTests
     [Theory]
     [InlineData("GET /", "GET\r\n", "G\0", "(GET)", "\xc9")]
     public void Map_MethodIsNoToken_Rejected(params string[] methods)
-        => Assert.All(methods, static method => Assert.Equal(RequestRejection.InvalidMethod, WithMethod(method).Reject()));
+        => Assert.All(
+            methods, static method => Assert.Equal(RequestRejection.InvalidMethod, WithMethod(method).Reject()));
 
     [Fact]
     public void Map_NoMethod_Rejected()
     {
         Assert.Equal(RequestRejection.MissingMethod, new CgiParameters().Reject());
         Assert.Equal(RequestRejection.MissingMethod, new CgiParameters().Add("REQUEST_URI", "/").Reject());
-        Assert.Equal(RequestRejection.MissingMethod, new CgiParameters().Add("REQUEST_METHOD", "").Add("REQUEST_URI", "/").Reject());
-        Assert.Equal(RequestRejection.MissingMethod, new CgiParameters().Add("request_method", "GET").Add("REQUEST_URI", "/").Reject());
+        Assert.Equal(
+            RequestRejection.MissingMethod,
+            new CgiParameters().Add("REQUEST_METHOD", "").Add("REQUEST_URI", "/").Reject());
+        Assert.Equal(
+            RequestRejection.MissingMethod,
+            new CgiParameters().Add("request_method", "GET").Add("REQUEST_URI", "/").Reject());
     }
 
     [Theory]
@@ -43,7 +50,8 @@ public sealed class CgiRequestMapperTests
     {
         string[] constants = [HttpProtocol.Http10, HttpProtocol.Http11, HttpProtocol.Http2, HttpProtocol.Http3];
 
-        var protocol = (sent is null ? CgiParameters.Get() : CgiParameters.Get(("SERVER_PROTOCOL", sent))).Map().Protocol;
+        var protocol =
+            (sent is null ? CgiParameters.Get() : CgiParameters.Get(("SERVER_PROTOCOL", sent))).Map().Protocol;
 
         Assert.Equal(expected, protocol);
         Assert.Equal(constants.Contains(expected), constants.Any(constant => ReferenceEquals(constant, protocol)));
@@ -51,12 +59,18 @@ public sealed class CgiRequestMapperTests
 
     [Theory]
     [Trait("Contract", "H15")]
-    [InlineData(true, "HTTPS=on", "HTTPS=ON", "HTTPS=1", "HTTPS=https", "HTTPS=HTTPS|REQUEST_SCHEME=http", "HTTPS=on|REQUEST_SCHEME=http")]
-    [InlineData(true, "REQUEST_SCHEME=https", "REQUEST_SCHEME=HTTPS", "HTTPS=|REQUEST_SCHEME=https", "HTTPS=off|REQUEST_SCHEME=https")]
+    [InlineData(
+        true, "HTTPS=on", "HTTPS=ON", "HTTPS=1", "HTTPS=https", "HTTPS=HTTPS|REQUEST_SCHEME=http",
+        "HTTPS=on|REQUEST_SCHEME=http")]
+    [InlineData(
+        true, "REQUEST_SCHEME=https", "REQUEST_SCHEME=HTTPS", "HTTPS=|REQUEST_SCHEME=https",
+        "HTTPS=off|REQUEST_SCHEME=https")]
     [InlineData(false, "", "HTTPS=off", "HTTPS=0", "HTTPS=", "HTTPS=no", "HTTPS=onion")]
     [InlineData(false, "REQUEST_SCHEME=http", "REQUEST_SCHEME=", "REQUEST_SCHEME=wss", "REQUEST_SCHEME=httpsx")]
-    // A header that tells of it is not believed.
-    [InlineData(false, "HTTP_X_FORWARDED_PROTO=https", "HTTP_FORWARDED=proto=https", "HTTP_HTTPS=on", "HTTP_FRONT_END_HTTPS=on", "https=on")]
+    // A header that claims it is not believed.
+    [InlineData(
+        false, "HTTP_X_FORWARDED_PROTO=https", "HTTP_FORWARDED=proto=https", "HTTP_HTTPS=on", "HTTP_FRONT_END_HTTPS=on",
+        "https=on")]
     public void Map_Scheme_HttpsThenRequestScheme(bool isHttps, params string[] variables)
         => Assert.All(variables, text => Assert.Equal(isHttps, CgiParameters.Parse(text).Map().IsHttps));
 
@@ -76,7 +90,8 @@ public sealed class CgiRequestMapperTests
     [InlineData("9223372036854775808", "99999999999999999999", "-0", "-2", "+1", " 1", "1 ")]
     [InlineData("1,1", "1, 1", "1.0", "1e3", "0x10", "ten", "1\0", "1\r\n", "\xb2")]
     public void Map_ContentLengthIsNotDigits_Rejected(params string[] lengths)
-        => Assert.All(lengths, static length => Assert.Equal(RequestRejection.InvalidContentLength, CgiParameters.Get(("CONTENT_LENGTH", length)).Reject()));
+        => Assert.All(lengths, static length => Assert.Equal(RequestRejection.InvalidContentLength, CgiParameters.Get((
+            "CONTENT_LENGTH", length)).Reject()));
 
     [Theory]
     [InlineData("5", "5", 5L)]
@@ -102,7 +117,8 @@ public sealed class CgiRequestMapperTests
     [InlineData("HTTP_CONTENT_LENGTH")]
     [InlineData("HTTP_content-length")]
     [InlineData("Content-Length")]
-    public void Map_ContentLengthFromAHeader_IsNotBelieved(string name) => Assert.Null(CgiParameters.Get((name, "5")).Map().ContentLength);
+    public void Map_ContentLengthFromAHeader_IsNotBelieved(string name)
+        => Assert.Null(CgiParameters.Get((name, "5")).Map().ContentLength);
 
     [Theory]
     [InlineData("HTTP_X", "a\rb", "a\nb", "a\0b", "caf\xe9", "\xc3", "\xed\xa0\x80")]
@@ -110,7 +126,9 @@ public sealed class CgiRequestMapperTests
     [InlineData("HTTP_COOKIE", "a=\xff")]
     [InlineData("CONTENT_TYPE", "text/plain\r\nX: y", "\x80")]
     public void Map_HeaderValueIsNotText_Rejected(string name, params string[] values)
-        => Assert.All(values, value => Assert.Equal(RequestRejection.InvalidHeaderValue, CgiParameters.Get((name, value)).Reject()));
+        => Assert.All(
+            values,
+            value => Assert.Equal(RequestRejection.InvalidHeaderValue, CgiParameters.Get((name, value)).Reject()));
 
     [Theory]
     [InlineData("HTTP_X", "", "a\tb", "\x01\x7f", "\xe2\x82\xac")]
@@ -142,7 +160,8 @@ public sealed class CgiRequestMapperTests
     [Fact]
     public void RequestRejection_Each_HasAStatusAndAReasonOfItsOwn()
     {
-        var rejections = Enum.GetValues<RequestRejection>().Where(static rejection => rejection != RequestRejection.None).ToList();
+        var rejections = Enum.GetValues<RequestRejection>()
+            .Where(static rejection => rejection != RequestRejection.None).ToList();
 
         Assert.Equal(rejections.Count, rejections.Select(static rejection => rejection.GetReason()).Distinct().Count());
         Assert.All(rejections, static rejection => Assert.InRange(rejection.GetStatusCode(), 400, 503));
@@ -154,5 +173,6 @@ public sealed class CgiRequestMapperTests
         Assert.Equal(503, RequestRejection.TooManyRequests.GetStatusCode());
     }
 
-    private static CgiParameters WithMethod(string method) => new CgiParameters().Add("REQUEST_METHOD", method).Add("REQUEST_URI", "/");
+    private static CgiParameters WithMethod(string method)
+        => new CgiParameters().Add("REQUEST_METHOD", method).Add("REQUEST_URI", "/");
 }

@@ -16,7 +16,8 @@ public sealed class CgiResponseWriterTests
         Add("X-Empty", "");
         Add("X", "a\tb");
 
-        Assert.Equal("Location: /elsewhere\r\nContent-Type: text/plain; charset=utf-8\r\nX-Empty: \r\nX: a\tb\r\nStatus: 303 See Other\r\n\r\n", Write(303));
+        Assert.Equal("Location: /elsewhere\r\nContent-Type: text/plain; charset=utf-8\r\nX-Empty: \r\nX: a\tb\r\n"
+            + "Status: 303 See Other\r\n\r\n", Write(303));
     }
 
     [Fact]
@@ -30,7 +31,9 @@ public sealed class CgiResponseWriterTests
     }
 
     [Theory]
-    [InlineData("Connection", "connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TRAILER", "Upgrade", "Status", "STATUS")]
+    [InlineData(
+        "Connection", "connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TRAILER", "Upgrade",
+        "Status", "STATUS")]
     public void Write_FieldOfTheServerOrTheFrontEnd_IsLeftOut(params string[] names)
     {
         foreach (var name in names)
@@ -73,17 +76,20 @@ public sealed class CgiResponseWriterTests
     }
 
     [Fact]
-    public void Write_NameIsNoToken_IsRefused() => Assert.All(["X Y", "X:", "Größe", "(X)"], name => AssertRefused(name, "v"));
+    public void Write_NameIsNoToken_IsRefused()
+        => Assert.All(["X Y", "X:", "Größe", "(X)"], name => AssertRefused(name, "v"));
 
     [Fact]
     public void Write_EncodingChosenByName_IsUsedForThatHeader()
     {
-        _encodingSelector = static name => name switch { "X-Utf8" => Encoding.UTF8, "X-Latin1" => Encoding.Latin1, _ => null };
+        _encodingSelector =
+            static name => name switch { "X-Utf8" => Encoding.UTF8, "X-Latin1" => Encoding.Latin1, _ => null };
         Add("X-Utf8", "€é");
         Add("X-Latin1", "é");
         Add("X-Ascii", "plain");
 
-        Assert.Equal("X-Utf8: \xe2\x82\xac\xc3\xa9\r\nX-Latin1: \xe9\r\nX-Ascii: plain\r\nStatus: 200 OK\r\n\r\n", Write());
+        Assert.Equal(
+            "X-Utf8: \xe2\x82\xac\xc3\xa9\r\nX-Latin1: \xe9\r\nX-Ascii: plain\r\nStatus: 200 OK\r\n\r\n", Write());
     }
 
     [Fact]
@@ -107,9 +113,12 @@ public sealed class CgiResponseWriterTests
     public void GetMaxLength_ManyHeaders_IsEnough()
     {
         for (var i = 0; i < 300; i++)
-            Add("X-Header-" + i.ToString(System.Globalization.CultureInfo.InvariantCulture), new StringValues(["value", "", "x"]));
+            Add(
+                "X-Header-" + i.ToString(System.Globalization.CultureInfo.InvariantCulture),
+                new StringValues(["value", "", "x"]));
 
-        var end = "X-Header-299: x\r\nContent-Length: 9223372036854775807\r\nStatus: 511 Network Authentication Required\r\n\r\n";
+        var end = "X-Header-299: x\r\nContent-Length: 9223372036854775807\r\nStatus: 511 Network Authentication "
+            + "Required\r\n\r\n";
         Assert.EndsWith(end, Write(511, contentLength: long.MaxValue), StringComparison.Ordinal);
     }
 
@@ -122,7 +131,8 @@ public sealed class CgiResponseWriterTests
 
     private void Add(string name, StringValues values) => _headers.Add(new(name, values));
 
-    private string Write(int statusCode = StatusCodes.Status200OK, string? reasonPhrase = null, long? contentLength = null)
+    private string Write(
+        int statusCode = StatusCodes.Status200OK, string? reasonPhrase = null, long? contentLength = null)
         => Encoding.Latin1.GetString(WriteBytes(statusCode, reasonPhrase, contentLength));
 
     private byte[] WriteBytes(int statusCode, string? reasonPhrase, long? contentLength = null)
@@ -130,7 +140,8 @@ public sealed class CgiResponseWriterTests
         var headers = _headers.ToArray();
         var fields = _encodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers, _encodingSelector);
         var destination = new byte[CgiResponseWriter.GetMaxLength(headers, reasonPhrase, fields)];
-        return destination[..CgiResponseWriter.Write(destination, statusCode, reasonPhrase, headers, fields, contentLength)];
+        return destination[..CgiResponseWriter.Write(
+            destination, statusCode, reasonPhrase, headers, fields, contentLength)];
     }
 
     /// <summary>Eight bytes for each character, as ISO-2022-JP may need with its escape sequences.</summary>
@@ -147,7 +158,8 @@ public sealed class CgiResponseWriterTests
 
         public override int GetCharCount(byte[] bytes, int index, int count) => throw new NotSupportedException();
 
-        public override int GetChars(byte[] bytes, int byteIndex, int byteCount, char[] chars, int charIndex) => throw new NotSupportedException();
+        public override int GetChars(byte[] bytes, int byteIndex, int byteCount, char[] chars, int charIndex)
+            => throw new NotSupportedException();
 
         public override int GetMaxByteCount(int charCount) => 8 * charCount;
 

@@ -18,7 +18,8 @@ public sealed class KestrelOracle : IAsyncLifetime
         {
             var request = context.Features.GetRequiredFeature<IHttpRequestFeature>();
             string[] lines = [request.Method, request.PathBase, request.Path, request.QueryString, request.RawTarget];
-            return context.Response.WriteAsync(string.Join('\n', lines.Select(static line => Convert.ToBase64String(Encoding.UTF8.GetBytes(line)))));
+            return context.Response.WriteAsync(
+                string.Join('\n', lines.Select(static line => Convert.ToBase64String(Encoding.UTF8.GetBytes(line)))));
         });
         await _application.StartAsync();
         _endPoint = new IPEndPoint(IPAddress.Loopback, new Uri(_application.Urls.Single()).Port);
@@ -30,13 +31,17 @@ public sealed class KestrelOracle : IAsyncLifetime
             await _application.DisposeAsync();
     }
 
-    /// <summary>Sends a request line of a method and a target, and returns the status of the answer and what the application saw.</summary>
+    /// <summary>
+    /// Sends a request line of a method and a target, and returns the status of the answer and what the application
+    /// saw.
+    /// </summary>
     /// <param name="host">The host, which the authority of a target must agree with.</param>
     public async Task<KestrelAnswer> AskAsync(string method, string target, string host = "h")
     {
         using var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
         await socket.ConnectAsync(_endPoint!);
-        await socket.SendAsync(Encoding.Latin1.GetBytes($"{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));
+        await socket.SendAsync(Encoding.Latin1.GetBytes(
+            $"{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));
 
         using var answer = new MemoryStream();
         await using var stream = new NetworkStream(socket);
@@ -48,11 +53,15 @@ public sealed class KestrelOracle : IAsyncLifetime
 
         var body = text[(text.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
         if (text.Contains("Transfer-Encoding: chunked", StringComparison.OrdinalIgnoreCase))
-            body = body[(body.IndexOf("\r\n", StringComparison.Ordinal) + 2)..body.LastIndexOf("\r\n0\r\n", StringComparison.Ordinal)];
+            body = body[(body.IndexOf("\r\n", StringComparison.Ordinal) + 2)..body.LastIndexOf(
+                "\r\n0\r\n", StringComparison.Ordinal)];
 
-        var lines = body.Split('\n').Select(static line => Encoding.UTF8.GetString(Convert.FromBase64String(line))).ToArray();
+        var lines = body.Split('\n')
+            .Select(static line => Encoding.UTF8.GetString(Convert.FromBase64String(line))).ToArray();
         return new KestrelAnswer(status, lines[0], lines[1], lines[2], lines[3], lines[4]);
     }
 }
 
-public sealed record KestrelAnswer(int Status, string Method = "", string PathBase = "", string Path = "", string QueryString = "", string RawTarget = "");
+public sealed record KestrelAnswer(
+    int Status, string Method = "", string PathBase = "", string Path = "", string QueryString = "",
+    string RawTarget = "");

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 /// <summary>
-/// An application sees the same path, query, raw target and method whether Kestrel read the request line or the params say what
-/// it was. Where it does not, the difference stands here with its reason.
+/// An application sees the same path, query, raw target and method as behind Kestrel. Each difference is listed here
+/// with its reason.
 /// </summary>
 public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<KestrelOracle>
 {
@@ -12,28 +12,34 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     private static readonly string[] s_targets =
     [
         // Dot segments.
-        "/", "//", "///", "/.", "/..", "/...", "/./", "/../", "/.a", "/a.", "/a./b", "/..a/b", "/a/.", "/a/..", "/a/./b", "/a/../b", "/a/b/..",
+        "/", "//", "///", "/.", "/..", "/...", "/./", "/../", "/.a", "/a.", "/a./b", "/..a/b", "/a/.", "/a/..",
+        "/a/./b", "/a/../b", "/a/b/..",
         "/a/b/../..",
-        "/a/../../..", "/../../a", "/a//..", "/a//../b", "//..", "//../a", "/a/...//.", "/a/b/c/./../../g", "/%2e", "/%2E%2e/", "/a/%2e%2E/b",
+        "/a/../../..", "/../../a", "/a//..", "/a//../b", "//..", "//../a", "/a/...//.", "/a/b/c/./../../g", "/%2e",
+        "/%2E%2e/", "/a/%2e%2E/b",
         "/a/.%2e", "/a%2f../b", "/a/..%2fb",
         "/a/..;/b", "/.../.", "/./.", "/../..", "/a/.?x=/../y",
 
         // Escapes.
-        "/%41%42", "/%7e", "/%2F", "/%2f", "/a%2Fb/c%2fd", "/%5C..%5c", "/%25", "/%252F", "/%25%32%46", "/%25%30%30", "/%", "/%%", "/%4", "/%zz",
+        "/%41%42", "/%7e", "/%2F", "/%2f", "/a%2Fb/c%2fd", "/%5C..%5c", "/%25", "/%252F", "/%25%32%46", "/%25%30%30",
+        "/%", "/%%", "/%4", "/%zz",
         "/%g0", "/%0g", "/%%41", "/%4%31", "/a%20b", "/a%0ab",
         "/%0d%0a", "/%09", "/%7F", "/%23/%3f", "/a+b", "/a%2Bb",
 
         // UTF-8.
-        "/%C3%A9", "/%c3%a9/%E2%82%AC/%F0%9F%98%80", "/%C3", "/%C3/", "/%C3%", "/%C3%A", "/%A9", "/%C3%28", "/%C0%AF", "/%C0%80", "/%E0%80%AF",
+        "/%C3%A9", "/%c3%a9/%E2%82%AC/%F0%9F%98%80", "/%C3", "/%C3/", "/%C3%", "/%C3%A", "/%A9", "/%C3%28", "/%C0%AF",
+        "/%C0%80", "/%E0%80%AF",
         "/%ED%A0%80", "/%ED%BF%BF", "/%F4%8F%BF%BF", "/%F4%90%80%80",
-        "/%F8%88%80%80%80", "/%FE%FF", "/%E2%82", "/%E2%82x", "/%E2%82%41", "/%E2%82%2F", "/%C3%C3%A9", "/%EF%BB%BFa", "/e%CC%81", "/\xc3\xa9",
+        "/%F8%88%80%80%80", "/%FE%FF", "/%E2%82", "/%E2%82x", "/%E2%82%41", "/%E2%82%2F", "/%C3%C3%A9", "/%EF%BB%BFa",
+        "/e%CC%81", "/\xc3\xa9",
         "/%C3\xa9", "/\x80", "/?\xff",
 
         // Null and control characters.
         "/%00", "/a%00b", "/%C3%00", "/%2500", "/?%00", "/a\0", "/\x01", "/\x7f", "/\t", "/?\x01",
 
         // What is special to others.
-        "/a;b=c", "/a:b@c", "/a\\b", "/a\\..\\b", "/\"<>^`{|}", "/[a]", "/a#b", "/#", "/?#", "/~a", "/http://h/x", "//h/x", "/*", "/:80",
+        "/a;b=c", "/a:b@c", "/a\\b", "/a\\..\\b", "/\"<>^`{|}", "/[a]", "/a#b", "/#", "/?#", "/~a", "/http://h/x",
+        "//h/x", "/*", "/:80",
 
         // Queries.
         "/?", "/a?", "/a??", "/a?b", "/a?b=%2F&c=/../d", "/a?b?c", "/?a=%zz", "/%3Fa?b", "/a?+%20",
@@ -41,7 +47,8 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
 
     private static readonly string[] s_tokens =
     [
-        "/", "/", "/", ".", "..", "%", "2", "F", "5", "C", "3", "A", "0", "a", "b", ";", "+", "\\", "~", "%2f", "%2F", "%5C", "%3a", "%2e", "%2E",
+        "/", "/", "/", ".", "..", "%", "2", "F", "5", "C", "3", "A", "0", "a", "b", ";", "+", "\\", "~", "%2f", "%2F",
+        "%5C", "%3a", "%2e", "%2E",
         "%c3", "%a9", "%C3%A9", "%e2%82%ac", "%25", "%0a", "%f0%9f", "%98%80",
         "%ed%a0%80", "%c0%af", "%80", "%FF", "c3", "a9", "?", "#", "*", ":", "@", "%00",
     ];
@@ -49,7 +56,8 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     // All but HEAD, whose answer could not tell what was seen.
     private static readonly string[] s_methods =
     [
-        "GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "M-SEARCH", "get", "Post", "hEAD", "options",
+        "GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "M-SEARCH", "get", "Post",
+        "hEAD", "options",
         "A!#$%&'*+-.^_`|~9", "G@T", "G(T", "G:T", "G/T", "\xc9",
     ];
 
@@ -60,7 +68,8 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     [Trait("Contract", "H4")]
     [Trait("Contract", "H5")]
     [Trait("Contract", "H8")]
-    public Task Map_NastyTargets_AsKestrel() => AssertParity(s_targets.Select(static target => (HttpMethods.Get, target)));
+    public Task Map_NastyTargets_AsKestrel()
+        => AssertParity(s_targets.Select(static target => (HttpMethods.Get, target)));
 
     [Fact]
     [Trait("Contract", "H1")]
@@ -68,12 +77,14 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     {
         var random = new Random(20_260_101);
         return AssertParity(Enumerable.Range(0, RandomTargets).Select(_ =>
-            (HttpMethods.Get, "/" + string.Concat(Enumerable.Range(0, random.Next(1, 14)).Select(_ => s_tokens[random.Next(s_tokens.Length)])))));
+            (HttpMethods.Get, "/" + string.Concat(Enumerable.Range(0, random.Next(1, 14)).Select(
+                _ => s_tokens[random.Next(s_tokens.Length)])))));
     }
 
     [Fact]
     public Task Map_Methods_AsKestrel()
-        => AssertParity([.. s_methods.Select(static method => (method, "/a")), ("OPTIONS", "*"), ("GET", "*"), ("POST", "*"), ("PROPFIND", "*")]);
+        => AssertParity([.. s_methods.Select(
+            static method => (method, "/a")), ("OPTIONS", "*"), ("GET", "*"), ("POST", "*"), ("PROPFIND", "*")]);
 
     [Fact]
     [Trait("Contract", "H7")]
@@ -85,7 +96,9 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         Assert.Equal(expected, Ask("CONNECT", "example.test:443"));
     }
 
-    /// <summary>Behind Apache and h2o, which alone pass this form on. Its authority is the front-end's to judge, so the target is seen without it.</summary>
+    /// <summary>
+    /// Only Apache and h2o pass this form on. The front-end checks its authority, so the target is seen without it.
+    /// </summary>
     [Theory]
     [Trait("Contract", "H7")]
     [InlineData("http://h/", "/")]
@@ -109,21 +122,25 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     /// <summary>What differs otherwise, all of it outside of what a front-end lets through as a path.</summary>
     [Theory]
 
-    // Kestrel takes the path of an absolute form from System.Uri, which decodes %2F and refuses what it cannot parse. Here it has the
+    // Kestrel takes the path of an absolute form from System.Uri, which decodes %2F and refuses what it cannot parse.
+    // Here it has the
     // rules of every other path.
     [InlineData("GET", "http://h/a%2Fb", 200, "/a/b", 200, "/a%2Fb")]
     [InlineData("GET", "http://h/a#b", 200, "/a", 200, "/a#b")]
     [InlineData("GET", "http://h:99999/x", 400, "", 200, "/x")]
     [InlineData("GET", "http:///x", 400, "", 200, "/x")]
 
-    // Kestrel knows http and https in small letters only. The front-end has taken the target, so its scheme is one that it serves.
+    // Kestrel knows http and https in small letters only. The front-end has taken the target, so its scheme is one that
+    // it serves.
     [InlineData("GET", "HTTP://h/x", 400, "", 200, "/x")]
     [InlineData("GET", "ws://h/x", 400, "", 200, "/x")]
 
-    // Kestrel compares the authority with Host. Here that is the front-end's task, and Host is what the front-end made of both.
+    // Kestrel compares the authority with Host. Here that is the front-end's task, and Host is what the front-end made
+    // of both.
     [InlineData("GET", "http://other/x", 400, "", 200, "/x")]
 
-    // Kestrel takes what does not begin with a slash for the authority of CONNECT, and so for the wrong method. Here it is simply no target.
+    // Kestrel takes what does not begin with a slash for the authority of CONNECT, and so for the wrong method. Here it
+    // is simply no target.
     [InlineData("GET", "x", 405, "", 400, "")]
     [InlineData("GET", "h:80", 405, "", 400, "")]
     public async Task Map_TargetsThatFrontEndsDoNotPass_DifferAsStated(
@@ -144,7 +161,9 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
             var expected = await kestrel.AskAsync(method, target);
             var actual = Ask(method, target);
             if (expected != actual)
-                differences.Append(CultureInfo.InvariantCulture, $"{method} {Uri.EscapeDataString(target)}\n  Kestrel {expected}\n  here    {actual}\n");
+                differences.Append(
+                    CultureInfo.InvariantCulture,
+                    $"{method} {Uri.EscapeDataString(target)}\n  Kestrel {expected}\n  here    {actual}\n");
         }
 
         Assert.Equal("", differences.ToString());
@@ -156,7 +175,9 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         var parameters = new CgiParameters().Add("REQUEST_METHOD", method).Add("REQUEST_URI", target);
         var rejection = CgiRequestMapper.Map(parameters.Bytes, new CgiMapping(), out var head);
         return rejection == RequestRejection.None
-            ? new KestrelAnswer(StatusCodes.Status200OK, head.Method, head.PathBase, head.Path, head.QueryString, parameters.GetRawTarget())
+            ? new KestrelAnswer(
+                StatusCodes.Status200OK, head.Method, head.PathBase, head.Path, head.QueryString,
+                parameters.GetRawTarget())
             : new KestrelAnswer(rejection.GetStatusCode());
     }
 }

@@ -27,7 +27,8 @@ public sealed class PathBaseTests
     [InlineData("/größe", "/gr%C3%96%C3%9Fe/x", "", "/grÖße/x")]
     [InlineData("/i", "/I/x", "/I", "/x")]
     [InlineData("", "/app/x", "", "/app/x")]
-    public void Map_PathBase_IsWholeSegmentsInTheSpellingOfTheRequest(string pathBase, string requestUri, string expectedBase, string expectedPath)
+    public void Map_PathBase_IsWholeSegmentsInTheSpellingOfTheRequest(
+        string pathBase, string requestUri, string expectedBase, string expectedPath)
     {
         var head = CgiParameters.Get(("REQUEST_URI", requestUri)).Map(new CgiMapping { PathBase = pathBase });
 
@@ -43,7 +44,8 @@ public sealed class PathBaseTests
     [InlineData("/app/x/y", "", "/app/x")]
     [InlineData("/app\0", "", "/app/x")]
     [InlineData("\xff", "", "/app/x")]
-    public void Map_Parameter_IsThePathBaseIfThePathBeginsWithIt(string pathBase, string expectedBase, string expectedPath)
+    public void Map_Parameter_IsThePathBaseIfThePathBeginsWithIt(
+        string pathBase, string expectedBase, string expectedPath)
     {
         var head = CgiParameters.Get(("REQUEST_URI", "/app/x"), ("PATH_BASE", pathBase)).Map();
 
@@ -55,10 +57,13 @@ public sealed class PathBaseTests
     {
         var mapping = new CgiMapping { PathBase = "/option" };
 
-        Assert.Equal("/param", CgiParameters.Get(("REQUEST_URI", "/param/x"), ("PATH_BASE", "/param")).Map(mapping).PathBase);
-        Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/option/x"), ("PATH_BASE", "/param")).Map(mapping).PathBase);
+        Assert.Equal(
+            "/param", CgiParameters.Get(("REQUEST_URI", "/param/x"), ("PATH_BASE", "/param")).Map(mapping).PathBase);
+        Assert.Equal(
+            "", CgiParameters.Get(("REQUEST_URI", "/option/x"), ("PATH_BASE", "/param")).Map(mapping).PathBase);
         Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/option/x"), ("PATH_BASE", "/")).Map(mapping).PathBase);
-        Assert.Equal("/option", CgiParameters.Get(("REQUEST_URI", "/option/x"), ("PATH_BASE", "")).Map(mapping).PathBase);
+        Assert.Equal(
+            "/option", CgiParameters.Get(("REQUEST_URI", "/option/x"), ("PATH_BASE", "")).Map(mapping).PathBase);
     }
 
     [Fact]
@@ -67,7 +72,9 @@ public sealed class PathBaseTests
     {
         foreach (var name in (string[])["HTTP_PATH_BASE", "HTTP_X_FORWARDED_PREFIX", "path_base"])
             Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), (name, "/app")).Map().PathBase);
-        Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), ("SCRIPT_NAME", "/app"), ("PATH_INFO", "/x")).Map().PathBase);
+        Assert.Equal(
+            "",
+            CgiParameters.Get(("REQUEST_URI", "/app/x"), ("SCRIPT_NAME", "/app"), ("PATH_INFO", "/x")).Map().PathBase);
     }
 
     [Theory]
@@ -94,28 +101,39 @@ public sealed class PathBaseTests
     public void Map_OptionAndAnotherSource_TheOptionCounts()
     {
         var trusting = new CgiMapping { PathBase = "/a", TrustScriptName = true };
-        Assert.Equal("/a", CgiParameters.Get(("REQUEST_URI", "/a/b/c"), ("SCRIPT_NAME", "/a/b"), ("PATH_INFO", "/c")).Map(trusting).PathBase);
+        Assert.Equal("/a", CgiParameters.Get((
+            "REQUEST_URI", "/a/b/c"), ("SCRIPT_NAME", "/a/b"), ("PATH_INFO", "/c")).Map(trusting).PathBase);
 
-        var parameters = CgiParameters.Get(("DOCUMENT_URI", "/app/x y"), ("SCRIPT_NAME", "/app"), ("PATH_INFO", "/x y"), ("REQUEST_URI", "/app/old"));
-        foreach (var source in (FastCgiPathSource[])[FastCgiPathSource.DocumentUri, FastCgiPathSource.ScriptNameAndPathInfo])
+        var parameters = CgiParameters.Get(
+            ("DOCUMENT_URI", "/app/x y"), ("SCRIPT_NAME", "/app"), ("PATH_INFO", "/x y"), ("REQUEST_URI", "/app/old"));
+        foreach (
+            var source in (FastCgiPathSource[])[FastCgiPathSource.DocumentUri, FastCgiPathSource.ScriptNameAndPathInfo])
         {
             var head = parameters.Map(new CgiMapping { PathBase = "/app", PathSource = source });
             Assert.Equal(("/app", "/x y"), (head.PathBase, head.Path));
         }
     }
 
-    /// <summary>CVE-2019-11043 computed one variable's place from another's length: no combination may do more than leave the path whole.</summary>
+    /// <summary>
+    /// CVE-2019-11043 computed one variable's place from another's length: no combination may do more than leave the
+    /// path whole.
+    /// </summary>
     [Fact]
     public void Map_VariablesThatContradictEachOther_PathIsWholeOrSplitAtABoundary()
     {
-        string[] values = ["", "/", "/a", "/a\nb", "\n", "/a/b", "/a/b/c", "b", "/\xc3\xa9", new('/', 300), "/" + new string('x', 300)];
+        string[] values =
+        [
+            "", "/", "/a", "/a\nb", "\n", "/a/b", "/a/b/c", "b", "/\xc3\xa9", new('/', 300), "/" + new string('x', 300),
+        ];
         string[] requestUris = ["/", "/a%0ab", "/a/b/c", "/a/b?c", "//"];
         var combinations =
             from source in Enum.GetValues<FastCgiPathSource>()
             from scriptName in values
             from pathInfo in values
             from requestUri in requestUris
-            select (source, CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName), ("PATH_INFO", pathInfo)));
+            select (
+                source,
+                CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName), ("PATH_INFO", pathInfo)));
 
         foreach (var (source, parameters) in combinations)
         {

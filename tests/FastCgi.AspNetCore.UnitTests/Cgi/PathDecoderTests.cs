@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
-/// <summary>The rules, each written out. That they are Kestrel's is shown by <see cref="KestrelParityTests"/>.</summary>
+/// <summary>The rules, spelled out. <see cref="KestrelParityTests"/> shows that they are Kestrel's.</summary>
 public sealed class PathDecoderTests
 {
     [Theory]
@@ -19,7 +19,9 @@ public sealed class PathDecoderTests
 
     // UTF-8 of one to four bytes.
     [InlineData("/%C3%A9%e2%82%ac%F0%9F%98%80", "/é€😀")]
-    [InlineData("/%7F%C2%80%DF%BF%E0%A0%80%EF%BF%BF%F0%90%80%80%F4%8F%BF%BF", "/\x7f\u0080\u07ff\u0800\uffff\U00010000\U0010ffff")]
+    [InlineData(
+        "/%7F%C2%80%DF%BF%E0%A0%80%EF%BF%BF%F0%90%80%80%F4%8F%BF%BF",
+        "/\x7f\u0080\u07ff\u0800\uffff\U00010000\U0010ffff")]
     [InlineData("/%E2%82%41", "/%E2%82A")]
     [InlineData("/%C3%C3%A9", "/%C3é")]
 
@@ -38,19 +40,15 @@ public sealed class PathDecoderTests
         Assert.False(PathDecoder.IsPlain(Encoding.ASCII.GetBytes(raw)));
     }
 
-    /// <summary>An escaped slash, a malformed escape, what is not UTF-8 (alone, cut short, overlong, surrogate, out of range), and no dot segment.</summary>
-    [Theory]
-    [InlineData("/a%2Fb%2fc", "/%", "/%4", "/%zz%4g", "/%A9", "/%C3", "/%C3x%A9", "/%E2%82%2F", "/%C0%AF", "/%E0%80%AF", "/%ED%A0%80", "/%F4%90%80%80")]
-    [InlineData("/%F5%80%80%80%FE%FF", "/.../.a/a./..a", "/a%2F../b", "/a/..;x/b", "/a\\..\\b")]
-    public void Decode_WhatIsNoneOfThese_Stays(params string[] paths) => Assert.All(paths, static path => Assert.Equal(path, Decode(path)));
-
     [Theory]
     [InlineData("/%00", "/a/%00/..", "/%C3%00", "/%E2%82%00")]
-    public void Decode_NullCharacter_Refused(params string[] paths) => Assert.All(paths, static path => Assert.Null(Decode(path)));
+    public void Decode_NullCharacter_Refused(params string[] paths)
+        => Assert.All(paths, static path => Assert.Null(Decode(path)));
 
     [Fact]
     public void Decode_LongPath_IsDecodedWhole()
-        => Assert.Equal("/" + string.Concat(Enumerable.Repeat("é/", 20_000)), Decode("/" + string.Concat(Enumerable.Repeat("%C3%A9/", 20_000))));
+        => Assert.Equal("/" + string.Concat(Enumerable.Repeat("é/", 20_000)), Decode("/" + string.Concat(
+            Enumerable.Repeat("%C3%A9/", 20_000))));
 
     private static string? Decode(string raw)
     {

@@ -28,14 +28,16 @@ public sealed class StringCacheTests
         for (var round = 0; round < 3; round++)
         {
             foreach (var middle in "abcdefgh")
-                Assert.Equal($"12345678{middle}12345678", _cache.GetString(Encoding.ASCII.GetBytes($"12345678{middle}12345678")));
+                Assert.Equal($"12345678{middle}12345678", _cache.GetString(Encoding.ASCII.GetBytes(
+                    $"12345678{middle}12345678")));
         }
     }
 
     [Fact]
     public async Task GetString_Concurrent_IsRight()
     {
-        var texts = Enumerable.Range(0, 3_000).Select(static i => "/path/" + i.ToString("D4", System.Globalization.CultureInfo.InvariantCulture)).ToArray();
+        var texts = Enumerable.Range(0, 3_000).Select(static i => "/path/" + i.ToString(
+            "D4", System.Globalization.CultureInfo.InvariantCulture)).ToArray();
         var wrong = 0;
 
         await Task.WhenAll(Enumerable.Range(0, 4).Select(worker => Task.Run(() =>

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
-/// <summary>What others write into a line of the log cannot make it look like another.</summary>
+/// <summary>Foreign text in a log line cannot imitate another line.</summary>
 public sealed class LogTextTests
 {
     [Fact]
@@ -8,7 +8,8 @@ public sealed class LogTextTests
     {
         for (var c = 0; c <= 0xFFFF; c++)
         {
-            var isHarmful = char.IsControl((char)c) || c is 0x061C or 0x200E or 0x200F or (>= 0x2028 and <= 0x202E) or (>= 0x2066 and <= 0x2069);
+            var isHarmful = char.IsControl((char)c)
+                || c is 0x061C or 0x200E or 0x200F or (>= 0x2028 and <= 0x202E) or (>= 0x2066 and <= 0x2069);
             Assert.Equal(isHarmful ? ' ' : (char)c, LogText.Clean(((char)c).ToString())[0]);
         }
     }
@@ -23,7 +24,8 @@ public sealed class LogTextTests
     [InlineData("abc", 0, "…")]
     [InlineData("", 0, "")]
     [InlineData("😀", 1, "…")]
-    public void Clean_LongText_IsCutBetweenCharacters(string text, int length, string clean) => Assert.Equal(clean, LogText.Clean(text, length));
+    public void Clean_LongText_IsCutBetweenCharacters(string text, int length, string clean)
+        => Assert.Equal(clean, LogText.Clean(text, length));
 
     [Fact]
     public void Require_WhatIsNotSo_ThrowsAndNamesIt()
@@ -52,7 +54,7 @@ public sealed class LogTextTests
         Assert.Equal(1, journal.GetEntries()[0].Count);
     }
 
-    /// <summary>What a warning is judged by is made even if no log wants it; what is below, only for who listens.</summary>
+    /// <summary>Advice needs Information and above, also without a log; lower levels only if a log listens.</summary>
     [Theory]
     [InlineData(LogLevel.Trace, false)]
     [InlineData(LogLevel.Debug, false)]

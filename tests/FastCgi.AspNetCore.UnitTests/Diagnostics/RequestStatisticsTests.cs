@@ -9,13 +9,15 @@ public sealed class RequestStatisticsTests
     public RequestStatisticsTests() => _statistics = new RequestStatistics(_time, _time);
 
     [Fact]
-    public void GetRecent_NobodyHasLooked_IsNothing()
+    public void GetRecent_BeforeTheFirstReading_IsEmpty()
     {
         var recent = _statistics.GetRecent(new Totals(1, 2, 3, 4));
 
         Assert.False(_statistics.IsWatched);
         Assert.False(_statistics.IsSampleDue(_time.GetTimestamp()));
-        Assert.Equal((TimeSpan.Zero, 0, 0, 0, 0, 0), (recent.Time, recent.RequestRate, recent.ConnectionRate, recent.ReceiveRate, recent.SendRate, recent.Latencies.Sum()));
+        Assert.Equal((TimeSpan.Zero, 0, 0, 0, 0, 0), (
+            recent.Time, recent.RequestRate, recent.ConnectionRate, recent.ReceiveRate, recent.SendRate,
+            recent.Latencies.Sum()));
     }
 
     [Fact]
@@ -25,19 +27,21 @@ public sealed class RequestStatisticsTests
         _time.Now += TimeSpan.FromSeconds(4);
         _statistics.Add(_time.GetTimestamp() - TimeSpan.TicksPerSecond);
         _statistics.Add((_time.Now - TimeSpan.FromSeconds(4)).Ticks);
-        // It began before somebody looked, when nobody noted the time.
+        // It began before the first reading, when no times were kept.
         _statistics.Add((_time.Now - TimeSpan.FromSeconds(4)).Ticks - 1);
 
         var recent = _statistics.GetRecent(new Totals(12, 24, 308, 4_016));
 
         Assert.True(_statistics.IsWatched);
-        Assert.Equal((TimeSpan.FromSeconds(4), 0.5, 1, 2, 4), (recent.Time, recent.ConnectionRate, recent.RequestRate, recent.ReceiveRate, recent.SendRate));
+        Assert.Equal(
+            (TimeSpan.FromSeconds(4), 0.5, 1, 2, 4),
+            (recent.Time, recent.ConnectionRate, recent.RequestRate, recent.ReceiveRate, recent.SendRate));
         Assert.Equal(2, recent.Latencies.Sum());
         Assert.InRange(LatencyHistogram.GetPercentile(recent.Latencies, 0.5)!.Value.TotalSeconds, 1, 1.13);
         Assert.InRange(LatencyHistogram.GetPercentile(recent.Latencies, 1)!.Value.TotalSeconds, 4, 4.5);
     }
 
-    /// <summary>A busy machine ticks late, and the clock of the requests skips that. A rate must not grow from it.</summary>
+    /// <summary>A busy machine ticks late, which the request clock skips. Rates must not grow from it.</summary>
     [Fact]
     public void GetRecent_AfterALateTick_CountsTheWholeTime()
     {
@@ -50,32 +54,6 @@ public sealed class RequestStatisticsTests
         var recent = statistics.GetRecent(new Totals(0, 8, 0, 0));
 
         Assert.Equal((TimeSpan.FromSeconds(4), 2), (recent.Time, recent.RequestRate));
-    }
-
-    [Fact]
-    public void Watch_Again_GoesOn()
-    {
-        _statistics.Watch(default);
-        _time.Now += TimeSpan.FromSeconds(2);
-        _statistics.Add(_time.GetTimestamp());
-
-        _statistics.Watch(new Totals(0, 1, 0, 0));
-
-        Assert.Equal((TimeSpan.FromSeconds(2), 0.5, 1), (GetRecent(1).Time, GetRecent(1).RequestRate, GetRecent(1).Latencies.Sum()));
-    }
-
-    [Fact]
-    public void IsSampleDue_EverySixSeconds()
-    {
-        _statistics.Watch(default);
-        var now = _time.GetTimestamp();
-
-        Assert.False(_statistics.IsSampleDue(now + (6 * TimeSpan.TicksPerSecond) - 1));
-        Assert.True(_statistics.IsSampleDue(now + (6 * TimeSpan.TicksPerSecond)));
-        _time.Now += TimeSpan.FromSeconds(7);
-        _statistics.OnSampleDue(default);
-        Assert.False(_statistics.IsSampleDue(now + (12 * TimeSpan.TicksPerSecond)));
-        Assert.True(_statistics.IsSampleDue(now + (13 * TimeSpan.TicksPerSecond)));
     }
 
     /// <summary>Ten samples, the first of a minute ago.</summary>
@@ -96,7 +74,7 @@ public sealed class RequestStatisticsTests
     }
 
     [Fact]
-    public void OnSampleDue_NobodyLooksForTenMinutes_ItIsOverAndBeginsAnew()
+    public void OnSampleDue_NotReadForTenMinutes_StopsAndStartsAnew()
     {
         _statistics.Watch(default);
         _statistics.Add(_time.GetTimestamp());
@@ -118,7 +96,8 @@ public sealed class RequestStatisticsTests
     /// <summary>Counters that are read one after the other may seem to go back.</summary>
     [Fact]
     public void Rate_NeverBelowZero()
-        => Assert.Equal(0, new RecentRequests(TimeSpan.FromSeconds(1), new Totals(0, 5, 0, 0), new Totals(0, 4, 0, 0), []).RequestRate);
+        => Assert.Equal(0, new RecentRequests(
+            TimeSpan.FromSeconds(1), new Totals(0, 5, 0, 0), new Totals(0, 4, 0, 0), []).RequestRate);
 
     private void Sample(int requests)
     {

@@ -17,7 +17,8 @@ public sealed class SafetyTests : IDisposable
         try
         {
             Assert.Throws<InvariantException>(() => log.IsEnabled(LogLevel.Error));
-            Assert.Throws<InvariantException>(() => log.Log(LogLevel.Error, default, "text", null, static (text, _) => text));
+            Assert.Throws<InvariantException>(
+                () => log.Log(LogLevel.Error, default, "text", null, static (text, _) => text));
         }
         finally
         {
@@ -34,7 +35,8 @@ public sealed class SafetyTests : IDisposable
         var context = new AsyncLocal<string?> { Value = "caller" };
         var seen = Waiting.Signal<(bool, string?, string?)>();
 
-        ThreadRoot.Start("name", () => seen.SetResult((Thread.CurrentThread.IsBackground, Thread.CurrentThread.Name, context.Value)), _logs.CreateLogger(""));
+        ThreadRoot.Start("name", () => seen.SetResult((
+            Thread.CurrentThread.IsBackground, Thread.CurrentThread.Name, context.Value)), _logs.CreateLogger(""));
 
         Assert.Equal((true, "name", null), await seen.Task.Within("the thread"));
     }
@@ -52,11 +54,15 @@ public sealed class SafetyTests : IDisposable
         {
             log.Write(line);
             var count = i;
-            await Waiting.UntilAsync(() => _logs.All.Count(static entry => entry.EventName == "Record") == count, "the line");
+            await Waiting.UntilAsync(
+                () => _logs.All.Count(static entry => entry.EventName == "Record") == count, "the line");
         }
 
         log.Complete();
-        Assert.Contains("1", Assert.Single(_logs.All, static entry => entry.EventName == "RecordsLost").Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "1",
+            Assert.Single(_logs.All, static entry => entry.EventName == "RecordsLost").Message,
+            StringComparison.Ordinal);
         Assert.Equal(7, _logs.All.Count);
     }
 }

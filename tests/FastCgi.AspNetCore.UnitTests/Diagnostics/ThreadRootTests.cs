@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
-/// <summary>What fails at the root of a thread is logged and ends one thing; log providers do no harm; locks have an order.</summary>
+/// <summary>A failure at a thread's root is logged and ends one thing; log providers do no harm.</summary>
 public sealed class ThreadRootTests
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);
@@ -40,13 +40,15 @@ public sealed class ThreadRootTests
     {
         Exception? seen = null;
 
-        await ThreadRoot.Start(static () => throw new FormatException(), NullLogger.Instance, exception => seen = exception).WaitAsync(s_patience);
+        await ThreadRoot
+            .Start(static () => throw new FormatException(), NullLogger.Instance, exception => seen = exception)
+            .WaitAsync(s_patience);
 
         Assert.IsType<FormatException>(seen);
     }
 
     [Fact]
-    public void SafeLogger_ProviderThatThrows_IsCountedAndNothingElse()
+    public void SafeLogger_ProviderThatThrows_IsOnlyCounted()
     {
         var logger = new SafeLogger(new OddLogger(static () => throw new FormatException("on purpose")));
 
@@ -105,6 +107,8 @@ public sealed class ThreadRootTests
             return true;
         }
 
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) => act();
+        public void Log<TState>(
+            LogLevel logLevel, EventId eventId, TState state, Exception? exception,
+            Func<TState, Exception?, string> formatter) => act();
     }
 }

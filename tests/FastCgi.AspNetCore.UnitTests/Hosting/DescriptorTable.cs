@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-/// <summary>The system's calls on numbers of descriptors. Tests that need certain numbers run alone.</summary>
+/// <summary>System calls on descriptor numbers. Tests that need certain numbers run alone.</summary>
 [CollectionDefinition(Name, DisableParallelization = true)]
 public sealed partial class DescriptorTable
 {
@@ -13,7 +13,8 @@ public sealed partial class DescriptorTable
 
     public static int GetFlags(int descriptor) => fcntl(descriptor, GetFlagsCommand, 0);
 
-    public static void SetFlags(int descriptor, int flags) => Assert.Equal(0, fcntl(descriptor, SetFlagsCommand, flags));
+    public static void SetFlags(int descriptor, int flags)
+        => Assert.Equal(0, fcntl(descriptor, SetFlagsCommand, flags));
 
     public static void Close(int descriptor) => Assert.Equal(0, close(descriptor));
 
@@ -25,7 +26,7 @@ public sealed partial class DescriptorTable
         return (ends[0], ends[1]);
     }
 
-    /// <summary>Puts something else at a number, until it is disposed.</summary>
+    /// <summary>Replaces the descriptor of a number until disposed.</summary>
     public sealed class Replaced : IDisposable
     {
         private readonly int _number;

@@ -4,7 +4,8 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 public sealed class EndpointConflictsTests
 {
     [Theory]
-    [InlineData("fastcgi://127.0.0.1:9009", true, "fastcgi://127.0.0.1:9009", "fastcgi://0.0.0.0:9009", "fastcgi://[::]:9009")]
+    [InlineData(
+        "fastcgi://127.0.0.1:9009", true, "fastcgi://127.0.0.1:9009", "fastcgi://0.0.0.0:9009", "fastcgi://[::]:9009")]
     [InlineData("fastcgi://127.0.0.1:9009", true, "http://127.0.0.1:9009", "http://localhost:9009")]
     [InlineData("fastcgi://127.0.0.1:9009", false, "fastcgi://127.0.0.1:9010", "fastcgi://127.0.0.2:9009")]
     [InlineData("fastcgi://127.0.0.1:9009", false, "http://127.0.0.1:9010", "http://unix:/run/a", "nonsense")]
@@ -16,40 +17,50 @@ public sealed class EndpointConflictsTests
     [InlineData("fastcgi://[::1]:9009", true, "http://LOCALHOST:9009")]
     [InlineData("fastcgi://[::1]:9009", false, "fastcgi://0.0.0.0:9009")]
     [InlineData("fastcgi://[::]:9009", true, "fastcgi://127.0.0.1:9009")]
-    [InlineData("fastcgi://unix:/run/a", true, "fastcgi://unix:/run/a", "fastcgi://unix:/run/x/../a", "http://unix:/run/a", "http://unix:/run/x/../a")]
-    [InlineData("fastcgi://unix:/run/a", false, "fastcgi://unix:/run/b", "fastcgi://127.0.0.1:9009", "http://unix:/run/b", "http://127.0.0.1:9009")]
+    [InlineData(
+        "fastcgi://unix:/run/a", true, "fastcgi://unix:/run/a", "fastcgi://unix:/run/x/../a", "http://unix:/run/a",
+        "http://unix:/run/x/../a")]
+    [InlineData(
+        "fastcgi://unix:/run/a", false, "fastcgi://unix:/run/b", "fastcgi://127.0.0.1:9009", "http://unix:/run/b",
+        "http://127.0.0.1:9009")]
     [InlineData("fastcgi://unix:@a/../b", false, "fastcgi://unix:@b")]
     [InlineData("fastcgi://fd:3", true, "fastcgi://fd:3")]
     [InlineData("fastcgi://fd:3", false, "fastcgi://fd:4")]
-    public void ThrowIfAny_Pair_IsOneAddressOrNot(string first, bool isOne, params string[] others) => Assert.All(others, second =>
-    {
-        var isHttp = !second.StartsWith("fastcgi:", StringComparison.Ordinal);
-        var endpoints = EndpointAddress.ParseWithOptions(first).Concat(isHttp ? [] : EndpointAddress.ParseWithOptions(second)).ToList();
-        endpoints[0].Origin = "FastCgi:Endpoints:Main";
-        if (!isHttp)
-            endpoints[1].Origin = "urls";
-
-        var error = Record.Exception(() => EndpointConflicts.ThrowIfAny(endpoints, isHttp ? ["http://127.0.0.1:1", second] : []));
-
-        if (!isOne)
+    public void ThrowIfAny_Pair_IsOneAddressOrNot(string first, bool isOne, params string[] others)
+        => Assert.All(others, second =>
         {
-            Assert.Null(error);
-            return;
-        }
+            var isHttp = !second.StartsWith("fastcgi:", StringComparison.Ordinal);
+            var endpoints = EndpointAddress.ParseWithOptions(first)
+                .Concat(isHttp ? [] : EndpointAddress.ParseWithOptions(second)).ToList();
+            endpoints[0].Origin = "FastCgi:Endpoints:Main";
+            if (!isHttp)
+                endpoints[1].Origin = "urls";
 
-        Assert.IsType<IOException>(error);
-        Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
-        Assert.Contains("urls", error.Message, StringComparison.Ordinal);
-        Assert.EndsWith(". Remove one of them, or choose another port or path.", error.Message, StringComparison.Ordinal);
-    });
+            var error = Record.Exception(
+                () => EndpointConflicts.ThrowIfAny(endpoints, isHttp ? ["http://127.0.0.1:1", second] : []));
+
+            if (!isOne)
+            {
+                Assert.Null(error);
+                return;
+            }
+
+            Assert.IsType<IOException>(error);
+            Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
+            Assert.Contains("urls", error.Message, StringComparison.Ordinal);
+            Assert.EndsWith(
+                ". Remove one of them, or choose another port or path.", error.Message, StringComparison.Ordinal);
+        });
 
     [Fact]
     public void ThrowIfAny_TwiceInOnePlace_SaysThatItIsOne()
     {
-        var endpoints = EndpointAddress.ParseWithOptions("fastcgi://127.0.0.1:9009").Concat(EndpointAddress.ParseWithOptions("fastcgi://0.0.0.0:9009")).ToList();
+        var endpoints = EndpointAddress.ParseWithOptions("fastcgi://127.0.0.1:9009")
+            .Concat(EndpointAddress.ParseWithOptions("fastcgi://0.0.0.0:9009")).ToList();
 
         Assert.Equal(
-            "Failed to listen on fastcgi://0.0.0.0:9009: the code contains the address twice, here and as fastcgi://127.0.0.1:9009. Remove one of them, or choose another port or path.",
+            "Failed to listen on fastcgi://0.0.0.0:9009: the code contains the address twice, here and as "
+                + "fastcgi://127.0.0.1:9009. Remove one of them, or choose another port or path.",
             Assert.Throws<IOException>(() => EndpointConflicts.ThrowIfAny(endpoints, [])).Message);
     }
 }

@@ -15,16 +15,34 @@ public sealed class EndpointPlanTests : IDisposable
 
     public void Dispose() => _logs.Dispose();
 
-    /// <summary>What the code says, the addresses of the host, and the configuration; what FastCGI and Kestrel listen on then, and what is logged.</summary>
+    /// <summary>
+    /// What the code says, the addresses of the host, and the configuration; what FastCGI and Kestrel listen on then,
+    /// and what is logged.
+    /// </summary>
     [Theory]
     [InlineData("", "", "", Default, "", null)]
-    [InlineData("", "fastcgi://127.0.0.1:9001 fastcgi://unix:/run/app.sock", "urls", "fastcgi://127.0.0.1:9001 fastcgi://unix:/run/app.sock", "", null)]
+    [InlineData(
+        "",
+        "fastcgi://127.0.0.1:9001 fastcgi://unix:/run/app.sock",
+        "urls",
+        "fastcgi://127.0.0.1:9001 fastcgi://unix:/run/app.sock",
+        "",
+        null)]
     [InlineData(Two, One, "", Two + " " + One, "", null)]
     [InlineData("fastcgi://unix:/run/app.sock", "", "", "fastcgi://unix:/run/app.sock", "", null)]
-    [InlineData("", "http://*:8080 fastcgi://127.0.0.1:9001 HTTPS://*:8443", "urls|http_ports=8080", One, "http://*:8080 HTTPS://*:8443", null)]
-    [InlineData(Two, "http://*:8080 http://*:80 https://*:8443", "http_ports=8080; 80 ;|https_ports=8443", Two, "", "PortsDropped")]
+    [InlineData(
+        "",
+        "http://*:8080 fastcgi://127.0.0.1:9001 HTTPS://*:8443",
+        "urls|http_ports=8080",
+        One,
+        "http://*:8080 HTTPS://*:8443",
+        null)]
+    [InlineData(
+        Two, "http://*:8080 http://*:80 https://*:8443", "http_ports=8080; 80 ;|https_ports=8443", Two, "",
+        "PortsDropped")]
     [InlineData(Two, "http://*:8080 http://*:8081", "http_ports=8080", Two, "http://*:8081", "PortsDropped")]
-    [InlineData(Two, "http://*:8080 http://localhost:8080", "http_ports=8080", Two, "http://localhost:8080", "PortsDropped")]
+    [InlineData(
+        Two, "http://*:8080 http://localhost:8080", "http_ports=8080", Two, "http://localhost:8080", "PortsDropped")]
     [InlineData(Two, "http://*:8080 https://*:8080", "http_ports=8080", Two, "https://*:8080", "PortsDropped")]
     [InlineData(Two, "http://localhost:5000", "", Two, "http://localhost:5000", null)]
     [InlineData(Two, "http://*:8080", "none", Two, "http://*:8080", null)]
@@ -36,15 +54,18 @@ public sealed class EndpointPlanTests : IDisposable
     [InlineData(Two, One, "inherited=3=web", Two + " " + One + " fastcgi://fd:3", "", null)]
     [InlineData("", "http://*:8080", "inherited=0|http_ports=8080", "fastcgi://fd:0", "", "PortsDropped")]
     [InlineData("", "", "refused", Default, "", "InheritedSocketsIgnored")]
-    public void Make_OfCodeAddressesAndConfiguration_IsThePlan(string code, string addresses, string configuration, string fastCgi, string http, string? logged)
+    public void Make_OfCodeAddressesAndConfiguration_IsThePlan(
+        string code, string addresses, string configuration, string fastCgi, string http, string? logged)
     {
         foreach (var address in Split(code))
             _options.Listen(address);
         foreach (var setting in configuration.Split('|'))
         {
-            var (name, value) = (setting.Split('=')[0], setting[(setting.IndexOf('=', StringComparison.Ordinal) + 1)..]);
+            var (name, value) =
+                (setting.Split('=')[0], setting[(setting.IndexOf('=', StringComparison.Ordinal) + 1)..]);
             if (name == "inherited")
-                Inherit([.. value.Split(';').Select(static socket => socket.Split('=')).Select(static parts => (int.Parse(parts[0]), parts.ElementAtOrDefault(1)))]);
+                Inherit([.. value.Split(';').Select(static socket => socket.Split('=')).Select(
+                    static parts => (int.Parse(parts[0]), parts.ElementAtOrDefault(1)))]);
             else if (name == "refused")
                 _inherited = new InheritedSockets([], "LISTEN_PID is 1");
             else
@@ -52,13 +73,21 @@ public sealed class EndpointPlanTests : IDisposable
         }
 
         var plan = configuration == "none"
-            ? EndpointPlan.Make(_options, Split(addresses), configuration: null, hasHttpEndpoints: false, isDevelopment: true, _inherited, _logs.CreateLogger(""))
+            ? EndpointPlan.Make(
+                _options, Split(addresses), configuration: null, hasHttpEndpoints: false, isDevelopment: true,
+                _inherited, _logs.CreateLogger(""))
             : Make(Split(addresses), hasHttpEndpoints: configuration == "Kestrel");
 
         AssertPlan(plan, Split(fastCgi), Split(http));
         Assert.Equal(logged is null ? [] : [logged], _logs.All.Select(static log => log.EventName));
-        var dropped = Split(addresses).Except(Split(http)).Where(static address => !address.StartsWith("fastcgi:", StringComparison.Ordinal));
-        var text = logged switch { "PortsDropped" => string.Join(", ", dropped), "OnlyHttp" => Default, _ => "LISTEN_PID is 1" };
+        var dropped = Split(addresses).Except(Split(http)).Where(
+            static address => !address.StartsWith("fastcgi:", StringComparison.Ordinal));
+        var text = logged switch
+        {
+            "PortsDropped" => string.Join(", ", dropped),
+            "OnlyHttp" => Default,
+            _ => "LISTEN_PID is 1",
+        };
         Assert.All(_logs.All, log => Assert.Contains(text, log.Message, StringComparison.Ordinal));
     }
 
@@ -87,21 +116,21 @@ public sealed class EndpointPlanTests : IDisposable
         Assert.Equal([7, 7, 4_096], plan.FastCgi.Select(static endpoint => endpoint.Backlog));
     }
 
-    [Fact]
-    public void Make_UnknownForm_ErrorShowsTheForms()
-    {
-        var error = Assert.Throws<FormatException>(() => Make(["http://*:80", "tcp://127.0.0.1:9000"]));
-
-        Assert.Contains("Valid forms are ", error.Message, StringComparison.Ordinal);
-    }
-
     private static string[] Split(string text) => text.Split(' ', StringSplitOptions.RemoveEmptyEntries);
 
     private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false, bool isDevelopment = false)
-        => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, isDevelopment, _inherited, _logs.CreateLogger(""));
+        => EndpointPlan.Make(
+            _options,
+            addresses,
+            new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(),
+            hasHttpEndpoints,
+            isDevelopment,
+            _inherited,
+            _logs.CreateLogger(""));
 
     private void Inherit(params (int Descriptor, string? Name)[] sockets)
-        => _inherited = new InheritedSockets([.. sockets.Select(static socket => new InheritedSocket(socket.Descriptor, socket.Descriptor, socket.Name))]);
+        => _inherited = new InheritedSockets([.. sockets.Select(
+            static socket => new InheritedSocket(socket.Descriptor, socket.Descriptor, socket.Name))]);
 
     private static void AssertPlan(EndpointPlan plan, string[] fastCgi, string[] http)
     {

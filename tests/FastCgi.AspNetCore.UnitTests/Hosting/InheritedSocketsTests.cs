@@ -2,7 +2,10 @@ using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-/// <summary>Sockets that a process is given, with descriptors of this one. Some tests set its environment and its standard input.</summary>
+/// <summary>
+/// Sockets that a process is given, with descriptors of this one. Some tests set its environment and its standard
+/// input.
+/// </summary>
 [Collection(DescriptorTable.Name)]
 public sealed partial class InheritedSocketsTests : IDisposable
 {
@@ -38,7 +41,8 @@ public sealed partial class InheritedSocketsTests : IDisposable
     public void Open_SocketThatWasMoved_IsFoundByTheNumberItWasGivenAs()
     {
         _listener.Listen();
-        var inherited = new InheritedSockets([new InheritedSocket(5, Descriptor + 1_000, "other"), new InheritedSocket(0, Descriptor, null)]);
+        var inherited = new InheritedSockets(
+            [new InheritedSocket(5, Descriptor + 1_000, "other"), new InheritedSocket(0, Descriptor, null)]);
 
         var socket = inherited.Open(At(0));
 
@@ -49,12 +53,15 @@ public sealed partial class InheritedSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Open_NoSocketThatListens_ErrorNamesItAndWhoMustMendIt()
+    public void Open_NoSocketThatListens_ErrorNamesItAndTheUnitToFix()
     {
-        AssertFails(4_321, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at descriptor 0 and systemd from 3 on.");
-        AssertFails(Descriptor, "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
+        AssertFails(4_321, "the descriptor is not open. The parent process must pass a listening socket, as "
+            + "spawn-fcgi does at descriptor 0 and systemd from 3 on.");
+        AssertFails(Descriptor, "the descriptor is not a listening socket. The parent process must call listen() on "
+            + "it, as spawn-fcgi and systemd (Accept=no) do.");
         using var file = File.OpenHandle("/dev/null");
-        AssertFails((int)file.DangerousGetHandle(), "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
+        AssertFails((int)file.DangerousGetHandle(), "the descriptor is not a listening socket. The parent process "
+            + "must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
 
         using var packets = new Socket(AddressFamily.Unix, SocketType.Seqpacket, ProtocolType.Unspecified);
         packets.Bind(EndpointAddress.ToUnixEndPoint("@fastcgi-" + Guid.NewGuid()));
@@ -63,35 +70,46 @@ public sealed partial class InheritedSocketsTests : IDisposable
         Assert.True(Descriptors.IsListening((int)packets.Handle));
 
         static void AssertFails(int descriptor, string why)
-            => Assert.Equal($"Failed to listen on fastcgi://fd:{descriptor}: {why}", Assert.Throws<IOException>(() => new InheritedSockets([]).Open(At(descriptor))).Message);
+            => Assert.Equal(
+                $"Failed to listen on fastcgi://fd:{descriptor}: {why}",
+                Assert.Throws<IOException>(() => new InheritedSockets([]).Open(At(descriptor))).Message);
     }
 
     [Fact]
     public void Resolve_Name_AllSocketsThatHaveIt()
     {
-        var inherited = new InheritedSockets([new InheritedSocket(3, 3, "web"), new InheritedSocket(4, 4, "admin"), new InheritedSocket(5, 5, "web"), new InheritedSocket(0, 9, null)]);
+        var inherited = new InheritedSockets([
+            new InheritedSocket(3, 3, "web"), new InheritedSocket(4, 4, "admin"), new InheritedSocket(5, 5, "web"),
+            new InheritedSocket(0, 9, null)]);
 
         Assert.Equal([3, 5], inherited.Resolve(Named("web")).Select(GetNumber));
         Assert.Equal([3, 4, 5, 0], inherited.Endpoints.Select(GetNumber));
         Assert.All(inherited.Endpoints, static endpoint => Assert.Equal("the parent process", endpoint.Origin));
         var other = new FastCgiListenOptions(new IPEndPoint(IPAddress.Loopback, 1));
         Assert.Same(other, Assert.Single(inherited.Resolve(other)));
-        Assert.True(InheritedSockets.IsNamedBy(Named("web")) && InheritedSockets.IsNamedBy(new FastCgiListenOptions(At(3))) && !InheritedSockets.IsNamedBy(other));
+        Assert.True(InheritedSockets.IsNamedBy(Named("web")) && InheritedSockets.IsNamedBy(
+            new FastCgiListenOptions(At(3))) && !InheritedSockets.IsNamedBy(other));
         Assert.Empty(new InheritedSockets([]).Endpoints);
     }
 
     [Fact]
     public void Resolve_NameThatThereIsNot_SaysWhatThereIs()
     {
-        AssertFails(new InheritedSockets([]), "no socket named 'web' was passed to this process. No sockets were passed at all; systemd passes those of a .socket unit.");
-        AssertFails(new InheritedSockets([new InheritedSocket(0, 0, null)]), "no socket named 'web' was passed to this process. No sockets were passed at all; systemd passes those of a .socket unit.");
+        AssertFails(new InheritedSockets([]), "no socket named 'web' was passed to this process. No sockets were "
+            + "passed at all; systemd passes those of a .socket unit.");
+        AssertFails(new InheritedSockets([new InheritedSocket(0, 0, null)]), "no socket named 'web' was passed to "
+            + "this process. No sockets were passed at all; systemd passes those of a .socket unit.");
         AssertFails(
-            new InheritedSockets([new InheritedSocket(3, 3, "a"), new InheritedSocket(4, 4, "b"), new InheritedSocket(5, 5, "a")]),
-            "no socket named 'web' was passed to this process. The passed names are a, b; set FileDescriptorName= in the .socket unit.");
+            new InheritedSockets(
+                [new InheritedSocket(3, 3, "a"), new InheritedSocket(4, 4, "b"), new InheritedSocket(5, 5, "a")]),
+            "no socket named 'web' was passed to this process. The passed names are a, b; set FileDescriptorName= in "
+                + "the .socket unit.");
         AssertFails(new InheritedSockets([], "reasons"), "the passed sockets are not for this process: reasons.");
 
         static void AssertFails(InheritedSockets inherited, string why)
-            => Assert.Equal($"Failed to listen on fastcgi://fd:web: {why}", Assert.Throws<IOException>(() => inherited.Resolve(Named("web")).ToList()).Message);
+            => Assert.Equal(
+                $"Failed to listen on fastcgi://fd:web: {why}",
+                Assert.Throws<IOException>(() => inherited.Resolve(Named("web")).ToList()).Message);
     }
 
     [Fact]
@@ -120,7 +138,8 @@ public sealed partial class InheritedSocketsTests : IDisposable
         var inherited = InheritedSockets.Claim();
 
         Assert.Empty(inherited.Endpoints);
-        Assert.Equal(isRefused ? $"LISTEN_PID is 1 but this is process {Environment.ProcessId}. A script must start the application with exec" : null, inherited.Refusal);
+        Assert.Equal(isRefused ? $"LISTEN_PID is 1 but this is process {Environment.ProcessId}. A script must start "
+            + "the application with exec" : null, inherited.Refusal);
         Assert.Equal((null, null, null), GetVariables());
     }
 
@@ -144,7 +163,8 @@ public sealed partial class InheritedSocketsTests : IDisposable
 
     private static FastCgiListenOptions Named(string name) => new(new InheritedSocketEndPoint(name));
 
-    private static int GetNumber(FastCgiListenOptions options) => (int)((FileHandleEndPoint)options.EndPoint).FileHandle;
+    private static int GetNumber(FastCgiListenOptions options)
+        => (int)((FileHandleEndPoint)options.EndPoint).FileHandle;
 
     private static void SetVariables(string? process, string? count, string? names)
     {
@@ -154,5 +174,8 @@ public sealed partial class InheritedSocketsTests : IDisposable
     }
 
     private static (string?, string?, string?) GetVariables()
-        => (Environment.GetEnvironmentVariable("LISTEN_PID"), Environment.GetEnvironmentVariable("LISTEN_FDS"), Environment.GetEnvironmentVariable("LISTEN_FDNAMES"));
+        => (
+            Environment.GetEnvironmentVariable("LISTEN_PID"),
+            Environment.GetEnvironmentVariable("LISTEN_FDS"),
+            Environment.GetEnvironmentVariable("LISTEN_FDNAMES"));
 }

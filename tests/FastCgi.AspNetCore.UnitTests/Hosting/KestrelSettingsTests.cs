@@ -6,24 +6,36 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 /// <summary>Each setting of Kestrel by itself: it counts here too, or it is named as without effect.</summary>
 public sealed class KestrelSettingsTests : IDisposable
 {
-    private const string KeepAlive = "Limits.KeepAliveTimeout (the web server sets it for clients; FastCgi:Limits:KeepAliveTimeout applies to its connections)";
+    private const string KeepAlive = "Limits.KeepAliveTimeout (the web server sets it for clients; "
+        + "FastCgi:Limits:KeepAliveTimeout applies to its connections)";
 
     private readonly CollectedLogs _logs = new();
 
     public static TheoryData<string, Action<KestrelServerOptions>> Taken => new()
     {
         { "AllowSynchronousIO", static kestrel => kestrel.AllowSynchronousIO = true },
-        { "RequestHeaderEncodingSelector", static kestrel => kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1 },
-        { "ResponseHeaderEncodingSelector", static kestrel => kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1 },
+        {
+            "RequestHeaderEncodingSelector",
+            static kestrel => kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1
+        },
+        {
+            "ResponseHeaderEncodingSelector",
+            static kestrel => kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1
+        },
         { "Limits.MaxRequestBodySize", static kestrel => kestrel.Limits.MaxRequestBodySize = 1 },
         { "Limits.MaxRequestBufferSize", static kestrel => kestrel.Limits.MaxRequestBufferSize = 2_000_000 },
         { "Limits.MaxResponseBufferSize", static kestrel => kestrel.Limits.MaxResponseBufferSize = 0 },
         { "Limits.MaxResponseBufferSize", static kestrel => kestrel.Limits.MaxResponseBufferSize = 7 },
         { "Limits.MaxConcurrentConnections", static kestrel => kestrel.Limits.MaxConcurrentConnections = 1 },
-        { "Limits.RequestHeadersTimeout", static kestrel => kestrel.Limits.RequestHeadersTimeout = TimeSpan.FromSeconds(1) },
+        {
+            "Limits.RequestHeadersTimeout",
+            static kestrel => kestrel.Limits.RequestHeadersTimeout = TimeSpan.FromSeconds(1)
+        },
         { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = null },
-        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(240, TimeSpan.FromSeconds(6)) },
-        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(241, TimeSpan.FromSeconds(5)) },
+        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(
+            240, TimeSpan.FromSeconds(6)) },
+        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(
+            241, TimeSpan.FromSeconds(5)) },
     };
 
     public static TheoryData<string, Action<KestrelServerOptions>> Meaningless => new()
@@ -34,10 +46,16 @@ public sealed class KestrelSettingsTests : IDisposable
         { "AllowResponseHeaderCompression", static kestrel => kestrel.AllowResponseHeaderCompression = false },
         { "DisableStringReuse", static kestrel => kestrel.DisableStringReuse = true },
         { KeepAlive, static kestrel => kestrel.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(1) },
-        { "Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)", static kestrel => kestrel.Limits.MaxRequestHeaderCount = 1 },
-        { "Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)", static kestrel => kestrel.Limits.MaxRequestHeadersTotalSize = 10_000 },
+        { "Limits.MaxRequestHeaderCount "
+            + "(FastCgi:Limits:MaxRequestParameterCount)", static kestrel => kestrel.Limits.MaxRequestHeaderCount = 1 },
+        { "Limits.MaxRequestHeadersTotalSize "
+            + "(FastCgi:Limits:MaxRequestParametersTotalSize)",
+            static kestrel => kestrel.Limits.MaxRequestHeadersTotalSize = 10_000 },
         { "Limits.MaxRequestLineSize", static kestrel => kestrel.Limits.MaxRequestLineSize = 10_000 },
-        { "Limits.MaxConcurrentUpgradedConnections", static kestrel => kestrel.Limits.MaxConcurrentUpgradedConnections = 1 },
+        {
+            "Limits.MaxConcurrentUpgradedConnections",
+            static kestrel => kestrel.Limits.MaxConcurrentUpgradedConnections = 1
+        },
         { "Limits.MinResponseDataRate", static kestrel => kestrel.Limits.MinResponseDataRate = null },
     };
 
@@ -45,18 +63,32 @@ public sealed class KestrelSettingsTests : IDisposable
 
     [Theory]
     [MemberData(nameof(Taken))]
-    public void Setting_ThatMeansTheSame_CountsAndIsToldUnlessAnotherIsSet(string name, Action<KestrelServerOptions> set)
+    public void Setting_ThatMeansTheSame_AppliesAndIsReportedUnlessAnotherIsSet(
+        string name, Action<KestrelServerOptions> set)
     {
         var (settings, options) = Read(set);
         settings.Report(options, _logs.CreateLogger(""));
 
         var log = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Information, "KestrelOptionsTaken"), (log.Level, log.EventName));
-        Assert.Contains($"override them: {name}. Kestrel options with no effect on FastCGI: none.", log.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"override them: {name}. Kestrel options with no effect on FastCGI: none.",
+            log.Message,
+            StringComparison.Ordinal);
 
         // A setting of FastCGI's own says otherwise.
         using var logs = new CollectedLogs();
-        settings.Report(new FastCgiServerOptions { Limits = { MaxRequestBufferSize = 3, MaxResponseBufferSize = 3, MinRequestBodyDataRate = new MinDataRate(1, TimeSpan.FromSeconds(9)) } }, logs.CreateLogger(""));
+        settings.Report(
+            new FastCgiServerOptions
+            {
+                Limits =
+                {
+                    MaxRequestBufferSize = 3,
+                    MaxResponseBufferSize = 3,
+                    MinRequestBodyDataRate = new MinDataRate(1, TimeSpan.FromSeconds(9)),
+                },
+            },
+            logs.CreateLogger(""));
         Assert.Empty(logs.All);
     }
 
@@ -68,13 +100,17 @@ public sealed class KestrelSettingsTests : IDisposable
 
         settings.Report(options, _logs.CreateLogger(""));
 
-        Assert.Contains($"override them: none. Kestrel options with no effect on FastCGI: {name}.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"override them: none. Kestrel options with no effect on FastCGI: {name}.",
+            Assert.Single(_logs.All).Message,
+            StringComparison.Ordinal);
     }
 
     [Fact]
-    public void Settings_None_AreNotToldOf()
+    public void Settings_None_AreNotReported()
     {
-        var (settings, options) = Read(static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(240, TimeSpan.FromSeconds(5)));
+        var (settings, options) = Read(
+            static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(240, TimeSpan.FromSeconds(5)));
 
         settings.Report(options, _logs.CreateLogger(""));
 
@@ -86,7 +122,9 @@ public sealed class KestrelSettingsTests : IDisposable
     [InlineData(0, 1)]
     [InlineData(7, 7)]
     public void MaxResponseBufferSize_OfNothing_IsTheLeast(long kestrels, long ours)
-        => Assert.Equal(ours, Read(kestrel => kestrel.Limits.MaxResponseBufferSize = kestrels).Options.Limits.MaxResponseBufferSize);
+        => Assert.Equal(
+            ours,
+            Read(kestrel => kestrel.Limits.MaxResponseBufferSize = kestrels).Options.Limits.MaxResponseBufferSize);
 
     /// <summary>It may be the code of another place, such as one with a certificate that is not here.</summary>
     [Fact]
@@ -113,18 +151,20 @@ public sealed class KestrelSettingsTests : IDisposable
         Assert.True(Read(static kestrel => kestrel.ListenLocalhost(1)).Settings.HasEndpoints);
         var (settings, options) = Read(static kestrel => kestrel.AllowSynchronousIO = true);
 
-        // Options are made again: nothing is told twice.
+        // The options are created again: nothing is logged twice.
         settings.Configure(options);
         settings.Report(options, _logs.CreateLogger(""));
 
-        Assert.Contains("override them: AllowSynchronousIO.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "override them: AllowSynchronousIO.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
     }
 
     private static (KestrelSettings Settings, FastCgiServerOptions Options) Read(Action<KestrelServerOptions> set)
     {
         var services = new ServiceCollection();
         services.AddSingleton<KestrelSettings>();
-        services.AddOptions<KestrelServerOptions>().Configure<KestrelSettings>(static (kestrel, settings) => settings.Configure(kestrel)).Configure(set);
+        services.AddOptions<KestrelServerOptions>()
+            .Configure<KestrelSettings>(static (kestrel, settings) => settings.Configure(kestrel)).Configure(set);
         var settings = services.BuildServiceProvider().GetRequiredService<KestrelSettings>();
         var options = new FastCgiServerOptions();
         settings.Configure(options);

@@ -28,9 +28,13 @@ public sealed class OtherServerTests : IDisposable
     [InlineData("kestrel", "Development", "http://localhost fastcgi://localhost:1", true)]
     [InlineData("other", "Production", "fastcgi://localhost:1", false)]
     [InlineData("other", "Development", "", false)]
-    public void LastServer_KestrelInPlaceOfFastCgi_IsToldOf(string kind, string environment, string addresses, bool isTold)
+    public void LastServer_KestrelInPlaceOfFastCgi_IsReported(
+        string kind, string environment, string addresses, bool isTold)
     {
-        using IServer server = kind == "kestrel" ? new KestrelServer(Options.Create(new KestrelServerOptions()), new NoTransport(), NullLoggerFactory.Instance) : new StubServer();
+        using IServer server = kind == "kestrel" ? new KestrelServer(
+            Options.Create(new KestrelServerOptions()),
+            new NoTransport(),
+            NullLoggerFactory.Instance) : new StubServer();
         foreach (var address in addresses.Split(' ', StringSplitOptions.RemoveEmptyEntries))
             server.Features.Get<IServerAddressesFeature>()!.Addresses.Add(address);
         using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs));
@@ -59,7 +63,8 @@ public sealed class OtherServerTests : IDisposable
         Assert.Empty(http.Addresses);
         await http.StopAsync(default);
 
-        await http.StartAsync(["http://a", "http://b"], preferAddresses: true, new ResponseRig.NoApplication(), default);
+        await http.StartAsync(
+            ["http://a", "http://b"], preferAddresses: true, new ResponseRig.NoApplication(), default);
 
         Assert.Equal(["http://a", "http://b"], http.Addresses);
         var server = kind == "type" ? services.GetRequiredService<List<StubServer>>().Single() : made;
@@ -82,7 +87,8 @@ public sealed class OtherServerTests : IDisposable
             () => new HttpServer(null, services)
                 .StartAsync(["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
 
-        Assert.StartsWith("No HTTP server is registered for http://a, http://b. Call builder.WebHost.UseKestrelCore() before UseFastCgi", error.Message, StringComparison.Ordinal);
+        Assert.StartsWith("No HTTP server is registered for http://a, http://b. Call builder.WebHost.UseKestrelCore() "
+            + "before UseFastCgi", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -92,7 +98,8 @@ public sealed class OtherServerTests : IDisposable
         Assert.False(HttpServer.HasOwnEndpoints(Make("Kestrel:Limits:X")));
         Assert.True(HttpServer.HasOwnEndpoints(Make("Kestrel:Endpoints:Main:Url")));
 
-        static IConfiguration Make(string key) => new ConfigurationBuilder().AddInMemoryCollection([new(key, "1")]).Build();
+        static IConfiguration Make(string key)
+            => new ConfigurationBuilder().AddInMemoryCollection([new(key, "1")]).Build();
     }
 
     [Fact]
@@ -100,26 +107,35 @@ public sealed class OtherServerTests : IDisposable
     {
         var services = new ServiceCollection();
         services.AddSingleton<IServer, StubServer>();
-        var configuration = new ConfigurationBuilder().AddInMemoryCollection([new("FastCgi:PingPath", "/ping")]).Build();
+        var configuration = new ConfigurationBuilder().AddInMemoryCollection([new("FastCgi:PingPath", "/ping")])
+            .Build();
 
         ServerRegistration.Add(services, configuration);
         var count = services.Count;
         ServerRegistration.Add(services, configuration);
 
         Assert.Equal(count, services.Count);
-        using var provider = services.AddSingleton<IHostEnvironment>(new StubEnvironment("Production")).BuildServiceProvider();
+        using var provider = services.AddSingleton<IHostEnvironment>(new StubEnvironment("Production"))
+            .BuildServiceProvider();
         var server = Assert.IsType<FastCgiServer>(provider.GetRequiredService<IServer>());
         Assert.Equal("/ping", server.Options.PingPath);
         Assert.IsType<LastServer>(Assert.Single(provider.GetServices<IStartupFilter>()));
-        Assert.Single(provider.GetServices<Microsoft.AspNetCore.Routing.MatcherPolicy>(), static policy => policy is RoleMatcherPolicy);
+        Assert.Single(
+            provider.GetServices<Microsoft.AspNetCore.Routing.MatcherPolicy>(),
+            static policy => policy is RoleMatcherPolicy);
         Assert.NotNull(provider.GetService<System.Diagnostics.Metrics.IMeterFactory>());
         Assert.Equal(2, provider.GetServices<IConfigureOptions<FastCgiServerOptions>>().Count());
         Assert.IsType<KestrelSettings>(provider.GetServices<IConfigureOptions<FastCgiServerOptions>>().First());
-        Assert.Same(provider.GetRequiredService<KestrelSettings>(), Assert.Single(provider.GetServices<IConfigureOptions<KestrelServerOptions>>()));
+        Assert.Same(
+            provider.GetRequiredService<KestrelSettings>(),
+            Assert.Single(provider.GetServices<IConfigureOptions<KestrelServerOptions>>()));
         server.Dispose();
     }
 
-    /// <summary>Another server that was put behind ours is left as the one beside, and ours is added again with what it needs, once.</summary>
+    /// <summary>
+    /// Another server that was put behind ours is left as the one beside, and ours is added again with what it needs,
+    /// once.
+    /// </summary>
     [Fact]
     public void Registration_AnotherServerBehind_ItIsTheOneBeside()
     {
@@ -130,7 +146,9 @@ public sealed class OtherServerTests : IDisposable
 
         ServerRegistration.Add(services, configuration);
 
-        Assert.Equal(typeof(FastCgiServer), services.Last(static service => service.ServiceType == typeof(IServer)).ImplementationType);
+        Assert.Equal(
+            typeof(FastCgiServer),
+            services.Last(static service => service.ServiceType == typeof(IServer)).ImplementationType);
 
         Assert.Single(services, static service => service.ServiceType == typeof(KestrelSettings));
         Assert.Single(services, static service => service.ServiceType == typeof(IStartupFilter));
@@ -140,13 +158,15 @@ public sealed class OtherServerTests : IDisposable
     public void RoleMatcher_AppliesOnlyWhereThereIsAnotherRole()
     {
         var page = new Endpoint(null, new EndpointMetadataCollection(), "page");
-        var authorizer = new Endpoint(null, new EndpointMetadataCollection(new FastCgiRoleAttribute(FastCgiRole.Authorizer)), "authorizer");
+        var authorizer = new Endpoint(
+            null, new EndpointMetadataCollection(new FastCgiRoleAttribute(FastCgiRole.Authorizer)), "authorizer");
         var policy = new RoleMatcherPolicy(Options.Create(new FastCgiServerOptions()));
 
         Assert.False(policy.AppliesToEndpoints([page, page]));
         Assert.True(policy.AppliesToEndpoints([page, authorizer]));
         Assert.False(policy.AppliesToEndpoints([]));
-        Assert.True(new RoleMatcherPolicy(Options.Create(new FastCgiServerOptions { Roles = { FastCgiRole.Authorizer } })).AppliesToEndpoints([page]));
+        Assert.True(new RoleMatcherPolicy(Options.Create(
+            new FastCgiServerOptions { Roles = { FastCgiRole.Authorizer } })).AppliesToEndpoints([page]));
         Assert.Equal(-100, policy.Order);
     }
 
@@ -184,7 +204,8 @@ public sealed class OtherServerTests : IDisposable
 
     private sealed class NoTransport : IConnectionListenerFactory
     {
-        public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default) => throw new NotSupportedException();
+        public ValueTask<IConnectionListener> BindAsync(
+            EndPoint endpoint, CancellationToken cancellationToken = default) => throw new NotSupportedException();
     }
 
     private sealed class StubEnvironment(string name) : IHostEnvironment

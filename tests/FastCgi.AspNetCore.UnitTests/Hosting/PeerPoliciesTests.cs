@@ -28,11 +28,14 @@ public sealed class PeerPoliciesTests
     [InlineData("10.0.0.0/8", "10.0.0.1", true, "10.0.0.1")]
     [InlineData("10.0.0.0/8", "10.0.0.1", false, "10.0.0.2")]
     [InlineData("10.0.0.0/8", "192.0.2.1", false, "192.0.2.1")]
-    public void Allows_Address_AsTheListsSay(string allowed, string? variable, bool isAllowed, params string[] addresses)
+    public void Allows_Address_AsTheListsSay(
+        string allowed, string? variable, bool isAllowed, params string[] addresses)
     {
-        var policy = PeerPolicies.Create(Tcp(allowed.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, variable);
+        var policy = PeerPolicies.Create(
+            Tcp(allowed.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, variable);
 
-        Assert.All(addresses, address => Assert.Equal(isAllowed, policy.Allows(new IPEndPoint(IPAddress.Parse(address), 50_000))));
+        Assert.All(addresses, address => Assert.Equal(isAllowed, policy.Allows(new IPEndPoint(
+            IPAddress.Parse(address), 50_000))));
     }
 
     [Theory]
@@ -45,11 +48,12 @@ public sealed class PeerPoliciesTests
 
     [Theory]
     [InlineData(",", "192.0.2.1,", "192.0.2.1;192.0.2.2", "192.0.2.0/24", "localhost")]
-    public void Create_BadVariable_ErrorInsteadOfEverybody(params string[] variables) => Assert.All(variables, static variable =>
-    {
-        var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(), s_tcp, variable));
-        Assert.Contains($"FCGI_WEB_SERVER_ADDRS is '{variable}'", error.Message, StringComparison.Ordinal);
-    });
+    public void Create_BadVariable_ErrorInsteadOfEverybody(params string[] variables)
+        => Assert.All(variables, static variable =>
+        {
+            var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(), s_tcp, variable));
+            Assert.Contains($"FCGI_WEB_SERVER_ADDRS is '{variable}'", error.Message, StringComparison.Ordinal);
+        });
 
     [Theory]
     [InlineData(1000u, 5u, true)]
@@ -65,15 +69,21 @@ public sealed class PeerPoliciesTests
     [Fact]
     public void Create_UnknownUserOrGroup_ErrorNamesIt()
     {
-        Assert.Contains("the user 'no-such-user' does not exist", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("no-such-user", "0"), s_unix, null)).Message, StringComparison.Ordinal);
-        Assert.Contains("the group 'no-such-group' does not exist", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "no-such-group"), s_unix, null)).Message, StringComparison.Ordinal);
+        Assert.Contains("the user 'no-such-user' does not exist", Assert.Throws<IOException>(() => PeerPolicies.Create(
+            Unix("no-such-user", "0"), s_unix, null)).Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "the group 'no-such-group' does not exist",
+            Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "no-such-group"), s_unix, null)).Message,
+            StringComparison.Ordinal);
     }
 
     [Fact]
     public void Create_ListsOfTheOtherKindOfSocket_Error()
     {
-        Assert.Contains("AllowedUsers or AllowedGroups", Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp("192.0.2.1"), s_unix, null)).Message, StringComparison.Ordinal);
-        Assert.Contains("Use AllowedAddresses", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "0"), s_tcp, null)).Message, StringComparison.Ordinal);
+        Assert.Contains("AllowedUsers or AllowedGroups", Assert.Throws<IOException>(() => PeerPolicies.Create(
+            Tcp("192.0.2.1"), s_unix, null)).Message, StringComparison.Ordinal);
+        Assert.Contains("Use AllowedAddresses", Assert.Throws<IOException>(() => PeerPolicies.Create(
+            Unix("0", "0"), s_tcp, null)).Message, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -12,7 +12,8 @@ public sealed class SocketActivationTests
     [InlineData("7", "2", "", "3=unknown 4=unknown")]
     [InlineData("7", "3", "web::web", "3=web 4= 5=web")]
     public void Read_Variables_AreTheSocketsFromThreeOn(string? process, string? count, string? names, string sockets)
-        => Assert.Equal(sockets, string.Join(' ', SocketActivation.Read(process, count, names).Select(static socket => $"{socket.Item1}={socket.Item2}")));
+        => Assert.Equal(sockets, string.Join(' ', SocketActivation.Read(process, count, names).Select(
+            static socket => $"{socket.Item1}={socket.Item2}")));
 
     [Theory]
     [InlineData("-1", null, "LISTEN_FDS is '-1'")]
@@ -21,7 +22,10 @@ public sealed class SocketActivationTests
     [InlineData("2", "web", "LISTEN_FDNAMES is 'web'")]
     [InlineData("1", "web:admin", "LISTEN_FDNAMES is 'web:admin'")]
     public void Read_BadVariable_ErrorNamesItAndItsValue(string count, string? names, string text)
-        => Assert.Contains(text, Assert.Throws<IOException>(() => SocketActivation.Read("7", count, names)).Message, StringComparison.Ordinal);
+        => Assert.Contains(
+            text,
+            Assert.Throws<IOException>(() => SocketActivation.Read("7", count, names)).Message,
+            StringComparison.Ordinal);
 
     [Fact]
     public void IsFor_Process_Exactly()

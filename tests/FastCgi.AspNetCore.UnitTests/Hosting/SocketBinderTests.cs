@@ -27,7 +27,8 @@ public sealed class SocketBinderTests
 
         var error = Assert.Throws<IOException>(() => Listen("127.0.0.1", port));
 
-        Assert.Equal($"Failed to listen on fastcgi://127.0.0.1:{port}: the address is already in use. Stop the process that uses it (run ss -ltnp), or choose another port.", error.Message);
+        Assert.Equal($"Failed to listen on fastcgi://127.0.0.1:{port}: the address is already in use. Stop the "
+            + "process that uses it (run ss -ltnp), or choose another port.", error.Message);
         Assert.IsType<SocketException>(error.InnerException);
         Assert.Throws<IOException>(() => Listen("::", port));
     }
@@ -35,7 +36,8 @@ public sealed class SocketBinderTests
     [Fact]
     public void Listen_AddressOfAnotherMachine_ErrorNamesAllOfThisOne()
         => Assert.Equal(
-            "Failed to listen on fastcgi://192.0.2.1:9123: this machine does not have the address. To listen on all addresses, use fastcgi://*:9123.",
+            "Failed to listen on fastcgi://192.0.2.1:9123: this machine does not have the address. To listen on all "
+                + "addresses, use fastcgi://*:9123.",
             Assert.Throws<IOException>(() => Listen("192.0.2.1", 9_123)).Message);
 
     [Theory]
@@ -48,10 +50,12 @@ public sealed class SocketBinderTests
         var tcp = Assert.Throws<IOException>(() => Listen("127.0.0.1", 0, Configure));
         var options = new FastCgiServerOptions();
         options.ListenUnixSocket("@fastcgi-" + Guid.NewGuid(), Configure);
-        var name = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance));
+        var name = Assert.Throws<IOException>(
+            () => SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance));
 
         Assert.Equal(
-            "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory apply only to the file of a Unix socket. Remove them from the endpoint.",
+            "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory apply only to the file "
+                + "of a Unix socket. Remove them from the endpoint.",
             tcp.Message);
         Assert.Contains("do not apply to an abstract socket", name.Message, StringComparison.Ordinal);
 
@@ -64,10 +68,6 @@ public sealed class SocketBinderTests
         }
     }
 
-    [Fact]
-    public void Listen_EndPointOfNoTransport_Error()
-        => Assert.Throws<NotSupportedException>(() => SocketBinder.Listen(new FastCgiListenOptions(new DnsEndPoint("name", 1)), new InheritedSockets([]), NullLogger.Instance));
-
     /// <summary>Peers that cannot be are found when the socket listens already: the port is free again.</summary>
     [Fact]
     public void Listen_PeersThatCannotBe_PortIsFreeAgain()
@@ -75,7 +75,8 @@ public sealed class SocketBinderTests
         using var reservation = new PortReservation();
         var port = reservation.EndPoint.Port;
 
-        Assert.Throws<IOException>(() => Listen("127.0.0.1", port, static listen => listen.AllowedAddresses.Add("nonsense")));
+        Assert.Throws<IOException>(
+            () => Listen("127.0.0.1", port, static listen => listen.AllowedAddresses.Add("nonsense")));
 
         Listen("127.0.0.1", port).Socket.Dispose();
     }

@@ -1,10 +1,10 @@
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-/// <summary>What the runtime has put at a standard stream that was closed is told from what belongs there.</summary>
+/// <summary>The placeholder that the runtime opens for a closed standard stream is recognized.</summary>
 [Collection(DescriptorTable.Name)]
 public sealed class StandardStreamsTests
 {
-    // Numbers that nothing else has.
+    // Unused descriptor numbers.
     private const int Before = 890;
     private const int Stream = 891;
 
@@ -41,7 +41,8 @@ public sealed class StandardStreamsTests
         Assert.Same(output, Console.Out);
         Assert.Equal(before, Targets());
 
-        static IEnumerable<string?> Targets() => [.. Enumerable.Range(0, 3).Select(static stream => new FileInfo($"/proc/self/fd/{stream}").LinkTarget)];
+        static IEnumerable<string?> Targets()
+            => [.. Enumerable.Range(0, 3).Select(static stream => new FileInfo($"/proc/self/fd/{stream}").LinkTarget)];
     }
 
     private static bool Judge(int before, int stream)

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-/// <summary>What systemd is told, over a socket such as its own.</summary>
+/// <summary>The messages to systemd, over a socket such as its own.</summary>
 public sealed class SystemdNotifierTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();
@@ -22,7 +22,7 @@ public sealed class SystemdNotifierTests : IDisposable
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
-    public void ReadyAndStopping_AreTold(bool isAbstract)
+    public void ReadyAndStopping_AreSent(bool isAbstract)
     {
         Listen(isAbstract);
         using var notifier = Create()!;
@@ -39,11 +39,12 @@ public sealed class SystemdNotifierTests : IDisposable
     [InlineData(null)]
     [InlineData("")]
     [InlineData("own")]
-    public void Ready_Watchdog_IsToldAtOnceAndAgain(string? process)
+    public void Ready_Watchdog_IsNotifiedAtOnceAndAgain(string? process)
     {
         Listen();
         _environment["WATCHDOG_USEC"] = "20000";
-        _environment["WATCHDOG_PID"] = process == "own" ? Environment.ProcessId.ToString(CultureInfo.InvariantCulture) : process;
+        _environment["WATCHDOG_PID"] = process == "own" ? Environment.ProcessId.ToString(
+            CultureInfo.InvariantCulture) : process;
         using var notifier = Create()!;
 
         notifier.Ready(1);
@@ -53,9 +54,9 @@ public sealed class SystemdNotifierTests : IDisposable
         Assert.Equal("WATCHDOG=1", Receive());
     }
 
-    /// <summary>As sd_watchdog_enabled(3) recommends: later, one late message is enough for systemd to kill the service.</summary>
+    /// <summary>As sd_watchdog_enabled(3) recommends: any later, and one late message kills the service.</summary>
     [Fact]
-    public void Ready_Watchdog_IsToldTwiceInItsTime()
+    public void Ready_Watchdog_IsNotifiedTwiceInItsTime()
     {
         Listen();
         _environment["WATCHDOG_USEC"] = "30000000";
@@ -71,7 +72,7 @@ public sealed class SystemdNotifierTests : IDisposable
     [InlineData("20000", "1")]
     [InlineData("0", null)]
     [InlineData("soon", null)]
-    public void Ready_WatchdogOfAnotherProcessOrWithoutTime_IsNotTold(string time, string? process)
+    public void Ready_WatchdogOfAnotherProcessOrWithoutTime_IsNotNotified(string time, string? process)
     {
         Listen();
         _environment["WATCHDOG_USEC"] = time;
@@ -86,7 +87,7 @@ public sealed class SystemdNotifierTests : IDisposable
     }
 
     [Fact]
-    public void Ready_NobodyListens_IsLoggedAndNoError()
+    public void Ready_WithoutAListener_IsLoggedAndNoError()
     {
         _environment["NOTIFY_SOCKET"] = Path.Combine(_folder.Path, "notify");
         using var notifier = Create()!;
@@ -102,7 +103,8 @@ public sealed class SystemdNotifierTests : IDisposable
         _folder.Dispose();
     }
 
-    private SystemdNotifier? Create(TimeProvider? time = null) => SystemdNotifier.Create(_environment.GetValueOrDefault, _logs.CreateLogger(""), time ?? TimeProvider.System);
+    private SystemdNotifier? Create(TimeProvider? time = null) => SystemdNotifier.Create(
+        _environment.GetValueOrDefault, _logs.CreateLogger(""), time ?? TimeProvider.System);
 
     private void Listen(bool isAbstract = false)
     {

@@ -2,7 +2,7 @@ using System.Runtime.ExceptionServices;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-/// <summary>What the system refuses to an ordinary user: each error says who, what and what to do, and nothing is left behind.</summary>
+/// <summary>Refusals for an ordinary user: the error says who, what and what to do; no file is left.</summary>
 public sealed partial class UnixSocketRefusalTests : IDisposable
 {
     private const uint Nobody = 65_534;
@@ -31,8 +31,10 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse();
 
-        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot create a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
-        Assert.EndsWith(". Make the folder writable for the user, or choose another.", message, StringComparison.Ordinal);
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot "
+            + $"create a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
+        Assert.EndsWith(
+            ". Make the folder writable for the user, or choose another.", message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -43,7 +45,10 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse(static listen => listen.CreateDirectory = true, path);
 
-        Assert.StartsWith($"Failed to listen on fastcgi://unix:{path}: the folder {_folder.FullName}/run cannot be created: ", message, StringComparison.Ordinal);
+        Assert.StartsWith(
+            $"Failed to listen on fastcgi://unix:{path}: the folder {_folder.FullName}/run cannot be created: ",
+            message,
+            StringComparison.Ordinal);
         Assert.DoesNotContain("..", message, StringComparison.Ordinal);
     }
 
@@ -56,7 +61,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse();
 
-        Assert.EndsWith(": a socket exists there, and this process may not connect to it to check whether it is in use. Remove it, or choose another path.", message, StringComparison.Ordinal);
+        Assert.EndsWith(": a socket exists there, and this process may not connect to it to check whether it is in "
+            + "use. Remove it, or choose another path.", message, StringComparison.Ordinal);
         Assert.True(File.Exists(SocketPath));
     }
 
@@ -78,7 +84,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     [Theory]
     [InlineData(false, " cannot replace the file there: Read-only file system")]
     [InlineData(true, " cannot create a socket in ")]
-    public void Listen_FileThatMayNeitherBeReplacedNorRemoved_ErrorSaysWhatFailedFirst(bool isTemporaryThere, string why)
+    public void Listen_FileThatMayNeitherBeReplacedNorRemoved_ErrorSaysWhatFailedFirst(
+        bool isTemporaryThere, string why)
     {
         const int ReadOnlyFiles = 30;
         if (isTemporaryThere)
@@ -88,7 +95,10 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
         Sandbox.Run(SystemCall.Rename, ReadOnlyFiles, () => Sandbox.Run(SystemCall.Unlink, ReadOnlyFiles, () =>
             error = Assert.Throws<IOException>(() => Listen(SocketPath, static _ => { }))));
 
-        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName}{why}", error!.Message, StringComparison.Ordinal);
+        Assert.StartsWith(
+            $"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName}{why}",
+            error!.Message,
+            StringComparison.Ordinal);
     }
 
     [Theory]
@@ -99,8 +109,14 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     {
         var message = Refuse(listen => (listen.Owner, listen.Group) = (owner, group));
 
-        Assert.Contains($": the user {Environment.UserName} cannot change the owner of the socket to {receivers}: ", message, StringComparison.Ordinal);
-        Assert.EndsWith(". Only root can set Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit).", message, StringComparison.Ordinal);
+        Assert.Contains(
+            $": the user {Environment.UserName} cannot change the owner of the socket to {receivers}: ",
+            message,
+            StringComparison.Ordinal);
+        Assert.EndsWith(
+            ". Only root can set Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit).",
+            message,
+            StringComparison.Ordinal);
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
@@ -122,15 +138,20 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     [Theory]
     [InlineData("no-such", null, "the user 'no-such' does not exist. Create it, or choose one from getent passwd.")]
     [InlineData(null, "no-such", "the group 'no-such' does not exist. Create it, or choose one from getent group.")]
-    public void Listen_AccountThatThereIsNot_ErrorSaysWhereToLookAndNothingIsMade(string? owner, string? group, string why)
+    public void Listen_AccountThatThereIsNot_ErrorSaysWhereToLookAndNothingIsMade(
+        string? owner, string? group, string why)
     {
-        var error = Assert.Throws<IOException>(() => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group)));
+        var error = Assert.Throws<IOException>(
+            () => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group)));
 
         Assert.EndsWith(why, error.Message, StringComparison.Ordinal);
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
-    /// <summary>Peers that cannot be are found when the socket listens already: it is closed, so that the next start replaces it.</summary>
+    /// <summary>
+    /// Peers that cannot be are found when the socket listens already: it is closed, so that the next start replaces
+    /// it.
+    /// </summary>
     [Fact]
     public void Listen_PeersThatCannotBe_NextStartListens()
     {
@@ -149,7 +170,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse();
 
-        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot replace the file there: ", message, StringComparison.Ordinal);
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot "
+            + "replace the file there: ", message, StringComparison.Ordinal);
         Assert.EndsWith(". Remove it, or choose another path.", message, StringComparison.Ordinal);
         Assert.Equal(SocketPath, Assert.Single(_folder.EnumerateFileSystemInfos()).FullName);
     }
@@ -158,12 +180,16 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     public void ListenElsewhere_AsOnOtherSystems_IsMadeWithItsModeAndRemovedByTheRuntime()
     {
         var path = Path.Combine(_folder.FullName, "run", "app.sock");
-        using (var socket = ListenElsewhere(path, static listen => (listen.Mode, listen.CreateDirectory) = (UnixFileMode.UserWrite, true)).Socket)
+        using (var socket = ListenElsewhere(
+            path, static listen => (listen.Mode, listen.CreateDirectory) = (UnixFileMode.UserWrite, true)).Socket)
         {
             Assert.Equal(UnixFileMode.UserWrite, File.GetUnixFileMode(path));
             using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
             client.Connect(new UnixDomainSocketEndPoint(path));
-            Assert.EndsWith("choose another path.", Assert.Throws<IOException>(() => ListenElsewhere(path)).Message, StringComparison.Ordinal);
+            Assert.EndsWith(
+                "choose another path.",
+                Assert.Throws<IOException>(() => ListenElsewhere(path)).Message,
+                StringComparison.Ordinal);
         }
 
         Assert.False(File.Exists(path));
@@ -175,8 +201,10 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     [Fact]
     public void ListenElsewhere_WhatCannotBe_IsAnError()
     {
-        Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);
-        Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
+        Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(
+            SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);
+        Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(
+            SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
         _folder.UnixFileMode = ReadOnly;
         Assert.IsType<SocketException>(AsNobody(() => ListenElsewhere(SocketPath)));
     }
@@ -196,7 +224,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     }
 
     private string Refuse(Action<FastCgiListenOptions>? configure = null, string? path = null)
-        => Assert.IsType<IOException>(AsNobody(() => Listen(path ?? SocketPath, configure ?? (static _ => { })))).Message;
+        => Assert.IsType<IOException>(
+            AsNobody(() => Listen(path ?? SocketPath, configure ?? (static _ => { })))).Message;
 
     /// <summary>What an action throws on a thread for which the system judges files as for an ordinary user.</summary>
     private static Exception? AsNobody(Action action)

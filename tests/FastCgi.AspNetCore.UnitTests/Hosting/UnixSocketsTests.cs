@@ -28,7 +28,7 @@ public sealed class UnixSocketsTests : IDisposable
     [InlineData("file", "exists and is not a socket")]
     [InlineData("folder", "exists and is not a socket")]
     [InlineData("link", "exists and is not a socket")]
-    public void Listen_SomethingElseOrNoFolder_ErrorAndItIsLeftAlone(string what, string text)
+    public void Listen_NoSocketOrNoFolder_ErrorAndTheFileStays(string what, string text)
     {
         if (what == "no folder")
             _folder.Delete();
@@ -54,7 +54,8 @@ public sealed class UnixSocketsTests : IDisposable
 
         var file = Path.Combine(_folder.FullName, "file");
         File.WriteAllText(file, "");
-        AssertFails("cannot be created", Path.Combine(file, "app", "app.sock"), static listen => listen.CreateDirectory = true);
+        AssertFails(
+            "cannot be created", Path.Combine(file, "app", "app.sock"), static listen => listen.CreateDirectory = true);
     }
 
     [Fact]
@@ -86,28 +87,35 @@ public sealed class UnixSocketsTests : IDisposable
 
     [Fact]
     public void Listen_RelativePath_Error()
-        => Assert.All(["app.sock", "./app.sock", " /run/app.sock"], path => AssertFails("the path of a Unix socket must be absolute", path));
+        => Assert.All(
+            ["app.sock", "./app.sock", " /run/app.sock"],
+            path => AssertFails("the path of a Unix socket must be absolute", path));
 
-    /// <summary>It reads as an abstract name does, and is none: the system would make a file in the current folder.</summary>
+    /// <summary>It looks like an abstract name, but would create a file in the current folder.</summary>
     [Fact]
     public void Listen_RelativePathThatReadsAsAName_Error()
     {
         var endPoint = new UnixDomainSocketEndPoint("@" + Guid.NewGuid());
 
-        var error = Assert.Throws<IOException>(() => UnixSockets.Listen(new FastCgiListenOptions(endPoint), endPoint, NullLogger.Instance));
+        var error = Assert.Throws<IOException>(
+            () => UnixSockets.Listen(new FastCgiListenOptions(endPoint), endPoint, NullLogger.Instance));
 
         Assert.Contains("the path of a Unix socket must be absolute", error.Message, StringComparison.Ordinal);
         Assert.False(File.Exists(endPoint.ToString()));
     }
 
-    /// <summary>Another thread connects again and again while instances follow each other: each time one of them answers, or has closed its socket.</summary>
+    /// <summary>
+    /// Another thread connects again and again while instances follow each other: each time one of them answers, or has
+    /// closed its socket.
+    /// </summary>
     [Fact]
     public async Task Listen_OneAfterTheOther_FileIsNeverMissingAndHasItsMode()
     {
         const UnixFileMode Mode = UnixFileMode.UserWrite | UnixFileMode.OtherWrite;
         var isOver = false;
         Listen(static listen => listen.Mode = Mode).Socket.Dispose();
-        var connecting = Task.Factory.StartNew(Connect, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+        var connecting = Task.Factory.StartNew(
+            Connect, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 
         for (var i = 0; i < 300; i++)
         {
@@ -124,7 +132,8 @@ public sealed class UnixSocketsTests : IDisposable
             while (!Volatile.Read(ref isOver))
             {
                 using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-                using var arguments = new SocketAsyncEventArgs { RemoteEndPoint = new UnixDomainSocketEndPoint(SocketPath) };
+                using var arguments =
+                    new SocketAsyncEventArgs { RemoteEndPoint = new UnixDomainSocketEndPoint(SocketPath) };
                 _ = socket.ConnectAsync(arguments);
                 errors.Add(arguments.SocketError);
                 Assert.Equal(Mode, File.GetUnixFileMode(SocketPath));
@@ -134,7 +143,7 @@ public sealed class UnixSocketsTests : IDisposable
         }
     }
 
-    /// <summary>A process was killed between two steps, or a program of the operator has made the name its own.</summary>
+    /// <summary>A process was killed between two steps, or another program uses the name.</summary>
     [Theory]
     [InlineData("left", null)]
     [InlineData("in use", "the address is already in use")]
@@ -174,7 +183,8 @@ public sealed class UnixSocketsTests : IDisposable
             return;
         }
 
-        Assert.Contains("is too long", Assert.Throws<FormatException>(() => Listen(path)).Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "is too long", Assert.Throws<FormatException>(() => Listen(path)).Message, StringComparison.Ordinal);
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
@@ -260,14 +270,15 @@ public sealed class UnixSocketsTests : IDisposable
 
     private ListeningSocket Listen(Action<FastCgiListenOptions>? configure = null) => Listen(SocketPath, configure);
 
-    /// <summary>A socket whose process was killed: its file is there, and nobody listens.</summary>
+    /// <summary>The socket of a killed process: its file exists, and no process listens.</summary>
     private void LeaveBehind() => Listen().Socket.Dispose();
 
     private void AssertFails(string text, string? path = null, Action<FastCgiListenOptions>? configure = null)
     {
         var error = Assert.Throws<IOException>(() => Listen(path ?? SocketPath, configure));
 
-        Assert.StartsWith($"Failed to listen on fastcgi://unix:{path ?? SocketPath}: ", error.Message, StringComparison.Ordinal);
+        Assert.StartsWith(
+            $"Failed to listen on fastcgi://unix:{path ?? SocketPath}: ", error.Message, StringComparison.Ordinal);
         Assert.Contains(text, error.Message, StringComparison.Ordinal);
         Assert.DoesNotContain('\n', error.Message);
     }

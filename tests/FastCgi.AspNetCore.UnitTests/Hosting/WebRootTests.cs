@@ -10,7 +10,8 @@ public sealed class WebRootTests
     [InlineData(false, true, true)]
     [InlineData(true, true, false)]
     [InlineData(false, false, false)]
-    public void Report_OnlyTheFolderOfTheApplicationHasAWebRoot_IsWarned(bool isInContentRoot, bool isInBase, bool isReported)
+    public void Report_OnlyTheFolderOfTheApplicationHasAWebRoot_IsWarned(
+        bool isInContentRoot, bool isInBase, bool isReported)
     {
         using var contentRoot = new ScratchFolder();
         using var application = new ScratchFolder();
@@ -19,13 +20,21 @@ public sealed class WebRootTests
         using var logs = new CollectedLogs();
 
         WebRoot.Report(
-            new TestEnvironment { ContentRootPath = contentRoot.Path, WebRootPath = isInContentRoot ? contentRoot.GetPath("wwwroot") : null! },
+            new TestEnvironment
+            {
+                ContentRootPath = contentRoot.Path,
+                WebRootPath = isInContentRoot ? contentRoot.GetPath("wwwroot") : null!,
+            },
             application.Path + Path.DirectorySeparatorChar,
             logs.CreateLogger("FastCgi.AspNetCore"));
 
-        Assert.Equal(isReported ? [(LogLevel.Warning, "WebRootMissing")] : [], logs.All.Select(static log => (log.Level, log.EventName!)));
-        Assert.All(logs.All, log => Assert.Contains($"WorkingDirectory={application.Path} in the systemd unit", log.Message, StringComparison.Ordinal));
-        Assert.All(logs.All, log => Assert.StartsWith($"The content root {contentRoot.Path} has no wwwroot", log.Message, StringComparison.Ordinal));
+        Assert.Equal(
+            isReported ? [(LogLevel.Warning, "WebRootMissing")] : [],
+            logs.All.Select(static log => (log.Level, log.EventName!)));
+        Assert.All(logs.All, log => Assert.Contains(
+            $"WorkingDirectory={application.Path} in the systemd unit", log.Message, StringComparison.Ordinal));
+        Assert.All(logs.All, log => Assert.StartsWith(
+            $"The content root {contentRoot.Path} has no wwwroot", log.Message, StringComparison.Ordinal));
     }
 
     private sealed class TestEnvironment : IWebHostEnvironment

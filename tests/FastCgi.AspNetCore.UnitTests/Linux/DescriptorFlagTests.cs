@@ -31,7 +31,7 @@ public sealed class DescriptorFlagTests : IDisposable
         Assert.NotEqual(0, TestSockets.GetFlags((int)accepted.Handle) & TestSockets.NonBlocking);
     }
 
-    /// <summary>A response of several sends would wait for the peer's acknowledgement between them, for 40 milliseconds.</summary>
+    /// <summary>Without TCP_NODELAY, a response of several sends would wait 40 ms between them.</summary>
     [Fact]
     [Trait("Contract", "T40")]
     public void TcpOptions_ConnectionsOfAListener_SendWithoutDelayAndProbe()
@@ -63,7 +63,8 @@ public sealed class DescriptorFlagTests : IDisposable
         File.SetUnixFileMode(file, UnixFileMode.UserRead | UnixFileMode.GroupRead);
         File.CreateSymbolicLink(folder.GetPath("link"), file);
 
-        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(folder.GetPath("link"))!.Mode);
+        Assert.Equal(
+            UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(folder.GetPath("link"))!.Mode);
     }
 
     private Socket Accept()

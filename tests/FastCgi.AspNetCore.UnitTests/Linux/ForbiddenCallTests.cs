@@ -57,7 +57,7 @@ public sealed class ForbiddenCallTests : IDisposable
     }
 
     [Fact]
-    public void Files_CannotBeOpened_NobodyKnows()
+    public void Files_CannotBeOpened_Unknown()
     {
         using var client = TestSockets.Connect(_listener);
         using var accepted = _listener.Accept();
@@ -69,17 +69,23 @@ public sealed class ForbiddenCallTests : IDisposable
         Sandbox.Run(SystemCall.Open, TooManyOpenFiles, () =>
         {
             Assert.Null(Descriptors.Count());
-            Assert.Contains($"process {Environment.ProcessId} (whose name could not be read) of", PeerAddress.DescribeProcess(accepted), StringComparison.Ordinal);
+            Assert.Contains(
+                $"process {Environment.ProcessId} (whose name could not be read) of",
+                PeerAddress.DescribeProcess(accepted),
+                StringComparison.Ordinal);
             Assert.Null(LocalAccounts.Find("root"));
         });
     }
 
     [Fact]
-    public void Links_CannotBeRead_NobodyKnows()
+    public void Links_CannotBeRead_Unknown()
     {
         var (thread, pipe) = (-1, "");
 
-        Sandbox.Run(SystemCall.ReadLink, NotPermitted, () => (thread, pipe) = (ThreadClock.ReadThreadId(), Descriptors.GetPipeName(0)));
+        Sandbox.Run(
+            SystemCall.ReadLink,
+            NotPermitted,
+            () => (thread, pipe) = (ThreadClock.ReadThreadId(), Descriptors.GetPipeName(0)));
 
         Assert.Equal(0, thread);
         Assert.Null(pipe);

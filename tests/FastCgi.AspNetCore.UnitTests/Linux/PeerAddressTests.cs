@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
-/// <summary>What is told of the other end of a connection.</summary>
+/// <summary>How the log describes the other end of a connection.</summary>
 public sealed class PeerAddressTests : IDisposable
 {
     private readonly List<Socket> _sockets = [];
@@ -18,7 +18,7 @@ public sealed class PeerAddressTests : IDisposable
         Assert.Equal(1, server.Receive(new byte[1]));
     }
 
-    /// <summary>Whoever reads the log sees no control characters, whatever a process calls itself.</summary>
+    /// <summary>A process cannot put control characters into the log with its name.</summary>
     [Theory]
     [InlineData("a plain name~", "a plain name~")]
     [InlineData("\u001b[31m\u007f\t!", "?[31m??!")]
@@ -67,7 +67,8 @@ public sealed class PeerAddressTests : IDisposable
         Assert.Null(PeerAddress.Get(socket));
         Assert.Equal("an unknown address", PeerPolicy.Describe(socket));
         Assert.Equal("an unknown address", PeerPolicy.Describe((EndPoint?)null));
-        Assert.Contains("example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);
+        Assert.Contains(
+            "example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);
     }
 
     /// <summary>The operator is to know which one to change.</summary>
@@ -90,7 +91,7 @@ public sealed class PeerAddressTests : IDisposable
     [InlineData(false, false, true)]
     [InlineData(true, true, false)]
     [InlineData(true, false, true)]
-    public void Allows_SettingIsOfTheOtherKind_Nobody(bool hasAddresses, bool hasUsers, bool hasGroups)
+    public void Allows_SettingIsOfTheOtherKind_None(bool hasAddresses, bool hasUsers, bool hasGroups)
     {
         var policy = new PeerPolicy
         {
@@ -109,7 +110,14 @@ public sealed class PeerAddressTests : IDisposable
     [Fact]
     public void Allows_AddressesInSeveralLists_MustBeInEach()
     {
-        var policy = new PeerPolicy { Addresses = [[IPNetwork.Parse("10.0.0.0/8"), IPNetwork.Parse("192.0.2.0/24")], [IPNetwork.Parse("192.0.2.9/32")]] };
+        var policy = new PeerPolicy
+        {
+            Addresses =
+        [
+            [IPNetwork.Parse("10.0.0.0/8"), IPNetwork.Parse("192.0.2.0/24")],
+            [IPNetwork.Parse("192.0.2.9/32")],
+        ]
+        };
 
         Assert.True(policy.Allows(new IPEndPoint(IPAddress.Parse("192.0.2.9"), 1)));
         Assert.False(policy.Allows(new IPEndPoint(IPAddress.Parse("192.0.2.8"), 1)));

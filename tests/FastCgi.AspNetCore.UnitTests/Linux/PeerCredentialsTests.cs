@@ -58,7 +58,8 @@ public sealed partial class PeerCredentialsTests : IDisposable
     /// <summary>The calls themselves: those of the library change all threads.</summary>
     private static void SetGroups(uint group, uint[] supplementary)
     {
-        var (setGroups, setGroup) = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? (116, 119) : (159, 149);
+        var (setGroups, setGroup) =
+            RuntimeInformation.ProcessArchitecture == Architecture.X64 ? (116, 119) : (159, 149);
         Assert.Equal(0, syscall(setGroups, supplementary.Length, supplementary));
         Assert.Equal(0, syscall(setGroup, (nint)group, (nint)group, (nint)group));
     }

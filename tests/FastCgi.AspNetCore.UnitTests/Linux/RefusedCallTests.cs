@@ -28,7 +28,8 @@ public sealed partial class RefusedCallTests : IDisposable
         // Handshakes that have begun end meanwhile.
         Assert.InRange(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 5, double.MaxValue);
         using var late = TestSockets.MakePeer(socket);
-        Assert.Equal(SocketError.ConnectionRefused, (await Assert.ThrowsAsync<SocketException>(() => late.ConnectAsync(socket.LocalEndPoint!))).SocketErrorCode);
+        Assert.Equal(SocketError.ConnectionRefused, (await Assert.ThrowsAsync<SocketException>(
+            () => late.ConnectAsync(socket.LocalEndPoint!))).SocketErrorCode);
         using var accepted = await socket.AcceptAsync();
         await accepted.SendAsync("hello"u8.ToArray());
         Assert.Equal(5, await waiting.ReceiveAsync(new byte[10]));
@@ -40,14 +41,20 @@ public sealed partial class RefusedCallTests : IDisposable
         using var socket = TestSockets.ListenUnix();
         var isClosed = true;
 
-        Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = AcceptQueue.TryCloseAsync(socket).AsTask().GetAwaiter().GetResult());
+        Sandbox.Run(
+            SystemCall.Shutdown,
+            NotPermitted,
+            () => isClosed = AcceptQueue.TryCloseAsync(socket).AsTask().GetAwaiter().GetResult());
 
         Assert.False(isClosed);
     }
 
-    /// <summary>A sandbox may forbid it: a connection that arrives during the close is reset then, which the operator should know.</summary>
+    /// <summary>
+    /// A sandbox may forbid it: a connection that arrives during the close is reset then, which the operator should
+    /// know.
+    /// </summary>
     [Fact]
-    public void Withdraw_QueueCannotBeClosed_IsToldAndWhatWaitsIsAccepted()
+    public void Withdraw_QueueCannotBeClosed_IsReportedAndWhatWaitsIsAccepted()
     {
         using var socket = TestSockets.ListenTcp();
         // To bind it to another interface is a privilege then.
@@ -74,7 +81,8 @@ public sealed partial class RefusedCallTests : IDisposable
     public async Task Withdraw_SocketThatIsPassedOn_LeavesThoseThatWait(bool isPassedOn, bool acceptsRest)
     {
         using var socket = TestSockets.ListenTcp();
-        var listening = new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint!, IsShared = true, IsPassedOn = isPassedOn };
+        var listening =
+            new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint!, IsShared = true, IsPassedOn = isPassedOn };
 
         Assert.Equal(acceptsRest, await listening.WithdrawAsync(_logs.CreateLogger("")));
 
@@ -82,9 +90,9 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.Empty(_logs.All);
     }
 
-    /// <summary>It is no unix socket, so the system tells neither user nor groups: whoever it is does not come in.</summary>
+    /// <summary>The peer is no Unix socket, so the system reports neither user nor groups, and it is refused.</summary>
     [Fact]
-    public void PeerCredentials_NotTold_Null()
+    public void PeerCredentials_Unknown_Null()
     {
         using var notConnected = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         using var closed = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
@@ -94,7 +102,7 @@ public sealed partial class RefusedCallTests : IDisposable
     }
 
     [Fact]
-    public void Thread_ItsNumberIsThatOfTheSystemAndNothingIsToldOfNone()
+    public void Thread_ItsNumberIsThatOfTheSystemAndNoneIsUnknown()
     {
         Assert.NotEqual(0, ThreadClock.GetThreadId());
         Assert.Equal(ThreadClock.GetThreadId(), ThreadClock.ReadThreadId());

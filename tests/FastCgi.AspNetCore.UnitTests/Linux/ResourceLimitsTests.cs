@@ -7,7 +7,8 @@ public sealed class ResourceLimitsTests
     {
         Assert.Equal(ReadLimit("Max open files") ?? int.MaxValue, ResourceLimits.GetDescriptors());
         // Root may pass it.
-        Assert.Equal(Environment.IsPrivilegedProcess ? null : ReadLimit("Max processes"), ResourceLimits.GetThreadsOfUser());
+        Assert.Equal(
+            Environment.IsPrivilegedProcess ? null : ReadLimit("Max processes"), ResourceLimits.GetThreadsOfUser());
     }
 
     /// <returns><see langword="null"/> for more than there can be.</returns>
@@ -15,6 +16,7 @@ public sealed class ResourceLimitsTests
     {
         var line = File.ReadLines("/proc/self/limits").Single(line => line.StartsWith(name, StringComparison.Ordinal));
         var soft = line[name.Length..].Split(' ', StringSplitOptions.RemoveEmptyEntries)[0];
-        return soft != "unlimited" && long.Parse(soft, CultureInfo.InvariantCulture) is < int.MaxValue and var limit ? limit : null;
+        return soft != "unlimited"
+            && long.Parse(soft, CultureInfo.InvariantCulture) is < int.MaxValue and var limit ? limit : null;
     }
 }

@@ -22,7 +22,7 @@ public sealed class SystemAccountsTests
         Assert.Equal("1234567", SystemAccounts.GetGroupName(Nobodys));
     }
 
-    /// <summary>Each group that names the user counts, and none that names another; a line that is cut off is nobody's.</summary>
+    /// <summary>Each group that names the user counts, and no other; a truncated line counts for no user.</summary>
     [Theory]
     [InlineData("app", 1_000u, new[] { 1_001u, 33u, 55u })]
     [InlineData("apple", 1_002u, new[] { 1_003u, 44u })]
@@ -60,7 +60,7 @@ public sealed class SystemAccountsTests
         Assert.Equal(name switch { "app" => "app", "apple" => "1003", "alone" => "1005", _ => null }, account?.Group);
     }
 
-    /// <summary>The class that a user is of decides alone, even where another would allow more.</summary>
+    /// <summary>The class of the user decides, even if another class allows more.</summary>
     [Theory]
     [InlineData(0u, "000", true)]
     [InlineData(7u, "200", true)]
@@ -76,11 +76,15 @@ public sealed class SystemAccountsTests
 
         Assert.Equal(isAllowed, permissions.AllowsWriting(user, groups));
         Assert.Equal(user == 0, permissions.AllowsEntering(user, groups));
-        Assert.Equal(isAllowed, (permissions with { Mode = (UnixFileMode)((int)permissions.Mode >> 1) }).AllowsEntering(user, groups));
+        Assert.Equal(isAllowed, (permissions with
+        {
+            Mode = (UnixFileMode)(
+            (int)permissions.Mode >> 1)
+        }).AllowsEntering(user, groups));
     }
 
     [Fact]
-    public async Task ThreadState_OfAThreadThatHasEnded_IsNotTold()
+    public async Task ThreadState_OfAThreadThatHasEnded_IsUnknown()
     {
         using var go = new ManualResetEventSlim();
         var id = Waiting.Signal<int>();

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
-/// <summary>Sockets of the machine, and what the system tells of them.</summary>
+/// <summary>Sockets of the machine, and what the system reports about them.</summary>
 internal static class TestSockets
 {
     // Of fcntl, as /proc shows them.
@@ -11,7 +11,8 @@ internal static class TestSockets
 
     public static Socket ListenTcp(string address = "127.0.0.1") => Listen(new IPEndPoint(IPAddress.Parse(address), 0));
 
-    public static Socket MakePeer(Socket listener) => new(listener.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+    public static Socket MakePeer(Socket listener)
+        => new(listener.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
 
     public static Socket Connect(Socket listener)
     {
@@ -29,7 +30,8 @@ internal static class TestSockets
     }
 
     public static int GetFlags(int descriptor)
-        => Convert.ToInt32(File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal))[6..].Trim(), 8);
+        => Convert.ToInt32(File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(static line => line.StartsWith(
+            "flags:", StringComparison.Ordinal))[6..].Trim(), 8);
 
     private static Socket Listen(EndPoint endPoint)
     {

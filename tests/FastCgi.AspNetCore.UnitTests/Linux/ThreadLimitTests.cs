@@ -59,7 +59,8 @@ public sealed class ThreadLimitTests : IDisposable
         Assert.Equal(75 - 23, Get(userLimit: 100));
     }
 
-    private int Get(long? userLimit = null) => ThreadLimit.GetForHandlers(_folder.GetPath("proc"), _folder.GetPath("groups"), userLimit);
+    private int Get(long? userLimit = null) => ThreadLimit.GetForHandlers(
+        _folder.GetPath("proc"), _folder.GetPath("groups"), userLimit);
 
     private void WriteGroup(string group, string folder, long limit, long used)
     {
@@ -69,7 +70,8 @@ public sealed class ThreadLimitTests : IDisposable
     }
 
     private void WriteProcess(string name, int? user, int threads)
-        => Write($"proc/{name}/status", $"Name:\tdotnet\n{(user is null ? "" : $"Uid:\t{user}\t{user}\t{user}\t{user}\n")}FDSize:\t64\nThreads:\t{threads}\n");
+        => Write($"proc/{name}/status", "Name:\tdotnet\n"
+            + $"{(user is null ? "" : $"Uid:\t{user}\t{user}\t{user}\t{user}\n")}FDSize:\t64\nThreads:\t{threads}\n");
 
     private void Write(string path, string text)
     {

@@ -4,7 +4,8 @@ public sealed class NameValuePairWriterTests
 {
     [Fact]
     public void Write_GetValuesResult_BytesOfTheSpecification()
-        => Assert.Equal([15, 1, .. "FCGI_MPXS_CONNS"u8, (byte)'1'], Write("FCGI_MPXS_CONNS"u8.ToArray(), "1"u8.ToArray()));
+        => Assert.Equal(
+            [15, 1, .. "FCGI_MPXS_CONNS"u8, (byte)'1'], Write("FCGI_MPXS_CONNS"u8.ToArray(), "1"u8.ToArray()));
 
     [Theory]
     [InlineData(0, 0, new byte[] { 0, 0 })]
@@ -27,7 +28,8 @@ public sealed class NameValuePairWriterTests
     }
 
     [Fact]
-    public void GetLength_LargestLength_DoesNotWrap() => Assert.Equal(int.MaxValue, NameValuePairWriter.GetLength(0, int.MaxValue - 5));
+    public void GetLength_LargestLength_DoesNotWrap()
+        => Assert.Equal(int.MaxValue, NameValuePairWriter.GetLength(0, int.MaxValue - 5));
 
     private static byte[] Write(byte[] name, byte[] value)
     {

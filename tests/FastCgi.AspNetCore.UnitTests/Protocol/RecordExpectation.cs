@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
-/// <summary>Gives a stream to a <see cref="RecordReader"/> in pieces and compares what it yields, piece by piece, with the stream's records.</summary>
+/// <summary>
+/// Gives a stream to a <see cref="RecordReader"/> in pieces and compares what it yields, piece by piece, with the
+/// stream's records.
+/// </summary>
 internal sealed class RecordExpectation(RecordStream stream)
 {
     /// <summary>Reads the stream with a new reader.</summary>
@@ -42,7 +45,8 @@ internal sealed class RecordExpectation(RecordStream stream)
             && header.ContentLength == expected.Content.Length && header.PaddingLength == expected.Padding,
             "The header is not the record's.");
         Assert.True(piece.IsStart == (offset == 0), "Only the first piece is a start.");
-        Assert.True(piece.Content.SequenceEqual(expected.Content.AsSpan(offset, piece.Content.Length)), "The content is not the record's.");
+        Assert.True(piece.Content.SequenceEqual(expected.Content.AsSpan(
+            offset, piece.Content.Length)), "The content is not the record's.");
         Assert.True(!piece.Content.IsEmpty || expected.Content.Length == 0, "Only an empty record has an empty piece.");
     }
 }

@@ -3,8 +3,9 @@ using FastCgi.AspNetCore.UnitTests.Cgi;
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>
-/// Headers that two threads use at once. Even an application of one thread at a time does so: a minimal API sets the content type when
-/// a handler that returns <c>Task&lt;string&gt;</c> awaits for the first time, while what follows the await runs elsewhere.
+/// Headers that two threads use at once. Even an application of one thread at a time does so: a minimal API sets the
+/// content type when a handler that returns <c>Task&lt;string&gt;</c> awaits for the first time, while what follows the
+/// await runs elsewhere.
 /// </summary>
 public sealed class HeaderCollectionLockTests
 {
@@ -31,7 +32,8 @@ public sealed class HeaderCollectionLockTests
     [MemberData(nameof(Uses))]
     public void Use_AnotherThreadHasTheLock_Waits(string use, bool ofRequest)
     {
-        var headersOfRequest = RequestHeadersBuilder.Build(CgiParameters.Get(("HTTP_X_ONE", "1")).Bytes, out var request);
+        var headersOfRequest = RequestHeadersBuilder.Build(
+            CgiParameters.Get(("HTTP_X_ONE", "1")).Bytes, out var request);
         var requestLock = request.Response.Output;
         HeaderCollection headers = ofRequest ? headersOfRequest : new ResponseHeaders(requestLock) { ["X-One"] = "1" };
         Assert.Single(headers);
@@ -40,7 +42,9 @@ public sealed class HeaderCollectionLockTests
         using (requestLock.EnterLock())
         {
             user.Start();
-            Assert.True(SpinWait.SpinUntil(() => user.ThreadState.HasFlag(ThreadState.WaitSleepJoin), s_patience), "It did not wait.");
+            Assert.True(
+                SpinWait.SpinUntil(() => user.ThreadState.HasFlag(ThreadState.WaitSleepJoin), s_patience),
+                "It did not wait.");
         }
 
         Assert.True(user.Join(s_patience));

@@ -17,5 +17,6 @@ internal static class RequestHeadersBuilder
     public static RequestParameters Read(byte[] bytes, CgiMapping? mapping = null)
         => new(mapping ?? new CgiMapping(), bytes);
 
-    public static RequestHeaders Build(params ReadOnlySpan<(string Name, string Value)> variables) => Build(CgiParameters.Get(variables).Bytes);
+    public static RequestHeaders Build(params ReadOnlySpan<(string Name, string Value)> variables)
+        => Build(CgiParameters.Get(variables).Bytes);
 }

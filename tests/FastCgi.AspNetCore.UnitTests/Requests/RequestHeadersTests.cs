@@ -44,7 +44,8 @@ public sealed class RequestHeadersTests
     [InlineData("SERVER_PORT=80", "Host")]
     [InlineData("HTTP_HOST=|SERVER_NAME=|SERVER_PORT=80", "Host", "")]
     [InlineData("HTTP_HOST=", "Host", "")]
-    // The documented HTTP_HOST $host:$server_port has the port always: a redirect URI with it is not the one that was registered.
+    // The documented HTTP_HOST $host:$server_port has the port always: a redirect URI with it is not the one that was
+    // registered.
     [InlineData("REQUEST_SCHEME=https|HTTP_HOST=h:443", "Host", "h")]
     [InlineData("REQUEST_SCHEME=http|HTTP_HOST=h:80", "Host", "h")]
     [InlineData("REQUEST_SCHEME=https|HTTP_HOST=h:80", "Host", "h:80")]
@@ -68,8 +69,12 @@ public sealed class RequestHeadersTests
     [Trait("Contract", "H10")]
     public void Headers_EncodingChosen_IsUsed()
     {
-        var options = new FastCgiServerOptions { RequestHeaderEncodingSelector = static name => name == "X-Latin" ? Encoding.Latin1 : null! };
-        var request = ResponseRig.CreateRequest(CgiParameters.Get(("HTTP_X_LATIN", "caf\xe9"), ("HTTP_X_UTF8", "\xe2\x82\xac")).Bytes, options);
+        var options = new FastCgiServerOptions
+        {
+            RequestHeaderEncodingSelector = static name => name == "X-Latin" ? Encoding.Latin1 : null!,
+        };
+        var request = ResponseRig.CreateRequest(
+            CgiParameters.Get(("HTTP_X_LATIN", "caf\xe9"), ("HTTP_X_UTF8", "\xe2\x82\xac")).Bytes, options);
         Assert.Equal(RequestRejection.None, request.Parameters.DecodeByApplication());
 
         AssertBoth((RequestHeaders)request.Headers, "X-Latin", "café");
@@ -93,20 +98,23 @@ public sealed class RequestHeadersTests
         Assert.Equal(3, headers.Count);
     }
 
-    /// <summary>A header is looked up in the params until all are listed; both must say the same, whatever the params are.</summary>
+    /// <summary>Headers are looked up in the params until all are listed; both ways must agree.</summary>
     [Fact]
     public void Headers_LookedUpAndListed_Agree()
     {
         string[] variables =
         [
-            "HTTP_HOST", "HTTP_COOKIE", "HTTP_cookie", "HTTP_X_FOO", "HTTP_X-FOO", "HTTP_x_foo", "HTTP_X__FOO", "HTTP_X.FOO", "HTTP_X FOO", "HTTP__",
+            "HTTP_HOST", "HTTP_COOKIE", "HTTP_cookie", "HTTP_X_FOO", "HTTP_X-FOO", "HTTP_x_foo", "HTTP_X__FOO",
+            "HTTP_X.FOO", "HTTP_X FOO", "HTTP__",
             "HTTP_", "HTTP_PROXY", "HTTP_Proxy", "HTTP_AUTHORIZATION",
-            "HTTP_CONTENT_TYPE", "HTTP_CONTENT-LENGTH", "HTTP_TRANSFER_ENCODING", "HTTP_ETAG", "CONTENT_TYPE", "CONTENT_LENGTH", "SERVER_NAME",
+            "HTTP_CONTENT_TYPE", "HTTP_CONTENT-LENGTH", "HTTP_TRANSFER_ENCODING", "HTTP_ETAG", "CONTENT_TYPE",
+            "CONTENT_LENGTH", "SERVER_NAME",
             "REDIRECT_HTTP_AUTHORIZATION", "SSL_CLIENT_CERT",
         ];
         string[] probes =
         [
-            "Host", "Cookie", "X-Foo", "X_Foo", "x-FOO", "X--Foo", "X.foo", "X Foo", "-", "_", "Proxy", "Authorization", "Content-Type",
+            "Host", "Cookie", "X-Foo", "X_Foo", "x-FOO", "X--Foo", "X.foo", "X Foo", "-", "_", "Proxy", "Authorization",
+            "Content-Type",
             "Content_Type", "Content-Length", "Transfer-Encoding", "ETag", "Ssl-Client-Cert", "\u0131",
         ];
         var random = new Random(11);
@@ -122,7 +130,8 @@ public sealed class RequestHeadersTests
 
             foreach (var name in probes.Concat(listed.Keys))
             {
-                Assert.Equal(listed.TryGetValue(name, out var value), lookedUp.TryGetValue(name, out var lookedUpValue));
+                Assert.Equal(
+                    listed.TryGetValue(name, out var value), lookedUp.TryGetValue(name, out var lookedUpValue));
                 Assert.Equal(value.ToArray(), lookedUpValue.ToArray());
             }
 

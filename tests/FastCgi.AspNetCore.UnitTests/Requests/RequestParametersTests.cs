@@ -14,7 +14,8 @@ public sealed class RequestParametersTests
         {
             var parameters = new ParameterBuffer();
             for (var start = 0; start < bytes.Length; start += size)
-                parameters.Append(bytes.AsSpan(start, Math.Min(size, bytes.Length - start)), isWhole: size == bytes.Length);
+                parameters.Append(
+                    bytes.AsSpan(start, Math.Min(size, bytes.Length - start)), isWhole: size == bytes.Length);
 
             Assert.Equal(bytes.Length, parameters.Length);
             Assert.Equal(bytes, parameters.RemoveAll());
@@ -37,10 +38,12 @@ public sealed class RequestParametersTests
     [Fact]
     public void GetVariables_All_InOrderWithRepeatedAndOddOnes()
     {
-        Append(("B", "1"), ("A", "2"), ("B", "3"), ("proxy-nokeepalive", "1"), ("", "nameless"), ("caf\xe9", "\xc3\xa9"));
+        Append(
+            ("B", "1"), ("A", "2"), ("B", "3"), ("proxy-nokeepalive", "1"), ("", "nameless"), ("caf\xe9", "\xc3\xa9"));
 
         Assert.Equal(
-            [new("REQUEST_METHOD", "GET"), new("B", "1"), new("A", "2"), new("B", "3"), new("proxy-nokeepalive", "1"), new("", "nameless"), new("café", "é")],
+            [new("REQUEST_METHOD", "GET"), new("B", "1"), new("A", "2"), new("B", "3"), new(
+                "proxy-nokeepalive", "1"), new("", "nameless"), new("café", "é")],
             _parameters.GetVariables());
     }
 
@@ -61,7 +64,8 @@ public sealed class RequestParametersTests
         Append((name, "a value"));
 
         Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariable(name), _parameters.GetVariable(name)));
-        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariables()[^1].Value, _parameters.GetVariables()[^1].Value));
+        Assert.Equal(
+            isShared, ReferenceEquals(_parameters.GetVariables()[^1].Value, _parameters.GetVariables()[^1].Value));
         Assert.Equal("a value", _parameters.GetVariable(name));
         if (name == HeaderNames.RenamedAuthorization)
             Assert.NotSame(_parameters.GetRenamedAuthorization(), _parameters.GetRenamedAuthorization());
@@ -102,7 +106,8 @@ public sealed class RequestParametersTests
     [InlineData("192.0.2.1:80:80", null, null, 0)]
     [InlineData("192.0.2.1/24", null, null, 0)]
     [InlineData(", ", null, null, 0)]
-    public void RequestAddresses_Variables_AreTheAddressesOrNone(string? address, string? port, string? expectedAddress, int expectedPort)
+    public void RequestAddresses_Variables_AreTheAddressesOrNone(
+        string? address, string? port, string? expectedAddress, int expectedPort)
     {
         if (address is not null)
             Append(("REMOTE_ADDR", address), ("SERVER_ADDR", address));

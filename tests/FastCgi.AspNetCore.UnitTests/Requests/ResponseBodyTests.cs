@@ -21,7 +21,10 @@ public sealed class ResponseBodyTests
         Assert.Same(own, property.GetValue(Response));
     }
 
-    /// <summary>Of headers that the application has put in place of the server's, those count that the response has started with.</summary>
+    /// <summary>
+    /// Of headers that the application has put in place of the server's, those count that the response has started
+    /// with.
+    /// </summary>
     [Fact]
     public async Task Length_OfReplacedHeaders_CountsAsItWasAtTheStart()
     {

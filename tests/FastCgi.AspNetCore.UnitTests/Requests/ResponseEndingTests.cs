@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
-/// <summary>How a response ends: by itself, by the application while that goes on, or as an error. The rest is asked of Kestrel too.</summary>
+/// <summary>
+/// How a response ends: by itself, by the application while that goes on, or as an error. The rest is asked of Kestrel
+/// too.
+/// </summary>
 public sealed class ResponseEndingTests
 {
     private ResponseRig _rig = new();
@@ -32,7 +35,9 @@ public sealed class ResponseEndingTests
             Assert.Equal(length, Response.Headers.ContentLength);
             Assert.Equal(text, _rig.Body);
             var sent = length ?? (text.Length > 0 ? text.Length : null);
-            Assert.Equal(sent is null ? "Status" : $"Content-Length: {sent}", _rig.Stdout.Split("\r\n")[0][..(sent is null ? 6 : 17)]);
+            Assert.Equal(
+                sent is null ? "Status" : $"Content-Length: {sent}",
+                _rig.Stdout.Split("\r\n")[0][..(sent is null ? 6 : 17)]);
         }
     }
 
@@ -42,7 +47,8 @@ public sealed class ResponseEndingTests
     [InlineData("GET", 500, "", "Content-Length: 0\r\n")]
     [InlineData("GET", 400, "no\n", "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n")]
     [InlineData("HEAD", 400, "no\n", "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n")]
-    public void TryAnswerForApplication_EachStatus_HasItsHeaderAndBodyAndNothingOfTheApplication(string method, int status, string text, string headers)
+    public void TryAnswerForApplication_EachStatus_HasItsHeaderAndBodyAndNothingOfTheApplication(
+        string method, int status, string text, string headers)
     {
         _rig.Options.ResponseHeaderEncodingSelector = static _ => Encoding.UTF8;
         _rig.Begin(method: method);

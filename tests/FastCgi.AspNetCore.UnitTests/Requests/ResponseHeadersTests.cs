@@ -30,20 +30,6 @@ public sealed class ResponseHeadersTests
     }
 
     [Fact]
-    public void MakeReadOnly_ChangesThatFewMake_Throw()
-    {
-        _headers["X"] = "1";
-        using (var scope = _lock.EnterLock())
-            _headers.MakeReadOnly(scope);
-
-        Assert.True(_headers.IsReadOnly);
-        var pair = new KeyValuePair<string, StringValues>("X", "1");
-        foreach (var change in (Action[])[() => _headers["X"] = StringValues.Empty, () => _headers.Add(pair), () => _headers.Remove(pair), () => _headers.ContentLength = null])
-            Assert.Contains("read-only", Assert.Throws<InvalidOperationException>(change).Message, StringComparison.Ordinal);
-        Assert.Equal("1", Assert.Single(_headers).Value);
-    }
-
-    [Fact]
     public void TryAppend_HeaderOfTheApplication_IsKept()
     {
         _headers["server"] = "mine";

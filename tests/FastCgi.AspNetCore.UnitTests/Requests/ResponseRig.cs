@@ -6,7 +6,7 @@ using ConnectionScope = FastCgi.AspNetCore.Streams.Guarded<FastCgi.AspNetCore.St
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
-/// <summary>A connection, and requests that came on it: their application is the test, which also says when a send is over.</summary>
+/// <summary>A connection with requests whose application is the test, which also ends the sends.</summary>
 internal sealed class ResponseRig
 {
     private ServerContext? _server;
@@ -33,11 +33,13 @@ internal sealed class ResponseRig
     /// <summary>The blocks that were not given back.</summary>
     public int RentedCount => _server!.Buffers.RentedCount;
 
-    public string Stdout => string.Concat(Transport.Records.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Text));
+    public string Stdout => string.Concat(Transport.Records.Where(
+        static record => record.Type == RecordBytes.Stdout).Select(static record => record.Text));
 
     public string Body => Stdout[(Stdout.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
 
-    public string Layout => string.Join(' ', Transport.Records.Select(static record => $"{record.Name}{record.Content.Length}"));
+    public string Layout
+        => string.Join(' ', Transport.Records.Select(static record => $"{record.Name}{record.Content.Length}"));
 
     /// <summary>A request comes, and its application is about to be called.</summary>
     public FastCgiResponse Begin(int id = 1, string method = "GET", FastCgiRole role = FastCgiRole.Responder)
@@ -105,7 +107,11 @@ internal sealed class ResponseRig
     {
         Options.Roles.Add(FastCgiRole.Authorizer);
         _server = RequestServer.Create(
-            Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), getMaxDescriptors: () => MaxDescriptors);
+            Options,
+            new NoApplication(),
+            Logs.CreateLogger("test"),
+            new ManualTime(),
+            getMaxDescriptors: () => MaxDescriptors);
         var connection = new FastCgiConnection(new ConnectionManager(_server), Transport);
         Transport.Connection = connection;
         return connection;
@@ -115,7 +121,13 @@ internal sealed class ResponseRig
     {
         public string Text => Encoding.Latin1.GetString(Content);
 
-        public string Name => Type == RecordBytes.Stdout ? "O" : Type == RecordBytes.Stderr ? "E" : Type == RecordBytes.EndRequest ? "End" : $"?{Type}:";
+        public string Name => Type switch
+        {
+            RecordBytes.Stdout => "O",
+            RecordBytes.Stderr => "E",
+            RecordBytes.EndRequest => "End",
+            _ => $"?{Type}:",
+        };
     }
 
     /// <summary>Takes what is sent, at once or when the test says so.</summary>
@@ -175,7 +187,10 @@ internal sealed class ResponseRig
             {
                 var length = BinaryPrimitives.ReadUInt16BigEndian(bytes.AsSpan(start + 4));
                 Assert.Equal((1, 0), (bytes[start], bytes[start + 6]));
-                yield return new(bytes[start + 1], BinaryPrimitives.ReadUInt16BigEndian(bytes.AsSpan(start + 2)), bytes[(start + 8)..(start + 8 + length)]);
+                yield return new(
+                    bytes[start + 1],
+                    BinaryPrimitives.ReadUInt16BigEndian(bytes.AsSpan(start + 2)),
+                    bytes[(start + 8)..(start + 8 + length)]);
                 start += 8 + length;
             }
         }

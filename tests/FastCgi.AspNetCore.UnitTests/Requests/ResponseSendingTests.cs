@@ -5,7 +5,8 @@ public sealed class ResponseSendingTests
 {
     private const int FullContent = 65_528;
 
-    private readonly ResponseRig _rig = new() { Transport = { Holds = true }, Options = { Limits = { MaxResponseBufferSize = 1_000 } } };
+    private readonly ResponseRig _rig =
+        new() { Transport = { Holds = true }, Options = { Limits = { MaxResponseBufferSize = 1_000 } } };
 
     private FastCgiResponse Response => _rig.Response;
 

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>
-/// Which records a body becomes, and in which blocks: header block, body and end share one where they fit it. The room in front of the first
-/// is 512 bytes, and the end takes 24.
+/// Which records a body becomes, and in which blocks: header block, body and end share one where they fit it. The room
+/// in front of the first is 512 bytes, and the end takes 24.
 /// </summary>
 public sealed class ResponseStagingTests
 {
@@ -31,7 +31,8 @@ public sealed class ResponseStagingTests
     [InlineData(false, "65025", "H+65024 1", "L L")]
     [InlineData(false, "70000", "H+65024 4976", "L L")]
     [InlineData(false, "1 70000", "H+3584 65528 889", "S L L")]
-    public async Task Body_LeasedOrWrittenInSuchParts_BecomesTheseRecordsInTheseBlocks(bool isLeased, string parts, string records, string blocks)
+    public async Task Body_LeasedOrWrittenInSuchParts_BecomesTheseRecordsInTheseBlocks(
+        bool isLeased, string parts, string records, string blocks)
     {
         _rig.Begin();
         Response.Output.Cork(sendsAtEnd: true);
@@ -50,7 +51,7 @@ public sealed class ResponseStagingTests
         AssertEnds(lengths.Sum(), records, blocks);
     }
 
-    /// <summary>A header block that has no room in front of the body takes the body in, if both fit its block with the end.</summary>
+    /// <summary>A header block without room before the body takes in the body if both fit its block.</summary>
     [Theory]
     [InlineData(1_000, 5, "H+5", "S")]
     [InlineData(1_000, 3_056, "H+3056", "S")]
@@ -75,7 +76,7 @@ public sealed class ResponseStagingTests
     [InlineData(false, 65_529)]
     [InlineData(true, 100_000)]
     [InlineData(true, 10)]
-    public void Memory_BeyondABlockOrForNobody_IsAsLongAsWantedAndNotOfThePool(bool isAborted, int hint)
+    public void Memory_BeyondABlockOrUnowned_IsAsLongAsWantedAndNotOfThePool(bool isAborted, int hint)
     {
         _rig.Begin();
         if (isAborted)
@@ -107,7 +108,7 @@ public sealed class ResponseStagingTests
             chars[i] = (char)('a' + ((i * 7) ^ (i >> 8)) % 26);
     });
 
-    /// <summary>The header block of a response that has no header of its own.</summary>
+    /// <summary>The header block of a response without headers.</summary>
     private static int Head(int contentLength) => $"Content-Length: {contentLength}\r\nStatus: 200 OK\r\n\r\n".Length;
 
     private void AssertEnds(int length, string records, string blocks, int field = 0)
@@ -126,7 +127,13 @@ public sealed class ResponseStagingTests
             return $"O{sum} ";
         });
         Assert.Equal(string.Concat(expected) + "O0 End8", _rig.Layout);
-        Assert.Equal(blocks, string.Join(' ', _rig.Transport.Blocks.Select(static block => block == Small ? "S" : block == Large ? "L" : $"{block}")));
+        Assert.Equal(blocks, string.Join(' ', _rig.Transport.Blocks.Select(
+            static block => block switch
+            {
+                Small => "S",
+                Large => "L",
+                _ => $"{block}",
+            })));
         Assert.Equal(Pattern(length), _rig.Body);
         Assert.Equal(0, _rig.RentedCount);
     }

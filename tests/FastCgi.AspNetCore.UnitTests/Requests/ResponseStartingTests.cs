@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
-/// <summary>How status and headers become final, and what is told of them.</summary>
+/// <summary>How status and headers become final, and which callbacks see it.</summary>
 public sealed class ResponseStartingTests
 {
     private readonly ResponseRig _rig = new();

@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
-/// <summary>The clock of all timeouts, which stands still while the process does.</summary>
+/// <summary>The clock of all timeouts, which stops while the process is paused.</summary>
 public sealed class ServerClockTests
 {
     private readonly ManualTime _time = new();
@@ -36,7 +36,7 @@ public sealed class ServerClockTests
         Assert.Equal((counted + 1_000, counted + 1_000), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
     }
 
-    /// <summary>Whatever comes when: in this time of the system, ticks and looks are early, late, and twice at once.</summary>
+    /// <summary>Ticks and readings may come early, late, and twice at once in this system time.</summary>
     [Fact]
     public void Time_AnySteps_NeverGoesBackAndTicksAreAnIntervalApartAtMost()
     {

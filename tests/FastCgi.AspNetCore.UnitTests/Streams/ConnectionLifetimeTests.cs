@@ -25,7 +25,8 @@ public sealed class ConnectionLifetimeTests
     [InlineData(true, true, true, nameof(RequestEnding.CompleteWithFarewell), nameof(ConnectionPhase.Closing))]
     [InlineData(true, true, false, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Closing))]
     [InlineData(false, false, true, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Closing))]
-    public void Complete_FarewellToWhatWouldBeKept(bool keepsConnection, bool isStopping, bool isLast, string ending, string phase)
+    public void Complete_FarewellToWhatWouldBeKept(
+        bool keepsConnection, bool isStopping, bool isLast, string ending, string phase)
     {
         var lifetime = new ConnectionLifetime();
 
@@ -49,15 +50,19 @@ public sealed class ConnectionLifetimeTests
     }
 
     /// <summary>
-    /// Every history of seven events: the phase never goes back except from Leaving to Closing. A connection with requests is never closed, and none is
-    /// closed twice. Only a failed connection is reset. A closing connection without requests is closed when everything is sent.
+    /// Every history of seven events: the phase never goes back except from Leaving to Closing. A connection with
+    /// requests is never closed, and none is closed twice. Only a failed connection is reset. A closing connection
+    /// without requests is closed when everything is sent.
     /// </summary>
     [Fact]
     public void Histories_All_KeepTheInvariants()
-        => Assert.Equal((int)Math.Pow(Enum.GetValues<Event>().Length, Depth), CountHistories(new ConnectionLifetime(), Depth, requests: 0, ends: 0, []));
+        => Assert.Equal(
+            (int)Math.Pow(Enum.GetValues<Event>().Length, Depth),
+            CountHistories(new ConnectionLifetime(), Depth, requests: 0, ends: 0, []));
 
     /// <summary>Goes on with each event from what a history has led to.</summary>
-    private static int CountHistories(ConnectionLifetime from, int left, int requests, int ends, ImmutableStack<Event> history)
+    private static int CountHistories(
+        ConnectionLifetime from, int left, int requests, int ends, ImmutableStack<Event> history)
     {
         if (left == 0)
             return 1;
@@ -69,12 +74,23 @@ public sealed class ConnectionLifetimeTests
             var action = Apply(ref lifetime, step, ref requestsNow);
             var endsNow = ends + (action is CloseAction.Close or CloseAction.HalfClose ? 1 : 0);
             var next = history.Push(step);
-            var isBack = lifetime.Phase < from.Phase && !(from.Phase == ConnectionPhase.Leaving && lifetime.Phase == ConnectionPhase.Closing);
+            var isBack = lifetime.Phase < from.Phase
+                && !(from.Phase == ConnectionPhase.Leaving && lifetime.Phase == ConnectionPhase.Closing);
             Check(!isBack, next);
-            Check(action is not (CloseAction.Close or CloseAction.HalfClose or CloseAction.ResetUnlessInput) || requestsNow == 0, next);
+            Check(
+                action is not (CloseAction.Close or CloseAction.HalfClose or CloseAction.ResetUnlessInput)
+                || requestsNow == 0,
+                next);
             Check(endsNow <= 1, next);
-            Check(step != Event.AllSent || from.Phase == ConnectionPhase.Resetting == (action == CloseAction.Reset), next);
-            Check(step != Event.AllSent || from.Phase is not (ConnectionPhase.Closing or ConnectionPhase.Cutting) || requestsNow > 0 || action is CloseAction.Close or CloseAction.HalfClose, next);
+            Check(
+                step != Event.AllSent || from.Phase == ConnectionPhase.Resetting == (action == CloseAction.Reset),
+                next);
+            Check(
+                step != Event.AllSent
+                || from.Phase is not (ConnectionPhase.Closing or ConnectionPhase.Cutting)
+                || requestsNow > 0
+                || action is CloseAction.Close or CloseAction.HalfClose,
+                next);
             count += CountHistories(lifetime, left - 1, requestsNow, endsNow, next);
         }
 

@@ -2,7 +2,10 @@ using FastCgi.AspNetCore.UnitTests.Requests;
 
 namespace FastCgi.AspNetCore.UnitTests.Streams;
 
-/// <summary>The queue of a connection's responses: whose turn it is, what one send carries, whether it goes on, and what follows the last.</summary>
+/// <summary>
+/// The queue of a connection's responses: whose turn it is, what one send carries, whether it goes on, and what follows
+/// the last.
+/// </summary>
 public sealed class RecordOutputTests
 {
     private const int FullRecord = 65_536;
@@ -49,7 +52,7 @@ public sealed class RecordOutputTests
         Assert.Equal(order, string.Join(' ', LastIds()));
     }
 
-    /// <summary>A reset takes back what the peer has not got: of the cut response alone, or of the answer before it too.</summary>
+    /// <summary>A reset discards undelivered bytes: of the cut response only, or also of those before.</summary>
     [Theory]
     [InlineData(0L, false, false)]
     [InlineData(26L, false, false)]
@@ -71,7 +74,9 @@ public sealed class RecordOutputTests
 
         _rig.Response.Cut();
 
-        Assert.Equal(isByEndRequest ? 1 : 0, _rig.Transport.Records.Count(static record => record is { Id: 2, Type: RecordBytes.EndRequest }));
+        Assert.Equal(
+            isByEndRequest ? 1 : 0,
+            _rig.Transport.Records.Count(static record => record is { Id: 2, Type: RecordBytes.EndRequest }));
         Assert.Equal(isByEndRequest ? 0 : 1, _rig.Transport.CloseCount);
     }
 
@@ -81,9 +86,11 @@ public sealed class RecordOutputTests
         return _rig.Request;
     }
 
-    private static void Write(FastCgiResponse response, int length) => _ = response.Writer.WriteAsync(new byte[length]).AsTask();
+    private static void Write(FastCgiResponse response, int length)
+        => _ = response.Writer.WriteAsync(new byte[length]).AsTask();
 
-    private IEnumerable<int> LastIds() => _rig.Transport.Last.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Id);
+    private IEnumerable<int> LastIds() => _rig.Transport.Last.Where(static record => record.Type == RecordBytes.Stdout)
+        .Select(static record => record.Id);
 
     private void Complete() => _rig.Transport.Complete();
 

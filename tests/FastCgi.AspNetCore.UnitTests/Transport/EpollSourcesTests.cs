@@ -4,7 +4,10 @@ public sealed class EpollSourcesTests
 {
     private readonly EpollSources _sources = new();
 
-    /// <summary>Its number may be another's by then. That of one that was never added is that of the first: it is the wake-up of a loop.</summary>
+    /// <summary>
+    /// Its number may be another's by then. That of one that was never added is that of the first: it is the wake-up of
+    /// a loop.
+    /// </summary>
     [Fact]
     public void Remove_WhatIsNotThere_ChangesNothing()
     {

@@ -6,7 +6,7 @@ public sealed class LinuxThreadPlatformTests
 {
     private readonly LinuxThreadPlatform _platform = new(NullLogger.Instance);
 
-    /// <summary>The name of a thread is the application's, and stands before the state.</summary>
+    /// <summary>The thread name is the application's, and precedes the state.</summary>
     [Theory]
     [InlineData("plain")]
     [InlineData(") R (")]
@@ -74,7 +74,8 @@ public sealed class LinuxThreadPlatformTests
 
     private static void Spend(int thread, Action action)
     {
-        for (var since = ThreadClock.GetProcessorTime(thread); ThreadClock.GetProcessorTime(thread) - since < 40_000_000;)
+        var since = ThreadClock.GetProcessorTime(thread);
+        while (ThreadClock.GetProcessorTime(thread) - since < 40_000_000)
             action();
     }
 

@@ -47,7 +47,10 @@ public sealed class SocketSendTests : IDisposable
         Assert.Equal(0, _pool.RentedCount);
     }
 
-    /// <summary>A call of the system for each block would take most of the time. Each call makes a message on a socket of that kind.</summary>
+    /// <summary>
+    /// A call of the system for each block would take most of the time. Each call makes a message on a socket of that
+    /// kind.
+    /// </summary>
     [Theory]
     [InlineData(1, new[] { 100 })]
     [InlineData(3, new[] { 300 })]
