@@ -6,8 +6,8 @@ namespace FastCgi.AspNetCore.InMemoryTests.Simulation;
 /// <param name="start">What the thread does.</param>
 internal sealed class SimulatedThread(SimulatedMachine machine, Action<SimulatedThread> start)
 {
-    // Unlike a semaphore's, its wait does not spin, which would take the processor from the thread that is to continue.
-    private readonly AutoResetEvent _continue = new(false);
+    private readonly object _turn = new();
+    private bool _mayContinue;
     private long _processorTime;
     private long _runningSince = -1;
     private bool _hasStarted;
@@ -27,7 +27,12 @@ internal sealed class SimulatedThread(SimulatedMachine machine, Action<Simulated
     {
         if (_hasStarted)
         {
-            _continue.Set();
+            lock (_turn)
+            {
+                _mayContinue = true;
+                Monitor.Pulse(_turn);
+            }
+
             return;
         }
 
@@ -37,7 +42,15 @@ internal sealed class SimulatedThread(SimulatedMachine machine, Action<Simulated
     }
 
     /// <summary>Stops the real thread, which must be the caller, until it may continue.</summary>
-    public void Stop() => _continue.WaitOne();
+    public void Stop()
+    {
+        lock (_turn)
+        {
+            while (!_mayContinue)
+                Monitor.Wait(_turn);
+            _mayContinue = false;
+        }
+    }
 
     public void OnProcessorChanged(bool hasProcessor)
     {
@@ -62,7 +75,7 @@ internal sealed class SimulatedMachine(int processors) : SynchronizationContext
     private readonly Queue<SimulatedThread> _runnable = new();
     private readonly Queue<SimulatedThread> _running = new();
     private readonly List<SimulatedThread> _parked = [];
-    private readonly SemaphoreSlim _isOver = new(0);
+    private readonly TaskCompletionSource _isOver = Waiting.Signal();
     private Exception? _failure;
     private int _busy;
     private long _order;
@@ -85,7 +98,7 @@ internal sealed class SimulatedMachine(int processors) : SynchronizationContext
     public void Run()
     {
         RealThreads.Run(() => Continue(null));
-        if (!_isOver.Wait(TimeSpan.FromMinutes(2)))
+        if (!_isOver.Task.Wait(TimeSpan.FromMinutes(2)))
             throw new TimeoutException("A real thread is blocked.");
         if (_failure is not null)
             throw new InvalidOperationException($"At {Now} µs: {_failure.Message}", _failure);
@@ -193,7 +206,7 @@ internal sealed class SimulatedMachine(int processors) : SynchronizationContext
             {
                 if (_parked.Count > 0)
                     _failure ??= new InvalidOperationException($"{_parked.Count} threads are never woken.");
-                _isOver.Release();
+                _isOver.SetResult();
                 self?.Stop();
                 return;
             }
