@@ -255,7 +255,8 @@ internal sealed class RequestScheduler
     {
         try
         {
-            if (_scheduling == FastCgiApplicationScheduling.Inline)
+            // The status never waits for a thread that the application can block, nor for the first request.
+            if (_scheduling == FastCgiApplicationScheduling.Inline || request.IsForStatus)
                 return false;
             if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
             {
@@ -280,9 +281,7 @@ internal sealed class RequestScheduler
 
     private bool TryDispatch(FastCgiRequest request, Prediction prediction, RunQueue loop)
     {
-        if (request.IsForStatus)
-            return false;
-        if (prediction.Blocks || (!prediction.IsKnown && Workers.IsFull))
+        if (NeedsThread(prediction))
         {
             Workers.Run(new WorkItem(request), Hold.Thread);
             return true;
@@ -296,6 +295,10 @@ internal sealed class RequestScheduler
         return true;
     }
 
+    // If no thread is left, nobody could take the loop or the seat from a handler that blocks.
+    private bool NeedsThread(Prediction prediction)
+        => prediction.Blocks || (!prediction.IsKnown && Workers.IsFull);
+
     private void RunElsewhere(FastCgiRequest request, bool isLoop)
     {
         var path = GetPath(request);
@@ -303,7 +306,7 @@ internal sealed class RequestScheduler
             Workers.OnDropped();
         if (!path.IsPath || request.IsForStatus)
             Workers.Run(new WorkItem(request), Hold.Nothing);
-        else if (_scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(path).Blocks)
+        else if (_scheduling == FastCgiApplicationScheduling.Auto && NeedsThread(Predictor.Predict(path)))
             Workers.Run(new WorkItem(request), Hold.Thread);
         else if (isLoop && _scheduling != FastCgiApplicationScheduling.ThreadPool)
             Workers.Run(new WorkItem(request), Hold.Seat);

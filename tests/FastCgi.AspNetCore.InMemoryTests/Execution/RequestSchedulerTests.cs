@@ -86,19 +86,53 @@ public sealed class RequestSchedulerTests : SchedulerTest
         await FrontEnd.ReadResponseAsync(2);
     }
 
-    [Fact]
-    public async Task Status_EvenIfItsPathWasSlow_RunsAtOnce()
+    /// <summary>Whatever the application does with the threads, the status does not wait for one.</summary>
+    [Theory, Values("its path was slow", "the first request runs", "the thread pool is asked")]
+    public async Task Status_WhileTheApplicationKeepsEveryThread_RunsAtOnce(string why)
     {
+        var scheduling = why == "the thread pool is asked"
+            ? FastCgiApplicationScheduling.ThreadPool
+            : FastCgiApplicationScheduling.Auto;
+        var called = RecordPlace();
         await using var server = await TestServer.StartAsync(
-            Apps.Target, static options => options.Limits.MaxConcurrentRequests = 10, statusPaths: ["/status"]);
+            context => Application(context),
+            static options => options.Limits.MaxConcurrentRequests = 10,
+            statusPaths: ["/status"]);
         var frontEnd = server.Connect();
-        Scheduler.Predictor.OnStalled(new PathKey("/status"));
-        Occupy(Hold.Thread, MaxBlockingThreads);
+        var scheduler = CreateScheduler(scheduling);
+        if (why == "the first request runs")
+            Assert.True(scheduler.Workers.TryBeginFirst());
+        else
+            scheduler.Workers.EndFirst();
+        scheduler.Predictor.OnStalled(new PathKey("/status"));
+        for (var i = 0; i < MaxBlockingThreads; i++)
+            scheduler.Occupy(Hold.Thread);
         Loop.Receive(frontEnd, RecordBytes.Get(1, "/status"));
 
-        Assert.True(Run());
+        Assert.True(Run(scheduler));
 
+        Assert.Equal(0, scheduler.Workers.WaitingCount);
+        Assert.Equal(Place.Loop, await called.Task.Within("the call"));
         Assert.Equal("GET /status", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    /// <summary>Nobody could take the seat, or the thread of the thread pool, from it if it blocks.</summary>
+    [Theory, Values(true, false)]
+    public async Task UnknownPathThatHasWaited_NoThreadIsLeftForHandlersThatBlock_WaitsForOne(bool isLoop)
+    {
+        var called = RecordPlace();
+        Occupy(Hold.Thread, MaxBlockingThreads);
+        var ready = FrontEnd.Receive(RecordBytes.Get());
+
+        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop);
+        Platform.RunAll();
+
+        Assert.Equal(1, Workers.WaitingCount);
+        GiveBackAll();
+        Workers.WakeForWaiting();
+        Platform.RunAll();
+        Assert.Equal(Place.Thread, await called.Task.Within("the call"));
+        await FrontEnd.ReadResponseAsync();
     }
 
     [Theory]
