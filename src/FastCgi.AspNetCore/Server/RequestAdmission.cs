@@ -26,6 +26,9 @@ internal sealed class RequestAdmission(
     // Not in the requests: few of them ever wait, and every request would pay for the field.
     private readonly Dictionary<RequestStream, LinkedListNode<(RequestStream Request, long Since)>> _nodes =
         new(ReferenceEqualityComparer.Instance);
+
+    // Evicted under the lock of the newcomer's connection, under which another connection must not be touched.
+    private List<RequestStream>? _evicted;
     private long _ordinaryCount;
     private int _statusCount;
 
@@ -36,31 +39,24 @@ internal sealed class RequestAdmission(
     public (long Ordinary, int Status) TakenCount
         => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _statusCount));
 
-    /// <summary>Tries to acquire a slot. Evicts requests that timed out if the queue is full.</summary>
+    /// <summary>
+    /// Tries to acquire a slot. Evicts requests that timed out if the queue is full; they are answered at the next
+    /// release or tick.
+    /// </summary>
     /// <param name="path">The path of the request.</param>
     public AdmissionResult Admit(RequestStream request, string? path)
     {
         if (_limit is null)
             return AdmissionResult.Admitted;
 
-        List<RequestStream>? overdue = null;
-        AdmissionResult result;
         lock (_lock)
         {
             if (TryTakeSlot(request, path))
-            {
-                result = AdmissionResult.Admitted;
-            }
-            else
-            {
-                if (_queue.Count >= _queueLimit)
-                    overdue = TakeOverdue();
-                result = TryQueue(request) ? AdmissionResult.Queued : AdmissionResult.Refused;
-            }
+                return AdmissionResult.Admitted;
+            if (_queue.Count >= _queueLimit)
+                EvictOverdue();
+            return TryQueue(request) ? AdmissionResult.Queued : AdmissionResult.Refused;
         }
-
-        RunLater(overdue);
-        return result;
     }
 
     /// <summary>Releases a slot, to the request that has waited longest and has not timed out.</summary>
@@ -147,19 +143,24 @@ internal sealed class RequestAdmission(
 
     private List<RequestStream>? TakeOverdue()
     {
-        if (_queue.First is null)
-            return null;
+        EvictOverdue();
+        var overdue = _evicted;
+        _evicted = null;
+        return overdue;
+    }
 
-        List<RequestStream>? overdue = null;
+    private void EvictOverdue()
+    {
+        if (_queue.First is null)
+            return;
+
         var now = time.GetTimestamp();
         while (_queue.First is { } first && time.GetElapsedTime(first.Value.Since, now) >= _queueTimeout)
         {
             var request = Take(first, RequestSlot.None);
             request.Reject(RequestRejection.RequestQueueTimeout);
-            (overdue ??= []).Add(request);
+            (_evicted ??= []).Add(request);
         }
-
-        return overdue;
     }
 
     private RequestStream Take(LinkedListNode<(RequestStream Request, long Since)> node, RequestSlot slot)

@@ -119,8 +119,11 @@ internal sealed partial class FastCgiConnection
 
     private void Run(ref ReadyRequests ready)
     {
-        if (ready.HasWork)
-            _transport.Run(ref ready);
+        if (!ready.HasWork)
+            return;
+
+        LockOrder.RequireNone("The transport");
+        _transport.Run(ref ready);
     }
 
     /// <summary>Makes the transport close the connection as its lifetime has decided.</summary>
