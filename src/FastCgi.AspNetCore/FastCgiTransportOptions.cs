@@ -27,9 +27,10 @@ public sealed class FastCgiTransportOptions
     /// likely to block wait for a free thread, and a loop whose handler blocks waits for it.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1,000. Must be at least 1. Each loop of the epoll engine has one more thread, so the application
-    /// runs on at most this many threads plus <see cref="LoopCount"/>, not counting the .NET thread pool: if a handler
-    /// blocks the thread of a loop, that thread counts here, and the loop gets another one.
+    /// Defaults to 1,000. Must be at least 1. Each loop of the epoll engine has one more thread, and requests that
+    /// compute have as many more as there are processors. So the application runs on at most this many threads plus
+    /// <see cref="LoopCount"/> plus the number of processors, not counting the .NET thread pool: if a handler blocks
+    /// the thread of a loop, that thread counts here, and the loop gets another one.
     /// </remarks>
     public int MaxBlockingThreads
     {

