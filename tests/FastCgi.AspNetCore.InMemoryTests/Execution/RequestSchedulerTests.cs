@@ -7,14 +7,6 @@ public sealed class RequestSchedulerTests : SchedulerTest
 {
     private static readonly AsyncLocal<string?> s_ambient = new();
 
-    public enum Place
-    {
-        Loop,
-        Seat,
-        Thread,
-        ThreadPool,
-    }
-
     [Theory]
     [InlineData(FastCgiApplicationScheduling.Auto, Place.Loop)]
     [InlineData(FastCgiApplicationScheduling.Inline, Place.Loop)]

@@ -3,6 +3,15 @@ namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 /// <summary>A scheduler whose threads continue when the test says so, with two processors, two threads for handlers that block, and a connection.</summary>
 public abstract class SchedulerTest : IAsyncLifetime
 {
+    /// <summary>Where the application is called.</summary>
+    public enum Place
+    {
+        Loop,
+        Seat,
+        Thread,
+        ThreadPool,
+    }
+
     private protected const int MaxBlockingThreads = 2;
 
     private readonly List<Worker> _occupied = [];
