@@ -203,8 +203,18 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime
     {
         var program = Path.Combine(AppContext.BaseDirectory, "ApplicationToStart.dll");
         var process = ServerProcess.Start("dotnet", [program, "--urls", string.Join(';', _addresses.Values)]);
-        await Waiting.UntilAsync(
-            () => process.Output.Contains("Application started.", StringComparison.Ordinal), "the application to start");
+        try
+        {
+            await Waiting.UntilAsync(
+                () => process.Output.Contains("Application started.", StringComparison.Ordinal),
+                "the application to start");
+        }
+        catch
+        {
+            await process.DisposeAsync();
+            throw;
+        }
+
         AllowEverybody();
         return process;
     }
