@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What takes too long for each change: other cultures and orders of the tests, a million explored schedules, long
+# What takes too long for each change: other cultures and orders of the tests, a million explored schedules, cut
+# responses behind each web server, long
 # fuzzing, an hour of load, two builds of the packages, and the mutants of one folder.
 #   tests/nightly.sh [SOAK-SECONDS]
 # It runs after tests/run.sh, which installs what is needed. The exit code is 0 if all of it passed.
@@ -23,6 +24,7 @@ for order in 1 $((RANDOM + 2)); do
 done
 run InMemoryTests Category=Exploration FASTCGI_EXPLORED_SCHEDULES=1000000
 run SocketTests 'FullyQualifiedName~StressTests|FullyQualifiedName~LateUseTests' FASTCGI_STRESS_SECONDS=120
+run FrontEndTests Category=Nightly
 tests/fuzz.sh --long || failed=1
 tests/Soak/run.sh --no-build --seconds "${1:-3600}" || failed=1
 build/reproduce.sh || failed=1

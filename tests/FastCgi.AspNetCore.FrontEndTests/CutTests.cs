@@ -12,9 +12,10 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
 /// What a client sees of a started response without Content-Length that is not completed, for each reason, web server
-/// and setup: what the table in <c>docs/decisions/cut-responses.md</c> says.
+/// and setup: what the table in <c>docs/decisions/cut-responses.md</c> says. It waits long, so it runs nightly.
 /// </summary>
-public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime
+[Trait("Category", "Nightly")]
+public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime, IDisposable
 {
     private const int ShortLength = 10;
     private const int LongLength = 20_000_000;
@@ -58,8 +59,9 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime
         await Task.WhenAll(_sites.Select(static site => site.DisposeAsync().AsTask()));
         foreach (var application in _applications.Values)
             await application.DisposeAsync();
-        _folder.Dispose();
     }
+
+    public void Dispose() => _folder.Dispose();
 
     [Theory]
     [InlineData(FrontEndKind.Nginx)]
