@@ -66,7 +66,6 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime,
     [Theory]
     [InlineData(FrontEndKind.Nginx)]
     [InlineData(FrontEndKind.Apache)]
-    [InlineData(FrontEndKind.HaProxy)]
     [InlineData(FrontEndKind.Caddy)]
     public async Task StartedResponse_IsNotCompleted_ClientSeesWhatTheDocumentSays(FrontEndKind kind)
     {

@@ -20,7 +20,7 @@ public static class RecordBytes
         int padding = 0,
         byte version = 1,
         byte reserved = 0,
-        
+
             byte paddingByte = 0xEE)
     {
         var record = new byte[8 + content.Length + padding];

@@ -28,6 +28,5 @@ internal sealed class Figures
     /// <summary>A number for a table.</summary>
     public static string Number(double value) => value.ToString(
         Math.Abs(value) < 10 ? "0.00" : Math.Abs(value) < 100 ? "0.0" : "#,0",
-        
-            CultureInfo.InvariantCulture);
+        CultureInfo.InvariantCulture);
 }

@@ -90,8 +90,7 @@ internal static class HeldRecord
             bench.Settings.IsQuick ? "4" : "10",
             "--mux",
             $"{multiplexed}",
-            
-                "--path", "/hold");
+            "--path", "/hold");
         var after = WaitForHeld(server, before[0] + wanted, isFastCgi: true);
         var report = JsonNode.Parse(load.End())!;
         bench.Setup.StopAll();

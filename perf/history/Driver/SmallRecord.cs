@@ -49,8 +49,7 @@ internal static class SmallRecord
             "standard deviation.");
         section.AddTable(
             ["", "sequential, requests/s", "10 at a time, requests/s", "loss", "resident memory, MiB", "failed"],
-            
-                [.. rows.Select(static row => (string[])[row.Name, $"{row.Sequential}", $"{row.Concurrent}", $"{Loss(row):0.0} %",
+            [.. rows.Select(static row => (string[])[row.Name, $"{row.Sequential}", $"{row.Concurrent}", $"{Loss(row):0.0} %",
                 Figures.Number(row.Server.Memory / 1024), $"{row.Failed}"]),
                  ["published: nginx and fastcgi-mono-server4", "50.1", "48.0", "4.1 %", "", ""],
                  ["published: IIS", "36.3", "38.1", "−5.0 %", "", ""]]);

@@ -96,8 +96,7 @@ internal sealed class Generators(Settings settings)
                 ["BODY_KIND"] = load.BodyKind,
                 ["EXTRA_HEADERS"] = Text(load.Headers),
             },
-            
-                ["-t", "1", "-c", Text(connections), "-d", Text(Math.Max(1, Math.Round(seconds))), "--timeout", "20",
+            ["-t", "1", "-c", Text(connections), "-d", Text(Math.Max(1, Math.Round(seconds))), "--timeout", "20",
                  "-s", Path.Combine(settings.Tools, "wrk-report.lua"), $"http://{load.EndPoint}{load.Path}"]);
     }
 

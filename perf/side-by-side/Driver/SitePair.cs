@@ -44,7 +44,8 @@ internal sealed class SitePair
         return new Comparison(
             title,
             new Contender(Kestrel, () => Run(_kestrel.Value)),
-            new Contender(Own, () => Run(_own.Value))) { Asked = asked, MostRounds = 1 };
+            new Contender(Own, () => Run(_own.Value)))
+        { Asked = asked, MostRounds = 1 };
 
         Sample Run(Behind behind) => _setup.Load.RunHttp(
             behind.Server,

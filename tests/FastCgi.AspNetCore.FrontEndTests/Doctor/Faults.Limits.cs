@@ -25,7 +25,8 @@ internal static partial class Faults
             FrontEndKind.Apache,
             20_000,
             "# Apache has no setting for it",
-            HttpStatusCode.InternalServerError) with { Log = "AH01070: Error parsing script headers" };
+            HttpStatusCode.InternalServerError) with
+        { Log = "AH01070: Error parsing script headers" };
 
         yield return new("uploads of more than its own limit", FrontEndKind.Nginx)
         {
@@ -106,28 +107,28 @@ internal static partial class Faults
 
     private static Fault LargeHead(FrontEndKind kind, int size, string line, HttpStatusCode status)
         => new("response headers that are too large", kind)
-    {
-        Application = app => app.MapFallback(
-            (HttpResponse response) => response.Headers["X-Large"] = new string('x', size)),
-        Rule = ("head-buffer", line),
-        Status = status,
-    };
+        {
+            Application = app => app.MapFallback(
+                (HttpResponse response) => response.Headers["X-Large"] = new string('x', size)),
+            Rule = ("head-buffer", line),
+            Status = status,
+        };
 
     private static Fault Slow(FrontEndKind kind, string eventLine, string ruleLine, (string, string) wrong)
         => new("it does not wait for the answer", kind)
-    {
-        Wrong = [wrong],
-        Haste = 3,
-        Application = static app => app.MapFallback(static async (HttpContext context) =>
         {
-            if (context.Request.Path == "/slow")
-                await Task.Delay(TimeSpan.FromSeconds(5), context.RequestAborted);
-        }),
-        Visit = static client => Task.WhenAll(
-            Enumerable.Range(0, 3).Select(async _ => (await client.GetAsync("/slow")).Dispose())),
-        Event = ("RequestsGivenUp", eventLine),
-        Rule = ("read-timeout", ruleLine),
-    };
+            Wrong = [wrong],
+            Haste = 3,
+            Application = static app => app.MapFallback(static async (HttpContext context) =>
+            {
+                if (context.Request.Path == "/slow")
+                    await Task.Delay(TimeSpan.FromSeconds(5), context.RequestAborted);
+            }),
+            Visit = static client => Task.WhenAll(
+                Enumerable.Range(0, 3).Select(async _ => (await client.GetAsync("/slow")).Dispose())),
+            Event = ("RequestsGivenUp", eventLine),
+            Rule = ("read-timeout", ruleLine),
+        };
 
     private static Fault Events(FrontEndKind kind, string line, (string, string) wrong) => new("events are held", kind)
     {

@@ -266,13 +266,13 @@ internal static partial class Faults
 
     private static Fault PathBase(FrontEndKind kind, string line, (string, string) wrong)
         => new("a path base of another path", kind)
-    {
-        Wrong = [wrong],
-        Application = static app => app.MapGet("/page", static () => "reached"),
-        Visit = static async client => (await client.GetAsync("/app/page")).Dispose(),
-        Event = ("PathBaseNotMatched", "FastCgi:PathBase"),
-        Rule = ("path-base", line),
-    };
+        {
+            Wrong = [wrong],
+            Application = static app => app.MapGet("/page", static () => "reached"),
+            Visit = static async client => (await client.GetAsync("/app/page")).Dispose(),
+            Event = ("PathBaseNotMatched", "FastCgi:PathBase"),
+            Rule = ("path-base", line),
+        };
 
     private static Fault NoPathBase(FrontEndKind kind, (string, string) right) => new("no path base", kind)
     {
@@ -335,7 +335,8 @@ internal static partial class Faults
         yield return Authorization(
             FrontEndKind.Nginx,
             "fastcgi_pass_request_headers on;",
-            (Include, $"{Include} fastcgi_pass_request_headers off;")) with { Event = null };
+            (Include, $"{Include} fastcgi_pass_request_headers off;")) with
+        { Event = null };
         yield return new("anybody is a user", FrontEndKind.Nginx)
         {
             Wrong = [(Include, $"{Include} fastcgi_param REMOTE_USER $remote_user; fastcgi_param AUTH_TYPE Basic;")],
@@ -360,20 +361,20 @@ internal static partial class Faults
 
     private static Fault Authorization(FrontEndKind kind, string line, params (string, string)[] wrong)
         => new("Authorization is dropped", kind)
-    {
-        Wrong = wrong,
-        Haste = 3,
-        Application = static app => app.MapFallback(static (HttpContext context) =>
         {
-            context.Response.Headers.WWWAuthenticate = "Bearer";
-            return context.Request.Headers.Authorization.Count > 0 ? Results.Text("reached") : Results.Unauthorized();
-        }),
-        Visit = static async client =>
-        {
-            for (var i = 0; i < 3; i++)
-                await AskAsync(static request => request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", "token"))(client);
-        },
-        Event = ("AuthorizationAbsent", line),
-        Rule = ("authorization-dropped", line),
-    };
+            Wrong = wrong,
+            Haste = 3,
+            Application = static app => app.MapFallback(static (HttpContext context) =>
+            {
+                context.Response.Headers.WWWAuthenticate = "Bearer";
+                return context.Request.Headers.Authorization.Count > 0 ? Results.Text("reached") : Results.Unauthorized();
+            }),
+            Visit = static async client =>
+            {
+                for (var i = 0; i < 3; i++)
+                    await AskAsync(static request => request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", "token"))(client);
+            },
+            Event = ("AuthorizationAbsent", line),
+            Rule = ("authorization-dropped", line),
+        };
 }

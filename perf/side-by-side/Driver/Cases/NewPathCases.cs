@@ -30,8 +30,7 @@ internal static class NewPathCases
 
         return new Comparison(
             $"hello on 90 connections while {connections} more {what}, direct, TCP, FastCgi.AspNetCore",
-            
-                Beside(Known, "orders/1"), Beside(Numbers, "orders/{id}"), Beside(Words, "articles/{word}"))
+            Beside(Known, "orders/1"), Beside(Numbers, "orders/{id}"), Beside(Words, "articles/{word}"))
         {
             Asked = [Rate(Numbers, "numbers"), Rate(Words, "words")],
         };

@@ -79,8 +79,7 @@ internal static class NginxCases
             "/",
             200,
             setup.Settings.IsQuick ? 20 : 600,
-            
-                SitePair.Slow(
+            SitePair.Slow(
                     "half of Kestrel's capacity, 200 connections, p99",
                     static sample => sample.P99,
                     Bound.AtMost(0.5, 0.25)),

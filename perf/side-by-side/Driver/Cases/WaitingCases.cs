@@ -20,8 +20,7 @@ internal static class WaitingCases
         static double Bytes(Sample sample) => sample.Memory;
         yield return new Comparison(
             "10,000 requests that wait, direct, a connection each; memory is bytes for a request",
-            
-                new Contender("Kestrel, HTTP, TCP", () => Hold(setup, setup.StartKestrel(Setup.NewTcp()))),
+            new Contender("Kestrel, HTTP, TCP", () => Hold(setup, setup.StartKestrel(Setup.NewTcp()))),
                 new Contender("Kestrel, HTTP, unix socket", () => Hold(setup, setup.StartKestrel(setup.NewUnix()))),
                 new Contender(
                     "FastCgi.AspNetCore, TCP",

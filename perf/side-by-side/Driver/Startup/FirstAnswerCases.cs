@@ -17,8 +17,7 @@ internal static class FirstAnswerCases
     {
         yield return new Comparison(
             "first answer after the start, the minimal site, framework-dependent, from the package; p50 is the time",
-            
-                new Contender(Kestrel, () => Measure(setup, "minimal", isFastCgi: false)),
+            new Contender(Kestrel, () => Measure(setup, "minimal", isFastCgi: false)),
                 new Contender(Own, () => Measure(setup, "minimal", isFastCgi: true)))
         {
             Asked = [new Asked("first answer after the start, framework-dependent, from the package, against Kestrel", Own, Kestrel, static sample => sample.P50, Bound.AtMost(1.05, 1.0))],
@@ -29,8 +28,7 @@ internal static class FirstAnswerCases
         var small = new Setup(setup.Settings with { ServerCores = "0" });
         yield return new Comparison(
             "first answer and memory on one processor, a heap of 192 MiB, the minimal site; p50 is the time",
-            
-                new Contender(Kestrel, () => Measure(small, "minimal", isFastCgi: false)),
+            new Contender(Kestrel, () => Measure(small, "minimal", isFastCgi: false)),
                 new Contender(Own, () => Measure(small, "minimal", isFastCgi: true)))
         {
             Asked =
@@ -50,8 +48,7 @@ internal static class FirstAnswerCases
         Environment.SetEnvironmentVariable("DOTNET_GCHeapHardLimit", null);
         yield return new Comparison(
             "first answer after the start, the sample MinimalApi, self-contained, trimmed, ReadyToRun; p50 is the time",
-            
-                new Contender(Kestrel, () => Measure(setup, "MinimalApi-kestrel", isFastCgi: false)),
+            new Contender(Kestrel, () => Measure(setup, "MinimalApi-kestrel", isFastCgi: false)),
                 new Contender(Own, () => Measure(setup, "MinimalApi", isFastCgi: true)))
         {
             Repeat = Repeat,

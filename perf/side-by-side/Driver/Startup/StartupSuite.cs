@@ -38,8 +38,7 @@ internal static class StartupSuite
                     $"after the start, {processors}, {load}; hello, direct, TCP, 30 connections",
                     setup,
                     rate,
-                    
-                        $"any window after the start, {processors}, {load}, against Kestrel in the same window", bound)
+                    $"any window after the start, {processors}, {load}, against Kestrel in the same window", bound)
                 {
                     IsForPicture = setup == two && rate == 0,
                 };

@@ -18,7 +18,9 @@ public sealed record TransportSetup(Engine Engine, bool IsUnix)
     public static TheoryData<TransportSetup> All => [.. List];
 
     public static IEnumerable<TransportSetup> List
-        => from engine in Enum.GetValues<Engine>() from isUnix in new[] { false, true } select new TransportSetup(
+        => from engine in Enum.GetValues<Engine>()
+           from isUnix in new[] { false, true }
+           select new TransportSetup(
             engine, isUnix);
 
     /// <summary>The setups in which another thread takes over the loop of a blocked handler.</summary>
