@@ -32,9 +32,10 @@ internal static class Shortcomings
         new(
             FrontEndKind.Apache,
             Ability.ContentLength,
-            "Since Apache 2.4.59 (CVE-2024-24795), the `Content-Length` of a response does not reach the client."),
+            "Since Apache 2.4.59 (CVE-2024-24795), the `Content-Length` of a response does not reach the client, "
+                + "over HTTP/1.1 or HTTP/2. So it cannot reveal an incomplete response."),
         new(FrontEndKind.Apache, Ability.CutResponse,
-            "Over HTTP/2, clients wait indefinitely for the rest of an incomplete response (tested for 400 seconds). `Timeout`, `ProxyTimeout`, `KeepAliveTimeout`, `H2StreamTimeout`, `timeout=`, and `Content-Length` have no effect; only `Protocols http/1.1` helps.")
+            "Over HTTP/2, clients may wait indefinitely for the rest of an incomplete response (tested for 400 seconds). `Timeout`, `ProxyTimeout`, `KeepAliveTimeout`, `H2StreamTimeout`, `timeout=`, and `Content-Length` have no effect; only `Protocols http/1.1` helps.")
         {
             Where = static setup => setup.UsesTls,
         },
