@@ -60,7 +60,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         var before = await server.GetUsageAsync();
         var clients = new List<FastCgiClient>();
         for (var i = 0; i < (s_isLong ? 10_000 : 500); i++)
-            clients.Add(await ConnectAsync(server));
+            clients.Add(await server.ConnectAsync());
         foreach (var client in clients)
             Assert.Equal(100, (await client.GetAsync("/bytes/100")).Length);
 
@@ -108,7 +108,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
             await change.WaitForExitAsync();
         var clients = new List<FastCgiClient>();
         for (var i = 0; i < 500; i++)
-            clients.Add(await ConnectAsync(server));
+            clients.Add(await server.ConnectAsync());
 
         await AssertStartsThreadsAsync(server, kept);
         clients.ForEach(static client => client.Dispose());
@@ -129,7 +129,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await AssertServesAsync(server, kept);
         var clients = new List<FastCgiClient>();
         for (var i = 0; i < 280; i++)
-            clients.Add(await ConnectAsync(server));
+            clients.Add(await server.ConnectAsync());
         foreach (var client in clients)
             await client.SendAsync("/file");
 
@@ -157,7 +157,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         var clients = new List<FastCgiClient>();
         for (var i = 0; i < 300; i++)
         {
-            clients.Add(await ConnectAsync(server));
+            clients.Add(await server.ConnectAsync());
             await clients[i].SendAsync("/block/2000");
         }
 
@@ -188,7 +188,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         var clients = new List<FastCgiClient>();
         for (var i = 0; i < connections; i++)
         {
-            clients.Add(await ConnectAsync(server));
+            clients.Add(await server.ConnectAsync());
             await SendAtTheLimitsAsync(clients[i], what);
         }
 
@@ -230,7 +230,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         // A connection needs more memory with .NET's sockets: 10,000 fill the heap.
         var idleCount = !s_isLong ? 500 : setup.Engine == FastCgiTransportEngine.Epoll ? 10_000 : 4_000;
         for (var i = 0; i < idleCount; i++)
-            idle.Add(await ConnectAsync(server));
+            idle.Add(await server.ConnectAsync());
         foreach (var client in idle)
         {
             var answer = await client.GetAsync("/bytes/100");
@@ -251,7 +251,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
             await turns.WaitAsync();
             try
             {
-                using var client = await ConnectAsync(server);
+                using var client = await server.ConnectAsync();
                 await run(client);
             }
             finally
@@ -259,23 +259,6 @@ public sealed class ResourceTests(ITestOutputHelper output)
                 turns.Release();
             }
         }));
-    }
-
-    /// <summary>A Unix socket with a full backlog refuses immediately. Web servers retry.</summary>
-    private static async Task<FastCgiClient> ConnectAsync(FaultedServer server)
-    {
-        while (true)
-        {
-            try
-            {
-                return await server.ConnectAsync();
-            }
-            catch (SocketException exception) when (
-                exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
-            {
-                await Task.Yield();
-            }
-        }
     }
 
     private static async Task SendAtTheLimitsAsync(FastCgiClient client, string what)
