@@ -103,7 +103,7 @@ internal sealed class RequestScheduler
                 }
 
                 if (batches % BatchesBetweenWakes == 0 && Workers.HasComputing)
-                    Workers.WakeForWaiting();
+                    Workers.WakeForWaiting(processors: 1);
             }
             catch (Exception exception)
             {
@@ -291,7 +291,7 @@ internal sealed class RequestScheduler
             return false;
 
         loop.CountWork(prediction.Microseconds);
-        Workers.Run(new WorkItem(request), Hold.Seat, wakes: loop.HasMore || !loop.IsEmpty);
+        Workers.RunAfterLoop(new WorkItem(request), isNext: !loop.HasMore && loop.IsEmpty);
         return true;
     }
 

@@ -43,6 +43,9 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     /// <summary>What to do next. Changed by the pool.</summary>
     public WorkItem? Next { get; set; }
 
+    /// <summary>Whether the thread was idle and has been woken. Changed by the pool.</summary>
+    public bool IsComing { get; set; }
+
     /// <summary>What the thread holds outside of calls. Changed by the pool.</summary>
     public Hold Hold { get; set; }
 

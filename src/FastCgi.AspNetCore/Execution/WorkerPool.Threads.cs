@@ -56,10 +56,10 @@ internal sealed partial class WorkerPool
             _startingCount--;
     }
 
-    private bool HasRoom(Hold hold, int takenSeats = 0) => hold switch
+    private bool HasRoom(Hold hold, int processors = 0) => hold switch
     {
-        Hold.Loop => HasRoom(Hold.Seat, takenSeats) || _isLoopOverdue,
-        Hold.Seat => _held[(int)Hold.Seat] + takenSeats < seats,
+        Hold.Loop => HasRoom(Hold.Seat, processors) || _isLoopOverdue,
+        Hold.Seat => _held[(int)Hold.Seat] + processors < seats,
         Hold.Thread => !IsFull && !_isThreadWanted && !IsFirstRunning,
         _ => true,
     };
@@ -71,6 +71,7 @@ internal sealed partial class WorkerPool
             if (HasRoom(hold) && _waiting[(int)hold].TryDequeue(out var item))
             {
                 Assign(worker, item, hold);
+                _wasLoopWaiting &= hold != Hold.Loop;
                 return true;
             }
         }
@@ -78,21 +79,24 @@ internal sealed partial class WorkerPool
         return false;
     }
 
-    /// <summary>Whether there is more work that can be done now.</summary>
-    /// <param name="taken">The requests, and seats, that the caller will take.</param>
-    private bool HasRest(int taken)
+    /// <summary>Whether there is work that another thread can do now, and that none is coming for.</summary>
+    /// <param name="requests">The requests that the caller will take.</param>
+    /// <param name="processors">The processors that the caller uses while it holds no seat.</param>
+    private bool HasRest(int requests = 0, int processors = 0)
     {
-        for (var hold = Hold.Nothing; hold <= Hold.Thread; hold++)
-        {
-            if (_waiting[(int)hold].Count > (hold == Hold.Seat ? taken : 0) && HasRoom(hold, taken))
-                return true;
-        }
-
-        return false;
+        var computing = Math.Min(
+            _waiting[(int)Hold.Seat].Count - requests, seats - _held[(int)Hold.Seat] - processors);
+        var rest = _waiting[(int)Hold.Nothing].Count + Math.Max(0, computing);
+        if (HasRoom(Hold.Loop, processors))
+            rest += _waiting[(int)Hold.Loop].Count;
+        if (HasRoom(Hold.Thread))
+            rest += WaitingCount;
+        return rest > _comingCount;
     }
 
-    /// <summary>Takes an idle thread if there is more work. It does the same.</summary>
-    private Worker? WakeForRest() => HasRest(taken: 0) ? RemoveIdle() : null;
+    /// <summary>Takes an idle thread if there is work for one more. The parameters are the same.</summary>
+    private Worker? WakeForRest(int requests = 0, int processors = 0)
+        => HasRest(requests, processors) ? RemoveIdle() : null;
 
     private void QueueLoopOf(Worker worker)
     {
@@ -147,6 +151,8 @@ internal sealed partial class WorkerPool
 
         var worker = _idle[^1];
         _idle.RemoveAt(_idle.Count - 1);
+        worker.IsComing = true;
+        _comingCount++;
         return worker;
     }
 

@@ -42,6 +42,10 @@ internal sealed partial class WorkerPool(
 
     private int _count;
     private int _startingCount;
+
+    // The threads that were woken and have not asked for work yet. Waking more for the same work costs a thread switch
+    // each.
+    private int _comingCount;
     private int _droppedCount;
 
     // When the first request began; 0 before, and Warm afterwards.
@@ -73,8 +77,7 @@ internal sealed partial class WorkerPool(
     private bool HasThread => _isUnbounded || !IsFull;
 
     /// <summary>Runs an item on a thread that has what the item needs.</summary>
-    /// <param name="wakes">Whether to wake a thread. If not, the caller soon asks for work.</param>
-    public void Run(WorkItem item, Hold hold, bool wakes = true)
+    public void Run(WorkItem item, Hold hold)
     {
         Worker? woken;
         bool isThreadComing;
@@ -82,15 +85,32 @@ internal sealed partial class WorkerPool(
         {
             _waiting[(int)hold].Enqueue(item);
             _isLoopOverdue |= hold == Hold.Loop;
-            woken = wakes ? WakeForRest() : null;
+            woken = WakeForRest();
             isThreadComing = hold == Hold.Thread && _startingCount > 0;
         }
 
         // Starting a thread takes time, and this may be a loop: leave it to the threads that are starting.
         if (woken is not null)
             woken.Wake();
-        else if (wakes && !isThreadComing)
+        else if (!isThreadComing)
             EnsureSpare();
+    }
+
+    /// <summary>Queues a request that computes. The caller runs a loop, and then such requests.</summary>
+    /// <param name="isNext">Whether the loop has nothing else to do, so that the caller can take this request.</param>
+    public void RunAfterLoop(WorkItem item, bool isNext)
+    {
+        Worker? woken;
+        lock (_lock)
+        {
+            _waiting[(int)Hold.Seat].Enqueue(item);
+            if (!HasRest(requests: isNext ? 1 : 0, processors: 1))
+                return;
+
+            woken = RemoveIdle();
+        }
+
+        Wake(woken);
     }
 
     /// <summary>Whether a request has returned since the start.</summary>
@@ -183,11 +203,15 @@ internal sealed partial class WorkerPool(
         lock (_lock)
         {
             var wasIdle = _idle.Remove(worker);
+            if (worker.IsComing)
+                _comingCount--;
+            worker.IsComing = false;
             Take(worker, Hold.Nothing);
             if (!(wasIdle && _idle.Count > 0) && TryAssign(worker))
             {
                 // The thread of a loop soon takes a request too.
-                hasRest = HasRest(taken: worker.Hold == Hold.Loop ? 1 : 0);
+                var taken = worker.Hold == Hold.Loop ? 1 : 0;
+                hasRest = HasRest(requests: taken, processors: taken);
                 woken = hasRest ? RemoveIdle() : null;
             }
             else if (_isStopping || (wasIdle && _idle.Count > 0))
@@ -275,7 +299,7 @@ internal sealed partial class WorkerPool(
             if (!_wasThreadRefused || HasThread)
                 _isThreadWanted = false;
             _wasThreadRefused = false;
-            // All seats are taken, and nobody has finished since the previous sample.
+            // All seats are taken, and no thread that finished has served a loop since the previous sample.
             var isLoopWaiting = _waiting[(int)Hold.Loop].Count > 0;
             _isLoopOverdue = isLoopWaiting && (_isLoopOverdue || _wasLoopWaiting);
             _wasLoopWaiting = isLoopWaiting;
@@ -285,16 +309,17 @@ internal sealed partial class WorkerPool(
 
         if (WaitingCount > 0 && BlockedCount >= platform.MaxHandlerThreads)
             WarnOfScarceThreads(Count, exception: null);
-        WakeForWaiting();
+        WakeForWaiting(processors: _held[(int)Hold.Loop]);
     }
 
     /// <summary>Wakes a thread if there is work that can be done now.</summary>
-    public void WakeForWaiting()
+    /// <param name="processors">The processors that the caller uses.</param>
+    public void WakeForWaiting(int processors = 0)
     {
         Worker? woken;
         lock (_lock)
         {
-            if (!HasRest(taken: 0))
+            if (!HasRest(processors: processors))
                 return;
 
             woken = RemoveIdle();

@@ -1,0 +1,46 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+
+namespace SideBySide.Site;
+
+/// <summary>
+/// Work of a given length. It is a number of steps, not a time: a thread that waits for a processor does not advance.
+/// </summary>
+internal static class Computation
+{
+    private static readonly double s_stepsPerMicrosecond = Calibrate();
+    private static ulong s_result;
+
+    public static void Run(int microseconds) => Compute((int)(microseconds * s_stepsPerMicrosecond));
+
+    // The shortest time is one in which nothing interrupted the thread.
+    private static double Calibrate()
+    {
+        const int Steps = 100_000;
+        var shortest = TimeSpan.MaxValue;
+        for (var i = 0; i < 50; i++)
+        {
+            var start = Stopwatch.GetTimestamp();
+            Compute(Steps);
+            var elapsed = Stopwatch.GetElapsedTime(start);
+            if (elapsed < shortest)
+                shortest = elapsed;
+        }
+
+        return Steps / shortest.TotalMicroseconds;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
+    private static void Compute(int steps)
+    {
+        var state = 88_172_645_463_325_252UL;
+        for (var i = 0; i < steps; i++)
+        {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+        }
+
+        s_result = state;
+    }
+}
