@@ -74,14 +74,16 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 /// </summary>
 internal struct LoadMeter
 {
-    // Long enough for several requests that matter.
+    // In microseconds. A client that is interrupted for some milliseconds does not make a loop quiet.
     private const long Window = 2_000;
+    private const long Memory = 16_000;
 
     // A quarter. Below, a request would rarely wait for another, and not for much longer than another thread takes to
     // wake up.
     private const long BusyShare = 4;
 
-    private long _began;
+    private long _updated;
+    private long _elapsed;
     private long _work;
 
     public bool IsBusy { get; private set; }
@@ -91,12 +93,17 @@ internal struct LoadMeter
     /// <param name="now">The time, in microseconds.</param>
     public void Update(long now)
     {
-        var elapsed = now - _began;
-        if (elapsed < Window)
+        if (now - _updated < Window)
             return;
 
-        IsBusy = _work * BusyShare >= elapsed;
-        _began = now;
-        _work = 0;
+        _elapsed += now - _updated;
+        _updated = now;
+        while (_elapsed > Memory)
+        {
+            _elapsed /= 2;
+            _work /= 2;
+        }
+
+        IsBusy = _work * BusyShare >= _elapsed;
     }
 }

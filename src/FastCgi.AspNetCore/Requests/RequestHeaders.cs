@@ -4,14 +4,20 @@ using Microsoft.Extensions.Primitives;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The headers of a request. A single header is looked up in the params. All become strings if they are enumerated or
-/// changed.
+/// The headers of a request. The first look-ups search the params, which needs no memory. All headers become strings
+/// when more are looked up, or when they are enumerated or changed.
 /// </summary>
 internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request.Response.Output)
 {
     private const int MaxSharedHostLength = 128;
 
+    // Hosting and routing look up two. Ten look-ups in the params take as long as converting all.
+    private const int MaxLookUps = 4;
+
     private string? _host;
+
+    // Not exact if threads race: that only costs a search.
+    private int _lookUps;
     private volatile bool _isLoaded;
 
     public override long? ContentLength
@@ -20,14 +26,14 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         set => base.ContentLength = value;
     }
 
-    /// <summary>Whether they were enumerated or changed.</summary>
+    /// <summary>Whether they were enumerated, changed, or often looked up.</summary>
     public bool IsLoaded => _isLoaded;
 
     private RequestParameters Parameters => request.Parameters;
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
-        if (_isLoaded || string.IsNullOrEmpty(key))
+        if (_isLoaded || string.IsNullOrEmpty(key) || ++_lookUps > MaxLookUps)
             return base.TryGetValue(key, out value);
 
         value = LookUp(key);
