@@ -1,10 +1,10 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>Failed accepts: what is logged, and what happens to the connections that wait.</summary>
+/// <summary>Failed accepts: the log message, and the fate of waiting connections.</summary>
 [SupportedOSPlatform("linux")]
 public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
 {
-    // Those that are closed at one failure.
+    // The number of connections closed at one failure.
     private const int MaxClosed = 64;
 
     private readonly Socket _socket = LoopByHand.ListenUnix();
@@ -125,7 +125,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         Assert.All(_clients, static client => Assert.False(client.IsEnded()));
     }
 
-    /// <summary>The socket is about to be closed, or another process's.</summary>
+    /// <summary>The socket is about to be closed, or belongs to another process.</summary>
     [Fact]
     public void NoDescriptor_AfterTheEnd_NothingIsAccepted()
     {

@@ -6,13 +6,13 @@ public sealed class EpollConnectionTests
 {
     private const uint Input = Libc.EpollIn | Libc.EpollPeerHangUp | Libc.EpollEdgeTriggered;
 
-    // What the system adds by itself.
+    // The events that the system always adds.
     private const uint Always = Libc.EpollError | Libc.EpollHangUp;
 
     // SO_SNDBUFFORCE.
     private const int SendBufferForced = 32;
 
-    /// <summary>An event of a socket that can send says nothing of what there is to receive.</summary>
+    /// <summary>An event that the socket can send says nothing about data to receive.</summary>
     [Fact]
     public async Task Event_SocketCanSend_NothingIsReceived()
     {
@@ -26,7 +26,7 @@ public sealed class EpollConnectionTests
         Assert.Equal("Hello", hand.GetText());
     }
 
-    /// <summary>There is one event for all that has come.</summary>
+    /// <summary>One event reports everything that has arrived.</summary>
     [Theory]
     [Values(
         EpollLoop.ReceiveBufferLength - 1, EpollLoop.ReceiveBufferLength, EpollLoop.ReceiveBufferLength + 1,
@@ -36,7 +36,7 @@ public sealed class EpollConnectionTests
         await using var hand = await HandConnection.StartAsync(Apps.BodyHash);
         var body = Apps.Pattern(length);
         byte[] request = [];
-        // Cut so that all of the request has the length.
+        // Shortened so that the whole request has this length.
         while ((request = RecordBytes.Post(1, "/", body)).Length > length)
             body = body[..^(request.Length - length)];
         hand.Peer.Blocking = false;
@@ -49,7 +49,7 @@ public sealed class EpollConnectionTests
         Assert.Equal(Apps.HashOf(body), hand.GetText());
     }
 
-    /// <summary>Others of the loop have their turn, and then it goes on without anything new.</summary>
+    /// <summary>The loop's other connections have their turn; then it continues without a new event.</summary>
     [RootFact]
     public async Task Receive_PeerFillsTheBufferAgainAndAgain_InSeveralTurns()
     {
@@ -143,7 +143,7 @@ public sealed class EpollConnectionTests
             isTcp: true);
         hand.Peer.Send(RecordBytes.Post(1, "/", new byte[100]).AsSpan()[..^50]);
         hand.Loop.TurnUntil(() => hand.Server.Connections.CountRequests() == 1, "the request");
-        // It may come for what an event before it has received.
+        // An earlier event may already have led to the receive.
         hand.Connection.OnEvent(Libc.EpollIn);
 
         switch (how)
@@ -265,7 +265,7 @@ public sealed class EpollConnectionTests
     public async Task Reset_AndClose_ResetIsStronger(bool resetsFirst)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
-        // Nothing is at its end yet, so that a close alone does nothing.
+        // Nothing has ended yet, so a close by itself does nothing.
         hand.Connection.CloseAsDecided();
         hand.Loop.Turn();
         Assert.True(hand.IsOpen);
@@ -335,7 +335,7 @@ public sealed class EpollConnectionTests
         return hand;
     }
 
-    /// <summary>The server stops, and the loop has not turned since.</summary>
+    /// <summary>The server stops, and the loop has not run since.</summary>
     private static async Task<HandConnection> StartLeavingAsync()
     {
         var hand = await HandConnection.StartAsync(

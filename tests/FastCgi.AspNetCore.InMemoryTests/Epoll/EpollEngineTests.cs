@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>What the epoll engine does when the system refuses what it asks for.</summary>
+/// <summary>The epoll engine when system calls fail.</summary>
 [SupportedOSPlatform("linux")]
 public sealed class EpollEngineTests
 {
@@ -12,7 +12,7 @@ public sealed class EpollEngineTests
         hand.Loop.TurnUntil(() => hand.Server.Connections.Count == 1, "the connection");
         hand.Socket.Shutdown(SocketShutdown.Receive);
 
-        // It may be that another loop was faster, once.
+        // Another loop may have been faster, once.
         for (var i = 0; i < 3; i++)
             hand.Loop.Turn();
 

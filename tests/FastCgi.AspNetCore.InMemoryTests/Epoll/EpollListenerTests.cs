@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>What becomes of connections that the epoll engine accepts, and of those that it does not.</summary>
+/// <summary>The fate of connections that the epoll engine accepts or refuses.</summary>
 [SupportedOSPlatform("linux")]
 public sealed class EpollListenerTests
 {
@@ -32,8 +32,8 @@ public sealed class EpollListenerTests
     }
 
     /// <summary>
-    /// Each is closed at once, however many come, and the next is served as soon as there are descriptors. Of a socket
-    /// that other processes have too, those may take the rest, so that it waits.
+    /// Each is closed at once, however many arrive, and the next is served as soon as descriptors are free. If other
+    /// processes share the socket, they may accept the rest, so the listener waits.
     /// </summary>
     [Theory, Values(false, true)]
     public async Task Accept_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isShared)
@@ -216,7 +216,7 @@ public sealed class EpollListenerTests
         Assert.IsType<ObjectDisposedException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
     }
 
-    /// <summary>Keeps the accept from going on.</summary>
+    /// <summary>Keeps the accept from continuing.</summary>
     private static PeerPolicy HoldAccept(TaskCompletionSource isAsked, ManualResetEventSlim goOn) => new()
     {
         Users = new UserList(() =>

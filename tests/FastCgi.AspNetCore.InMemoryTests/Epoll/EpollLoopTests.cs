@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>What a loop makes of events and failures.</summary>
+/// <summary>How a loop handles events and failures.</summary>
 [SupportedOSPlatform("linux")]
 public sealed class EpollLoopTests
 {
@@ -37,7 +37,7 @@ public sealed class EpollLoopTests
         await hand.Server.Logs.SingleAsync("ServerFailed");
     }
 
-    /// <summary>No other event may come for hours.</summary>
+    /// <summary>The next event may be hours away.</summary>
     [Fact]
     public async Task End_AskedForByAnotherThreadWhileTheLoopWaits_ComesAtOnce()
     {
@@ -60,7 +60,7 @@ public sealed class EpollLoopTests
         thread.Join();
     }
 
-    /// <summary>It may have been closed by then, and its number be another's.</summary>
+    /// <summary>It may have been closed by then, and its number reused.</summary>
     [Fact]
     public async Task Event_OfASourceThatWasRemovedSinceTheWait_IsDropped()
     {

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>What the epoll engine does when the socket is full.</summary>
+/// <summary>The epoll engine when the socket's send buffer is full.</summary>
 [SupportedOSPlatform("linux")]
 public sealed class EpollSendTests
 {
@@ -17,7 +17,7 @@ public sealed class EpollSendTests
         hand.Loop.TurnUntil(() => hand.GetBody() is not null, "the response");
 
         Assert.Equal(s_body, hand.GetBody());
-        // It would be waited for, and come, for nothing.
+        // Waiting for the event would be useless.
         Assert.Equal(0u, hand.Interest & Libc.EpollOut);
         Assert.NotEqual(0u, hand.Interest & Libc.EpollIn);
         hand.Peer.Send(RecordBytes.Get(2));

@@ -1,15 +1,14 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>
-/// Connections of the epoll engine that end between the listener, which counts them, and the loop, which waits for
-/// them.
+/// Connections that end after the epoll listener has counted them and before the loop waits for their events.
 /// </summary>
 [SupportedOSPlatform("linux")]
 public sealed class EpollStartTests
 {
     /// <summary>
-    /// The listener has counted the connection, and its loop does not wait for it yet: closed now, its number could
-    /// mean another connection by the time that it does.
+    /// The listener has counted the connection, and its loop does not wait for it yet. If it is closed now, its
+    /// descriptor number could belong to another connection when the loop registers it.
     /// </summary>
     [Theory, Values(false, true)]
     public async Task Start_EndedBefore_EndsBehindIt(bool isReset)
@@ -34,7 +33,7 @@ public sealed class EpollStartTests
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
     }
 
-    /// <summary>Without memory, what comes between the two may fail.</summary>
+    /// <summary>Without memory, a step between the two may fail.</summary>
     [Theory, Values(false, true)]
     public async Task GiveUp_ConnectionIsResetAndTheLoopHearsOn(bool isStarted)
     {

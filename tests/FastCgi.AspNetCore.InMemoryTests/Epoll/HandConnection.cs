@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>A server with one epoll connection, whose loop the test turns; it must leave nothing.</summary>
+/// <summary>A server with one epoll connection, whose loop the test runs turn by turn. Nothing may leak.</summary>
 [SupportedOSPlatform("linux")]
 internal sealed class HandConnection : IAsyncDisposable
 {
@@ -43,9 +43,9 @@ internal sealed class HandConnection : IAsyncDisposable
 
     public uint? Interest => Loop.GetInterest(Descriptor);
 
-    /// <param name="isTcp">Whether it is no unix socket, on which what is sent is there at once.</param>
+    /// <param name="isTcp">Whether it uses TCP. On a Unix socket, sent data is available at once.</param>
     /// <param name="isWatched">
-    /// Whether the loop waits for it; if not, the system refuses each change of what is waited for.
+    /// Whether the loop waits for its events. If not, the system refuses each change of its registration.
     /// </param>
     public static async Task<HandConnection> StartAsync(
         RequestDelegate application,
@@ -59,14 +59,14 @@ internal sealed class HandConnection : IAsyncDisposable
             configure?.Invoke(options);
         }), isTcp, isWatched, isStarted);
 
-    /// <summary>Makes the socket take little at a time.</summary>
+    /// <summary>Makes the socket accept only a little data at a time.</summary>
     public void MakeSmall()
     {
         using var socket = new Socket(new SafeSocketHandle(Descriptor, ownsHandle: false));
         socket.SendBufferSize = 4_096;
     }
 
-    /// <summary>Receives once and runs what is ready, without the rest of a turn.</summary>
+    /// <summary>Receives once and runs the ready requests, without the rest of a turn.</summary>
     public void Receive()
     {
         Connection.OnEvent(Libc.EpollIn);
@@ -74,7 +74,7 @@ internal sealed class HandConnection : IAsyncDisposable
         Loop.RunBatch();
     }
 
-    /// <summary>Takes what the server has sent so far.</summary>
+    /// <summary>Receives everything that the server has sent so far.</summary>
     public int Take(int maxLength = int.MaxValue)
     {
         var taken = 0;
@@ -89,7 +89,7 @@ internal sealed class HandConnection : IAsyncDisposable
         return taken;
     }
 
-    /// <summary>The body of a response, once all of it was taken.</summary>
+    /// <summary>The body of a response, once all of it has been received.</summary>
     public string? GetText(int id = 1) => GetBody(id) is { } body ? Encoding.ASCII.GetString(body) : null;
 
     public byte[]? GetBody(int id = 1)

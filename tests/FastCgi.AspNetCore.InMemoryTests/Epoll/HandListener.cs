@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>A listener whose loops the test turns.</summary>
+/// <summary>A listener whose loops the test runs turn by turn.</summary>
 [SupportedOSPlatform("linux")]
 internal sealed class HandListener : IAsyncDisposable
 {

@@ -2,13 +2,15 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>An epoll loop that the test turns on its own thread: real sockets and events, no waiting.</summary>
+/// <summary>
+/// An epoll loop that the test runs on its own thread, turn by turn: real sockets and events, without waiting.
+/// </summary>
 [SupportedOSPlatform("linux")]
 internal static partial class LoopByHand
 {
     private static readonly ConditionalWeakTable<EpollLoop, Worker> s_workers = [];
 
-    /// <summary>What is there is dealt with.</summary>
+    /// <summary>Pending events have been handled.</summary>
     public static void Turn(this EpollLoop loop)
     {
         // Otherwise it would wait for an event that never comes.
@@ -26,7 +28,7 @@ internal static partial class LoopByHand
         Assert.True(loop.Scheduler.RunBatch(worker, loop.Queue), "The loop was taken from the test.");
     }
 
-    /// <summary>For what comes over TCP, or from another thread.</summary>
+    /// <summary>For data that comes over TCP or from another thread.</summary>
     public static void TurnUntil(this EpollLoop loop, Func<bool> condition, string what)
     {
         for (var start = Environment.TickCount64; !condition(); Thread.Sleep(1))
@@ -38,8 +40,7 @@ internal static partial class LoopByHand
     }
 
     /// <summary>
-    /// The events that the system waits for, as /proc tells; <see langword="null"/> if it does not wait for the
-    /// descriptor.
+    /// The events that epoll waits for, according to /proc; <see langword="null"/> if the descriptor is not registered.
     /// </summary>
     public static uint? GetInterest(this EpollLoop loop, int descriptor)
     {
@@ -81,7 +82,7 @@ internal static partial class LoopByHand
         return socket;
     }
 
-    /// <summary>Whether the server has closed a connection; what it sent before is thrown away.</summary>
+    /// <summary>Whether the server has closed a connection. Anything that it sent before is discarded.</summary>
     public static bool IsEnded(this Socket socket)
     {
         try
@@ -100,7 +101,7 @@ internal static partial class LoopByHand
         }
     }
 
-    /// <summary>The error that the next receive tells, waiting for it.</summary>
+    /// <summary>Waits for the next receive to fail, and returns its error.</summary>
     public static SocketError GetError(this Socket socket)
     {
         Assert.True(socket.Poll(Waiting.Patience, SelectMode.SelectRead));

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>What a call holds back, and which sample of the watchdog has it sent. Another thread sends it.</summary>
+/// <summary>Output that a call holds back, and the watchdog sample after which another thread sends it.</summary>
 public sealed class HeldResponseTests : SchedulerTest
 {
     private int SendCount => FrontEnd.Transport.SendCount;
@@ -21,7 +21,7 @@ public sealed class HeldResponseTests : SchedulerTest
         Assert.Equal([0, 1, 2], sends);
     }
 
-    /// <summary>The batch is sent when it ends, which may be as soon.</summary>
+    /// <summary>The batch is sent when it ends, which may be just as early.</summary>
     [Fact]
     public void CallOfAnotherBatch_SendsNothing()
     {
@@ -71,7 +71,7 @@ public sealed class HeldResponseTests : SchedulerTest
             Sample();
             Assert.Equal(0, SendCount);
             Sample();
-            // Two threads may send: the one that has the loop, and the one that sends what the call holds.
+            // Two threads may send: the one that owns the loop, and the one that sends the held output.
             Assert.InRange(SendCount, 1, 2);
             if (writes)
             {
@@ -176,7 +176,7 @@ public sealed class HeldResponseTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>Nobody would send what is held while the watchdog is parked.</summary>
+    /// <summary>While the watchdog is parked, nothing would send held output.</summary>
     [Fact]
     public void TrySetDeadline_WhileTheWatchdogIsParked_Refused()
     {
@@ -218,7 +218,7 @@ public sealed class HeldResponseTests : SchedulerTest
         await context.Response.Body.FlushAsync();
     }
 
-    /// <summary>A sample, and what it makes other threads send.</summary>
+    /// <summary>Takes a sample, and runs the threads that it makes send.</summary>
     private void Sample()
     {
         Scheduler.Watchdog.Sample();

@@ -28,7 +28,9 @@ public sealed class RaceTests
         await Waiting.UntilAsync(() => tokens.TrueForAll(static token => token.IsCancellationRequested), "all tokens to be cancelled");
     }
 
-    /// <summary>The thread returns when the watchdog takes its loop: either has it, and the count is right.</summary>
+    /// <summary>
+    /// The thread returns while the watchdog takes its loop: exactly one of them gets it, and the count is correct.
+    /// </summary>
     [Fact]
     public void HandOver_OfACallThatEnds_CountsTheThreadThatLosesTheLoop()
     {
@@ -48,7 +50,7 @@ public sealed class RaceTests
             pair.Run(
                 () =>
                 {
-                    // Sooner or later than the sample of the other thread.
+                    // Before or after the sample of the other thread.
                     Thread.SpinWait(round % 100);
                     hold = worker.Leave();
                 },

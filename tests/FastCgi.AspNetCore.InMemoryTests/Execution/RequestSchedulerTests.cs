@@ -57,7 +57,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>Nobody could take the loop from it if it blocks.</summary>
+    /// <summary>If it blocked, no thread could take the loop from it.</summary>
     [Fact]
     public async Task UnknownPath_NoThreadIsLeftForHandlersThatBlock_Waits()
     {
@@ -108,7 +108,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.Equal("GET /status", (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    /// <summary>Nobody could take the seat, or the thread of the thread pool, from it if it blocks.</summary>
+    /// <summary>If it blocked, no thread could take its seat or its pool thread from it.</summary>
     [Theory, Values(true, false)]
     public async Task UnknownPathThatHasWaited_NoThreadIsLeftForHandlersThatBlock_WaitsForOne(bool isLoop)
     {
@@ -146,7 +146,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>Each seat and each thread that the application may have is taken, and the thread pool is not asked.</summary>
+    /// <summary>All seats and all threads for the application are in use, and the thread pool is not used.</summary>
     [Theory, Values("rejected", "aborted")]
     public async Task AnswerOfTheServer_WhileTheApplicationKeepsEveryThread_IsGiven(string what)
     {
@@ -278,7 +278,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>Nothing is learned from a request for which the application is not called.</summary>
+    /// <summary>A request that does not reach the application teaches the predictor nothing.</summary>
     [Fact]
     public void AbortedWhileItWaited_NothingIsLearned()
     {

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 /// <summary>A scheduler whose threads continue when the test says so, with two processors, two threads for handlers that block, and a connection.</summary>
 public abstract class SchedulerTest : IAsyncLifetime
 {
-    /// <summary>Where the application is called.</summary>
+    /// <summary>The kind of thread that calls the application.</summary>
     public enum Place
     {
         Loop,
@@ -34,7 +34,7 @@ public abstract class SchedulerTest : IAsyncLifetime
 
     private protected ThreadBody Watchdog => Platform.Started.Single(static thread => thread is StallWatchdog);
 
-    /// <summary>The worker that the test is itself while it runs a loop.</summary>
+    /// <summary>The worker that represents the test's own thread while it runs a loop.</summary>
     private protected Worker Here { get; private set; } = null!;
 
     public async Task InitializeAsync()
@@ -90,7 +90,7 @@ public abstract class SchedulerTest : IAsyncLifetime
             Scheduler.Predictor.OnReturned(new PathKey(path), microseconds, blocks);
     }
 
-    /// <summary>Makes the loop one whose requests take much of the time.</summary>
+    /// <summary>Makes the loop busy: its requests take much of the time.</summary>
     private protected void MakeBusy()
     {
         var clock = new CallClock(Clock);
@@ -100,7 +100,7 @@ public abstract class SchedulerTest : IAsyncLifetime
         Assert.True(Loop.Queue.IsBusy);
     }
 
-    /// <summary>Takes seats or threads, as handlers that do not return.</summary>
+    /// <summary>Occupies seats or threads, as handlers do that never return.</summary>
     private protected void Occupy(Hold hold, int count)
     {
         for (var i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>What the watchdog does about calls, sample by sample.</summary>
+/// <summary>How the watchdog handles calls, sample by sample.</summary>
 public sealed class StallWatchdogTests : SchedulerTest
 {
     private readonly FakeProbe _probe = new();
@@ -179,7 +179,7 @@ public sealed class StallWatchdogTests : SchedulerTest
         Scheduler.GiveBack(OnLoop);
     }
 
-    /// <summary>Requests that wait must not get the thread before the loop.</summary>
+    /// <summary>The loop must get the thread before waiting requests do.</summary>
     [Fact]
     public async Task NoThreadIsLeftForHandlersThatBlock_NextIsForTheLoop()
     {

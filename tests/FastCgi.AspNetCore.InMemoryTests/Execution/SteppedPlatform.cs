@@ -16,17 +16,17 @@ internal sealed class SteppedPlatform() : ThreadPlatform(NullLogger.Instance)
     /// <summary>Whether the system can start a thread.</summary>
     public bool HasThreads { get; set; } = true;
 
-    /// <summary>What the thread that asks shows of itself.</summary>
+    /// <summary>The state of the calling thread.</summary>
     public FakeProbe? Probe { get; set; } = new();
 
-    /// <summary>What the thread that asks has used.</summary>
+    /// <summary>The CPU time of the calling thread.</summary>
     public ThreadUsage Usage { get; set; }
 
     public Action OnBarrier { get; set; } = static () => { };
 
     public IEnumerable<Worker> Workers => Started.OfType<Worker>();
 
-    /// <summary>Lets the workers do what there is to do.</summary>
+    /// <summary>Lets the workers do all pending work.</summary>
     public void RunAll()
     {
         for (var isBusy = true; isBusy;)
@@ -75,7 +75,7 @@ internal sealed class TestLoop
 
     public RunQueue Queue { get; }
 
-    /// <summary>Where the loop was asked for a batch.</summary>
+    /// <summary>The sources from which batches were requested.</summary>
     public List<BatchSource> Asked { get; } = [];
 
     /// <summary>Whether it ends instead of waiting.</summary>

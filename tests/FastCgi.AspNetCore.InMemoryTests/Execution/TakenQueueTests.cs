@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>What stands behind a call in a queue that is taken from its thread.</summary>
+/// <summary>Requests queued after a call, when the queue is taken from its thread.</summary>
 public sealed class TakenQueueTests
 {
     [Fact]

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>What the threads of the room bear.</summary>
+/// <summary>The server's threads survive failed steps and interrupts.</summary>
 public sealed class ThreadPlatformTests : IDisposable
 {
     private readonly CollectedLogs _logs = new();

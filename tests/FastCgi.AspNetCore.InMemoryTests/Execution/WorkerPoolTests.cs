@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>How many threads there are, which work they get, and how they end: two processors, two threads for handlers that block, and one loop.</summary>
+/// <summary>
+/// The number of threads, their work, and their end: two processors, two threads for blocking handlers, and one loop.
+/// </summary>
 public sealed class WorkerPoolTests : SchedulerTest
 {
     /// <summary>The watchdog and a spare thread start with the server.</summary>
@@ -114,7 +116,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         await FrontEnd.ReadResponseAsync(2);
     }
 
-    /// <summary>Its handler may block: the thread is counted, and another is spare.</summary>
+    /// <summary>Its handler may block, so the thread counts, and another becomes the spare.</summary>
     [Fact]
     public async Task RequestThatBlocks_IdleThread_GetsItAtOnce()
     {
@@ -134,7 +136,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>Otherwise, what clients have sent and left would stay in memory for as long as handlers block.</summary>
+    /// <summary>Otherwise, the data of disconnected clients would stay in memory while handlers block.</summary>
     [Fact]
     public void RequestsThatWait_AllAborted_AreRemoved()
     {

@@ -1,12 +1,13 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>
-/// The choices of one run: first those of a prefix, then always the first, or drawn ones. Depth first, the next run changes the last
-/// choice that has an alternative left. Choices that deviate from the usual order cost, and their number is bounded.
+/// The choices of one run: those of a prefix, then always the first alternative, or random ones. The search is
+/// depth-first: the next run changes the last choice that has an alternative left. The number of deviations from the
+/// usual order is limited.
 /// </summary>
 internal sealed class Choices
 {
-    // How often a drawn run deviates where it may: once in so many choices.
+    // On average, a random run deviates once in this many choices.
     private const int DrawnInterval = 8;
 
     private readonly List<int> _made = [];
@@ -15,14 +16,14 @@ internal sealed class Choices
     private int _deviations;
     private Random? _random;
 
-    /// <summary>How many choices of a run may deviate from the usual order.</summary>
+    /// <summary>The maximum number of choices of a run that deviate from the usual order.</summary>
     public int MaxDeviations { get; init; }
 
     /// <summary>The choices of this run.</summary>
     public IReadOnlyList<int> Made => _made;
 
     /// <summary>Begins a run with a prefix.</summary>
-    /// <param name="random">Draws the others; <see langword="null"/> for the first of each.</param>
+    /// <param name="random">Makes the other choices; <see langword="null"/> for the first alternative of each.</param>
     public void Begin(int[] prefix, Random? random = null)
     {
         _random = random;
@@ -32,10 +33,10 @@ internal sealed class Choices
         _deviations = 0;
     }
 
-    /// <summary>Chooses one of several variants of the run, which costs nothing.</summary>
+    /// <summary>Chooses a variant of the run. This does not count as a deviation.</summary>
     public int Vary(int count) => Make(count, _random?.Next(count) ?? 0);
 
-    /// <summary>Chooses who goes on: 0 is the usual one.</summary>
+    /// <summary>Chooses the actor that continues: 0 is the usual one.</summary>
     public int Deviate(int count)
     {
         var isBounded = _deviations >= MaxDeviations;

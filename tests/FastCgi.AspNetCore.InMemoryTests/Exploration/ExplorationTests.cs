@@ -1,13 +1,13 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>
-/// All schedules of a small world, up to a number of deviations from the usual order: two connections, three requests (two of them
-/// multiplexed), and one event from outside. Each request ends once, with its own body; what is flushed leaves within two looks of the
-/// watchdog; nobody waits longer for another's handler; and nothing is left behind.
+/// All schedules of a small world, up to a number of deviations from the usual order: two connections, three requests
+/// (two of them multiplexed), and one event from outside. Each request ends once, with its own body; flushed data is
+/// sent within two samples of the watchdog; no request waits longer for another's handler; and nothing leaks.
 /// </summary>
 /// <remarks>
-/// FASTCGI_DEVIATIONS sets how many deviations the schedules have of which all are explored: some 40,000 of each kind have up to one, some
-/// two million up to two. FASTCGI_EXPLORED_SCHEDULES sets how many with up to four are drawn besides, always the same ones.
+/// All schedules with up to FASTCGI_DEVIATIONS deviations are explored: about 40,000 of each kind with one, about two
+/// million with two. FASTCGI_EXPLORED_SCHEDULES adds that many random ones with up to four, always the same.
 /// </remarks>
 [Trait("Category", "Exploration")]
 public class ExplorationTests(ITestOutputHelper output)
@@ -47,7 +47,7 @@ public class ExplorationTests(ITestOutputHelper output)
         output.WriteLine($"{max} schedules explored.");
     }
 
-    /// <summary>Schedules that a defect once failed at; behind the choices that are given, all is as usual.</summary>
+    /// <summary>Schedules that once revealed a defect. After the given choices, the order is the usual one.</summary>
     [Theory]
     [InlineData("a flush of a handler that blocks stays behind when its thread is taken", 0, 0, 1, 0)]
     [InlineData("a flush of a handler that awaits is not sent when the batch ends", 0, 0, 2, 0)]

@@ -12,7 +12,9 @@ internal enum HandlerBehaviour
     AwaitsFirst,
 }
 
-/// <summary>One request's handler: it writes two parts, flushes both, and does something behind each.</summary>
+/// <summary>
+/// The handler of one request: it writes two parts, flushes each, and does something after each flush.
+/// </summary>
 internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBehaviour behaviour)
 {
     // Longer than the watchdog needs.
@@ -36,19 +38,19 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
 
     public bool HasBegun { get; private set; }
 
-    /// <summary>The features of the request, while the application works on it.</summary>
+    /// <summary>The features of the request, while its handler runs.</summary>
     public IFeatureCollection? Features { get; private set; }
 
     public bool IsOver => _ends > 0;
 
-    /// <summary>Whether the request was aborted before its handler was called, or never came.</summary>
+    /// <summary>Whether the request never arrived, or was aborted before its handler was called.</summary>
     public bool IsDropped => !HasBegun && (Connection.IsClosed || IsAborted);
 
     public bool IsAborted { get; set; }
 
     public bool IsAwaiting => _answer is not null;
 
-    /// <summary>Whether what the handler awaits takes as long as what others block on.</summary>
+    /// <summary>Whether the handler's await takes as long as other handlers block.</summary>
     public bool IsAnswerLate => machine.Looks < _awaitedAt + WaitingLooks;
 
     public void EndAwait()
@@ -88,7 +90,7 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
         Features = null;
     }
 
-    /// <summary>What was flushed must be sent, unless it was only just flushed.</summary>
+    /// <summary>Flushed data must have been sent, unless the flush has only just happened.</summary>
     public void CheckFlushes(int maxLooks)
     {
         if (Features is null || _flushed.Length == 0 || Connection.IsClosed || Connection.IsSending || IsAborted || machine.Looks - _flushedAt < maxLooks)

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>
-/// A loop without a system below it: events are put in by the world. Where a real one waits for events, it leaves its thread, and is
-/// given one again when there are events.
+/// A loop without an operating system: the world supplies its events. Where a real loop waits for events, this one
+/// gives up its thread, and gets another when there are events.
 /// </summary>
 internal sealed class VirtualLoop
 {
@@ -100,10 +100,10 @@ internal sealed class VirtualConnection : ConnectionTransport
 
     public List<byte> Sent { get; } = [];
 
-    /// <summary>Whether a send is on its way, or waits for room.</summary>
+    /// <summary>Whether a send is in progress or waiting for space.</summary>
     public bool IsSending { get; private set; }
 
-    /// <summary>Whether the socket has room for the rest of a send.</summary>
+    /// <summary>Whether the socket has space for the rest of a send.</summary>
     public bool CanContinueSend => _unsent is not null;
 
     public bool IsClosed { get; private set; }
@@ -135,7 +135,7 @@ internal sealed class VirtualConnection : ConnectionTransport
         return true;
     }
 
-    /// <summary>The socket has room: the rest of the send is done.</summary>
+    /// <summary>The socket has space, so the rest of the send completes.</summary>
     public void ContinueSend()
     {
         var unsent = _unsent!;
@@ -164,7 +164,7 @@ internal sealed class VirtualConnection : ConnectionTransport
     public void CloseAsDecided()
     {
         _isQueuedToClose = false;
-        // Half closed or not: the peer closes at once.
+        // The peer closes at once, even after a half-close.
         if (!IsClosed && Connection.DecideClose() is not CloseAction.None and var action)
             OnClosed(isCut: action == CloseAction.Reset);
     }

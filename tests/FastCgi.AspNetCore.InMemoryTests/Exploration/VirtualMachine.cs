@@ -1,26 +1,28 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
-/// <summary>Something that runs on a machine whose schedule is chosen: a thread, or an event from outside.</summary>
+/// <summary>An actor on a machine whose schedule is chosen: a thread, or an external event.</summary>
 internal sealed class VirtualThread(string name, Func<bool> canStep, Action step)
 {
     public string Name => name;
 
-    /// <summary>The order in which it runs usually; the least first.</summary>
+    /// <summary>Its position in the usual order; the lowest runs first.</summary>
     public int Rank { get; init; }
 
-    /// <summary>Whether it usually comes behind the watchdog now: it may run, but takes its time.</summary>
+    /// <summary>Whether it can run but usually runs after the watchdog's next sample.</summary>
     public Func<bool>? IsLate { get; init; }
 
-    /// <summary>Whether it is in the middle of a step, its stack kept.</summary>
+    /// <summary>Whether it is suspended in the middle of a step and keeps its stack.</summary>
     public bool IsSuspended { get; set; }
 
-    /// <summary>Whether what it waits for has come; <see langword="null"/> if it waits for a processor only.</summary>
+    /// <summary>
+    /// Whether what it waits for has happened; <see langword="null"/> if it waits only for a processor.
+    /// </summary>
     public Func<bool>? Condition { get; set; }
 
-    /// <summary>Until this look it does not get a processor, unless a choice says so.</summary>
+    /// <summary>It gets no processor before this sample, unless a choice gives it one.</summary>
     public int DelayedUntil { get; set; }
 
-    /// <summary>What lets the real thread that has its stack go on.</summary>
+    /// <summary>Lets the real thread that has its stack continue.</summary>
     public SemaphoreSlim Baton { get; } = new(0);
 
     public bool CanStep => IsSuspended ? Condition?.Invoke() ?? true : canStep();
@@ -28,19 +30,19 @@ internal sealed class VirtualThread(string name, Func<bool> canStep, Action step
     /// <summary>Whether it uses a processor while it is suspended.</summary>
     public bool IsComputing { get; set; }
 
-    /// <summary>Whether it sleeps, as the system would report.</summary>
+    /// <summary>Whether the system would report it as sleeping.</summary>
     public bool IsSleeping => IsSuspended && Condition is not null && !IsComputing;
 
     public void Step() => step();
 }
 
 /// <summary>
-/// Runs virtual threads so that exactly one goes on at any time, and which one is a choice. A step runs on whatever real thread has the
-/// baton; only one that is interrupted in the middle keeps its real thread, and another one takes the baton.
+/// Runs virtual threads, one at a time; which one continues is a choice. A step runs on the real thread that has the
+/// baton. A step that is interrupted keeps its real thread, and another thread takes the baton.
 /// </summary>
 internal sealed class VirtualMachine(Choices choices)
 {
-    // What nothing can take so many steps of goes round in circles.
+    // A run with more steps never ends.
     private const int MaxSteps = 5_000;
 
     private readonly List<VirtualThread> _threads = [];
@@ -50,26 +52,28 @@ internal sealed class VirtualMachine(Choices choices)
 
     public VirtualThread? Current { get; private set; }
 
-    /// <summary>The looks of the watchdog so far, which is the time.</summary>
+    /// <summary>The number of watchdog samples so far. This is the time.</summary>
     public int Looks { get; set; }
 
-    /// <summary>The looks since anything but time went on.</summary>
+    /// <summary>The number of samples since anything but time advanced.</summary>
     public int QuietLooks { get; private set; }
 
-    /// <summary>What was done, for the report of a failure; <see langword="null"/> if nobody wants to know.</summary>
+    /// <summary>
+    /// The steps so far, for the report of a failure; <see langword="null"/> if they are not recorded.
+    /// </summary>
     public List<string>? Trace { get; init; }
 
-    /// <summary>What the threads' continuations are posted to.</summary>
+    /// <summary>The context to which the threads' continuations are posted.</summary>
     public SynchronizationContext? Context { get; init; }
 
-    /// <summary>Called whenever nothing but the passing of time goes on.</summary>
+    /// <summary>Called when only time can advance.</summary>
     public Action? OnQuiet { get; set; }
 
     private SemaphoreSlim IsOver { get; } = new(0);
 
     public void Add(VirtualThread thread) => _threads.Add(thread);
 
-    /// <summary>Runs until nothing can go on.</summary>
+    /// <summary>Runs until nothing can continue.</summary>
     public void Run()
     {
         RealThreads.Run(Loop);
@@ -79,7 +83,7 @@ internal sealed class VirtualMachine(Choices choices)
             throw new InvalidOperationException($"{_failure.Message} {Describe()}", _failure);
     }
 
-    /// <summary>A place in the middle of a step where another thread may come first.</summary>
+    /// <summary>A point in the middle of a step at which another thread may run first.</summary>
     public void Point(string name)
     {
         if (Current is not { } thread)
@@ -96,7 +100,7 @@ internal sealed class VirtualMachine(Choices choices)
         }
     }
 
-    /// <summary>Keeps a processor busy until a later look.</summary>
+    /// <summary>Keeps a processor busy until a later sample.</summary>
     public void Compute(int looks)
     {
         var thread = Current ?? throw new InvalidOperationException("Nobody runs.");
@@ -135,7 +139,7 @@ internal sealed class VirtualMachine(Choices choices)
             {
                 if (next.IsSuspended)
                 {
-                    // Its own real thread goes on, and with it its loop.
+                    // Its own real thread continues, and so does its loop.
                     next.Baton.Release();
                     return;
                 }
@@ -183,14 +187,14 @@ internal sealed class VirtualMachine(Choices choices)
         if (!thread.IsSuspended)
             return thread.IsLate?.Invoke() ?? false ? VirtualWorld.WatchdogRank + 1 : thread.Rank;
 
-        // Who was interrupted comes behind those who are ready, and, if it is for long, behind some looks of the watchdog.
+        // An interrupted thread runs after those that are ready and, after a long interruption, after several samples.
         return thread.DelayedUntil > Looks ? VirtualWorld.WatchdogRank + 1 : VirtualWorld.InterruptedRank;
     }
 
     private string Describe() => Trace is null ? "" : string.Join(Environment.NewLine, Trace);
 }
 
-/// <summary>Real threads that wait for something to run, used again and again.</summary>
+/// <summary>Real threads, reused for one step after another.</summary>
 internal static class RealThreads
 {
     private static readonly Stack<RealThread> s_idle = new();

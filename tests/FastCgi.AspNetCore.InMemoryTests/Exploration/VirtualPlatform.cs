@@ -6,7 +6,7 @@ internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : 
 
     public override int ProcessorCount => processors;
 
-    /// <summary>Whether the watchdog may look at all.</summary>
+    /// <summary>Whether the watchdog may take samples.</summary>
     public Func<bool> MayLook { get; init; } = static () => true;
 
     public override void Start(string name, ThreadBody body)
@@ -25,7 +25,7 @@ internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : 
         var isWatchdog = name.Contains("watchdog", StringComparison.Ordinal);
         machine.Add(new VirtualThread(
             isWatchdog ? "watchdog" : $"{name} {++_count}",
-            // Nobody has the patience for the end of long waits.
+            // Long waits never end.
             () => wait is { } time && (body.IsWoken || time == TimeSpan.Zero || (isWatchdog && time > TimeSpan.Zero && MayLook())),
             () =>
             {
@@ -40,7 +40,7 @@ internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : 
     }
 
     private ThreadProbe CreateProbe(VirtualThread? thread) => new(
-        // A millisecond from look to look.
+        // A millisecond between two samples.
         () => thread is { IsComputing: true } ? machine.Looks * 1_000_000L : 0,
         () =>
         {

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
-/// <summary>What happens in a run besides the requests.</summary>
+/// <summary>An event in a run, other than a request.</summary>
 internal enum OutsideEvent
 {
     None,
@@ -12,8 +12,8 @@ internal enum OutsideEvent
 }
 
 /// <summary>
-/// One run: a server with one loop, two connections and three requests, two of them multiplexed. What the handlers do, and what happens
-/// besides, is chosen, and so is who goes on when.
+/// One run: a server with one loop, two connections and three requests, two of them multiplexed. The handlers' actions,
+/// the other events, and the schedule are choices.
 /// </summary>
 internal sealed class VirtualWorld
 {
@@ -22,13 +22,14 @@ internal sealed class VirtualWorld
     public const int InterruptedRank = 5;
     public const int WatchdogRank = 6;
 
-    // What is promised: within two looks.
+    // The promise: within two samples.
     private const int MaxQuietLooks = 2;
 
     // Long enough to need a seat on a loop with little to do.
     private const int ComputingMicroseconds = 500;
 
-    // With threads that wait for a processor: a look that sees the call first, three in the same call, and one that was under way.
+    // If threads wait for a processor: the sample that first sees the call, three in the same call, and one already in
+    // progress.
     private const int MaxLooks = 5;
 
     private readonly VirtualMachine _machine;
@@ -70,7 +71,7 @@ internal sealed class VirtualWorld
         _loop.Add(_connections[0], [.. RecordBytes.Get(1, "/a"), .. RecordBytes.Get(2, "/b")]);
         _loop.Add(_connections[1], RecordBytes.Get(1, "/c"));
 
-        // A server that has run for a while: no cold start.
+        // The server has run for a while, so this is not a cold start.
         _scheduler.Workers.EndFirst();
         foreach (var script in _scripts.Where(static script => script.Behaviour == HandlerBehaviour.Computes))
             _scheduler.Predictor.OnReturned(new PathKey($"/{script.Word}"), ComputingMicroseconds, hasBlocked: null);
@@ -81,7 +82,7 @@ internal sealed class VirtualWorld
 
     private bool IsDone => Array.TrueForAll(_scripts, static script => script.IsOver || script.IsDropped) && !_loop.HasWork;
 
-    /// <summary>Runs to the end, and checks what has come of it.</summary>
+    /// <summary>Runs to the end and checks the results.</summary>
     public void Run()
     {
         _machine.Run();
@@ -152,7 +153,7 @@ internal sealed class VirtualWorld
     {
         foreach (var script in _scripts)
         {
-            // With fewer threads than handlers that block, or fewer processors than handlers that compute, requests do wait.
+            // Requests wait if more handlers block than there are threads, or more compute than there are processors.
             var mayWait = !_hasThreads
                 || (script.Behaviour == HandlerBehaviour.Computes && _scripts.Count(static script => script.IsComputing) >= _processors);
             if (_machine.QuietLooks >= MaxQuietLooks && !mayWait)
@@ -161,7 +162,7 @@ internal sealed class VirtualWorld
         }
     }
 
-    /// <summary>The time, in which each look takes a millisecond.</summary>
+    /// <summary>The time, which advances by a millisecond with each sample.</summary>
     private sealed class VirtualTime(VirtualMachine machine) : TimeProvider
     {
         public override long TimestampFrequency => 1_000_000;
@@ -169,7 +170,7 @@ internal sealed class VirtualWorld
         public override long GetTimestamp() => 1_000 * (machine.Looks + 1);
     }
 
-    /// <summary>What comes back from await.</summary>
+    /// <summary>Runs continuations after an await.</summary>
     private sealed class PostedWork : SynchronizationContext
     {
         private readonly Queue<(SendOrPostCallback Callback, object? State)> _queue = new();

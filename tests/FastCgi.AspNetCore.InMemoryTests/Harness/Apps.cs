@@ -35,7 +35,7 @@ internal static class Apps
     public static Task Target(HttpContext context)
         => context.Response.WriteAsync($"{context.Request.Method} {context.Request.Path}{context.Request.QueryString}");
 
-    /// <summary>Waits until the request is aborted, and ends as an application that honours the token does.</summary>
+    /// <summary>Waits until the request is aborted, and ends as an application that honors the token does.</summary>
     public static async Task UntilAborted(HttpContext context)
     {
         var aborted = Waiting.Signal();
@@ -53,7 +53,7 @@ internal static class Apps
 
     public static string HashOf(byte[] body) => $"{body.Length} {Convert.ToHexString(SHA256.HashData(body))}";
 
-    /// <summary>Bytes that differ from their neighbours, so that lost or doubled ones show.</summary>
+    /// <summary>Bytes that differ from their neighbors, so that lost or duplicated ones are detected.</summary>
     public static byte[] Pattern(int length)
     {
         var bytes = new byte[length];

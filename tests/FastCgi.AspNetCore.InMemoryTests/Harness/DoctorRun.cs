@@ -64,7 +64,7 @@ internal sealed class DoctorRun : IAsyncDisposable
         Visit();
     }
 
-    /// <summary>A request that the web server gives up.</summary>
+    /// <summary>A request that the web server abandons.</summary>
     public async Task GiveUpAsync(double seconds, string software)
     {
         var frontEnd = Server.Connect();
@@ -101,7 +101,7 @@ internal sealed class DoctorRun : IAsyncDisposable
         frontEnd.Close();
     }
 
-    /// <summary>One request per second, then a visit of the doctor.</summary>
+    /// <summary>One request per second, then a check by the doctor.</summary>
     public async Task VisitAsync(int requests, (string, string)[] parameters)
     {
         for (var i = 0; i < requests; i++)

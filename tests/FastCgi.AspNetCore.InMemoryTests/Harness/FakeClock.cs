@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Time that only a test advances, which then fires the due timers.</summary>
+/// <summary>A clock that only a test advances, which then fires the due timers.</summary>
 internal sealed class FakeClock : TimeProvider
 {
     private readonly Lock _lock = new();
@@ -15,7 +15,7 @@ internal sealed class FakeClock : TimeProvider
             return _now.Ticks;
     }
 
-    /// <summary>What somebody has set the clock of the day by.</summary>
+    /// <summary>The amount by which the system clock has been changed.</summary>
     public TimeSpan Jump { get; set; }
 
     public override DateTimeOffset GetUtcNow() => DateTimeOffset.UnixEpoch.AddTicks(GetTimestamp()) + Jump;
@@ -27,7 +27,7 @@ internal sealed class FakeClock : TimeProvider
         return timer;
     }
 
-    /// <summary>Moves the time on; each timer fires at its own time on the way.</summary>
+    /// <summary>Advances the time; each timer fires when it is due.</summary>
     public void Advance(TimeSpan time)
     {
         var end = new TimeSpan(GetTimestamp()) + time;

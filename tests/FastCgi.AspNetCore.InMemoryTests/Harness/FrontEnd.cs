@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 internal sealed record WireRecord(byte Version, byte Type, int Id, byte[] Content, int Padding);
 
-/// <summary>The response of one request, put together from its records.</summary>
+/// <summary>The response to one request, assembled from its records.</summary>
 internal sealed record WireResponse(
     int Status,
     string StatusLine,
@@ -32,7 +32,7 @@ internal sealed class FrontEnd : IAsyncDisposable
         _connection = connection;
     }
 
-    /// <summary>The server, where this is its only connection, and is disposed of with it.</summary>
+    /// <summary>The server, if this is its only connection; they are disposed together.</summary>
     public TestServer Server { get; init; } = null!;
 
     public MemoryTransport Transport { get; }
@@ -136,7 +136,7 @@ internal sealed class FrontEnd : IAsyncDisposable
         return records;
     }
 
-    /// <summary>What a client gets of a request's response, be it complete, cut or none at all.</summary>
+    /// <summary>The part of a response that a client gets: all of it, a truncated part, or nothing.</summary>
     public async Task<Outcome> ReadOutcomeAsync(int id = 1)
     {
         var stdout = new List<byte>();

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>The state of a connection without its lock, for a look that must not wait or be counted.</summary>
+/// <summary>Reads the state of a connection without its lock, where a test must not wait or be counted.</summary>
 internal static class GuardedState
 {
     public static ref Streams.ConnectionState Of(FastCgiConnection connection)

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Runs what one receive has made ready on the thread that received it, as a loop does.</summary>
+/// <summary>Runs the requests that one receive made ready on the receiving thread, as a loop does.</summary>
 internal static class InlineScheduling
 {
     private static readonly ConditionalWeakTable<RequestScheduler, ConcurrentBag<Worker>> s_workers = [];

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>The engine of the tests: keeps what was sent, as if the peer had it, and can be slow.</summary>
+/// <summary>The engine of the tests: keeps everything sent, as if the peer had received it, and can be slow.</summary>
 internal sealed class MemoryTransport : ConnectionTransport
 {
     private readonly Lock _lock = new();
@@ -18,10 +18,10 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     public override bool CanReset => HasReset;
 
-    /// <summary>Whether a reset is seen by the peer, as with TCP.</summary>
+    /// <summary>Whether the peer notices a reset, as with TCP.</summary>
     public bool HasReset { get; set; } = true;
 
-    /// <summary>What the system holds of what was sent, as if the peer had not taken it.</summary>
+    /// <summary>The number of sent bytes that the system still holds because the peer has not received them.</summary>
     public long Undelivered { get; set; }
 
     public override long? UndeliveredLength => Undelivered;
@@ -29,18 +29,18 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>The connection to notify when a held send ends.</summary>
     public FastCgiConnection Connection { get; set; } = null!;
 
-    /// <summary>What the peer does as soon as it has what was sent.</summary>
+    /// <summary>The peer's reaction as soon as it has received a send.</summary>
     public Action? Received { get; set; }
 
     public int SendCount { get; private set; }
 
-    /// <summary>Whether the server has ended the connection in good order.</summary>
+    /// <summary>Whether the server has ended the connection gracefully.</summary>
     public bool IsClosed { get; private set; }
 
     /// <summary>Whether the server has reset the connection.</summary>
     public bool IsReset { get; private set; }
 
-    /// <summary>The bytes that were sent before the reset: those that come later are lost.</summary>
+    /// <summary>The number of bytes sent before the reset; later ones are lost.</summary>
     public int LengthAtReset { get; private set; }
 
     /// <summary>How often receiving was resumed.</summary>
@@ -65,8 +65,8 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     /// <summary>
-    /// A part of what was sent so far, shorter if there is less. Of an answer of many records, all of it for each would
-    /// take seconds.
+    /// A part of what was sent so far, shorter if there is less. Copying a response of many records once per record
+    /// would take seconds.
     /// </summary>
     public byte[] CopySent(int position, int length)
     {
@@ -110,8 +110,7 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     /// <summary>
-    /// As in the real engines, the connection decides what becomes of it, and the receive that is under way ends on its
-    /// own thread.
+    /// As in the real engines, the connection decides how it ends, and a receive in progress ends on its own thread.
     /// </summary>
     public override void Close()
     {
@@ -144,7 +143,7 @@ internal sealed class MemoryTransport : ConnectionTransport
     public override void ResumeReceiving() => Change(() => ResumeCount++);
 
     /// <summary>
-    /// Requests run on the thread pool, as on the pipe engine, and reports at once, so that a test need not wait for
+    /// Requests run on the thread pool, as on the pipe engine. Reports run at once, so that a test need not wait for
     /// them.
     /// </summary>
     public override void Run(ref ReadyRequests ready)
@@ -155,13 +154,15 @@ internal sealed class MemoryTransport : ConnectionTransport
             report();
     }
 
-    /// <summary>From now on a send is not over until <see cref="ReleaseSend"/>.</summary>
+    /// <summary>From now on, a send does not complete until <see cref="ReleaseSend"/>.</summary>
     public void HoldSends() => Change(() => _holdsSends = true);
 
-    /// <summary>The peer takes so many bytes, and no more until <see cref="TakeRest"/> or <see cref="Lose"/>.</summary>
+    /// <summary>
+    /// The peer receives this many bytes, and no more until <see cref="TakeRest"/> or <see cref="Lose"/>.
+    /// </summary>
     public void TakeOnly(int length) => Change(() => _capacity = length);
 
-    /// <summary>The peer takes everything again.</summary>
+    /// <summary>The peer receives everything again.</summary>
     public void TakeRest()
     {
         Change(() => _capacity = int.MaxValue);
@@ -186,7 +187,7 @@ internal sealed class MemoryTransport : ConnectionTransport
         ReleaseSend(goesOn: false);
     }
 
-    /// <summary>The connection breaks where the peer has stopped to take: what it has not taken is lost.</summary>
+    /// <summary>The connection breaks at the point where the peer stopped receiving; the rest is lost.</summary>
     public void Lose()
     {
         Change(() =>
@@ -199,7 +200,7 @@ internal sealed class MemoryTransport : ConnectionTransport
         ReleaseSend(goesOn: false);
     }
 
-    /// <summary>The send that is held is over.</summary>
+    /// <summary>Completes the held send.</summary>
     public void ReleaseSend(bool goesOn = true)
     {
         lock (_lock)
@@ -232,9 +233,9 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     /// <summary>
-    /// Waits until no thread stands between a send and what it does behind it, so that a test does not depend on how
-    /// far it is: what the test makes the server send would be sent by that thread, and a send that seems to be under
-    /// way is overdue when the clock goes on. One that is held stays.
+    /// Waits until no thread is between a send and its next step, so that a test does not depend on timing. Otherwise,
+    /// that thread might send what the test makes the server send, and a send that seems to be in progress would be
+    /// overdue when the clock advances. A held send stays held.
     /// </summary>
     public void Settle()
     {

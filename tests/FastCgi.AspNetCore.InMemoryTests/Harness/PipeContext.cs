@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A connection of anybody's transport, whose web server is the test.</summary>
+/// <summary>A connection over a third-party transport; the test acts as the web server.</summary>
 internal sealed class PipeContext : ConnectionContext, IDuplexPipe
 {
     public Pipe FromWebServer { get; } = new();
@@ -28,7 +28,7 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
 
     public override IDictionary<object, object?> Items { get; set; } = new ConnectionItems();
 
-    /// <summary>What the transport throws when it is asked to abort.</summary>
+    /// <summary>The exception that the transport throws when it is aborted.</summary>
     public Exception? AbortError { get; init; }
 
     public int AbortCount { get; private set; }
@@ -61,7 +61,7 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
             throw AbortError;
     }
 
-    /// <summary>Holds the disposal, as a transport does whose peer takes nothing.</summary>
+    /// <summary>Delays the disposal, as a transport does whose peer receives nothing.</summary>
     public TaskCompletionSource? Disposal { get; init; }
 
     public override ValueTask DisposeAsync()

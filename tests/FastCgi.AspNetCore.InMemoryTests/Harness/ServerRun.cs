@@ -25,7 +25,7 @@ internal sealed class ServerRun : IAsyncDisposable
 
     public StatusReader Reader => StatusEndpoint.MakeReader(Server, Host.Services);
 
-    /// <summary>What the status says now.</summary>
+    /// <summary>The current status.</summary>
     public StatusSnapshot Status => Reader.Read()!;
 
     public static async Task<ServerRun> StartAsync(
@@ -39,7 +39,7 @@ internal sealed class ServerRun : IAsyncDisposable
         return run;
     }
 
-    /// <summary>One that has not started.</summary>
+    /// <summary>A server that has not started.</summary>
     public static ServerRun Make(
         RequestDelegate application,
         Action<FastCgiServerOptions>? configure = null,
@@ -94,10 +94,10 @@ internal sealed class NobodyEndPoint(string name) : EndPoint
 
 internal class NobodyFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector
 {
-    /// <summary>The listeners that were made, of all factories.</summary>
+    /// <summary>The listeners created by all factories.</summary>
     public ConcurrentQueue<Listener> Made { get; } = new();
 
-    /// <summary>How the end of their listening goes.</summary>
+    /// <summary>How they stop listening.</summary>
     public Task Unbinding { get; init; } = Task.CompletedTask;
 
     public virtual bool CanBind(EndPoint endpoint) => endpoint is NobodyEndPoint;

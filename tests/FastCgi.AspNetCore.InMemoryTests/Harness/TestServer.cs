@@ -5,9 +5,8 @@ using Microsoft.Extensions.Hosting;
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A whole server without sockets: real hosting, an application of the test's, and connections that are pushed bytes.
-/// Disposing it fails the test if an error was logged that it did not expect, or if anything was not given back:
-/// buffers, places, connections.
+/// A whole server without sockets: real hosting, the test's application, and connections into which bytes are pushed.
+/// Its disposal fails the test if an unexpected error was logged, or if a buffer, slot, or connection was not released.
 /// </summary>
 internal sealed class TestServer : IAsyncDisposable
 {
@@ -33,19 +32,19 @@ internal sealed class TestServer : IAsyncDisposable
 
     public ServerContext Context => _server.Context;
 
-    /// <summary>Uncorks responses in time; the watchdog, unless a test chooses.</summary>
+    /// <summary>Uncorks responses in time: the watchdog, unless a test chooses otherwise.</summary>
     public Func<ResponseOutput, bool> Deadlines
     {
         set => _server.Deadlines.TrySet = value;
     }
 
-    /// <summary>How many descriptors the process can have.</summary>
+    /// <summary>The limit of descriptors of the process.</summary>
     public Func<long> GetMaxDescriptors
     {
         set => _server.GetMaxDescriptors = value;
     }
 
-    /// <summary>How often the server has found that it may exit.</summary>
+    /// <summary>How often the server has decided to exit because it was idle.</summary>
     public int IdleCount => _server.IdleCount;
 
     public IServiceProvider Services => _host.Services;
@@ -69,10 +68,11 @@ internal sealed class TestServer : IAsyncDisposable
         if (expects is not null)
             logs.Expected.Add(expects);
         var clock = new FakeClock();
-        // On the thread that pushes the bytes, so that a test that sees no await need not wait.
+        // On the thread that pushes the bytes, so that a test without an await need not wait.
         var options =
             new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
-        // A thread that has just sent and has not said so yet would be overdue as soon as a test moves the clock.
+        // A thread that has just sent but has not yet reported it would be overdue as soon as a test advances the
+        // clock.
         options.Limits.SendTimeout = null;
         configure?.Invoke(options);
         var host = new HostBuilder()
@@ -143,7 +143,7 @@ internal sealed class TestServer : IAsyncDisposable
         AssertNoError();
         await AssertNothingIsRentedAsync();
         await AssertNothingIsUsedAsync();
-        // Once more: what was still winding up may have failed.
+        // Again, because the last steps may have failed.
         AssertNoError();
         _host.Dispose();
     }
@@ -229,7 +229,7 @@ internal sealed class TestServer : IAsyncDisposable
                 Advisor,
                 statusPaths);
             Connections = new ConnectionManager(Context);
-            // Without its watchdog, which goes by the time that passes: tests that want a look call it.
+            // Without its watchdog, which uses real time: tests that need a sample call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;
         }

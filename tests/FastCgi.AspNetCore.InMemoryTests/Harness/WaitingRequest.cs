@@ -8,7 +8,7 @@ public enum Leaving
     Reset,
 }
 
-/// <summary>A request that has come and waits to be executed, which is up to the test.</summary>
+/// <summary>A request that has arrived and waits until the test executes it.</summary>
 internal sealed class WaitingRequest
 {
     private WaitingRequest(FrontEnd frontEnd, FastCgiRequest request) => (FrontEnd, Request) = (frontEnd, request);

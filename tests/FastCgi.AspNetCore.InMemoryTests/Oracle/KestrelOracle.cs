@@ -26,7 +26,7 @@ internal sealed class KestrelOracle
 
     private IPEndPoint EndPoint { get; set; } = null!;
 
-    /// <summary>Lets the application answer a request, and returns what came back.</summary>
+    /// <summary>Lets the application answer a request, and returns the response.</summary>
     public async Task<Outcome> AskAsync(RequestDelegate application, TestRequest request)
     {
         var id = Interlocked.Increment(ref s_lastId).ToString(CultureInfo.InvariantCulture);
@@ -80,7 +80,7 @@ internal sealed class KestrelOracle
         }
         catch (SocketException)
         {
-            // A reset: what came before it is all there is.
+            // A reset: there is nothing more to read.
         }
 
         return received.ToArray();

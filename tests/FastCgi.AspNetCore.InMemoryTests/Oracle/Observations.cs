@@ -1,9 +1,11 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
-/// <summary>What an application saw of its server, as lines of text, so that two servers can be compared.</summary>
+/// <summary>
+/// An application's observations of its server, as lines of text, so that two servers can be compared.
+/// </summary>
 internal sealed class Observations
 {
-    /// <summary>What this server's message about a synchronous call says beyond Kestrel's.</summary>
+    /// <summary>The addition to Kestrel's message about a synchronous call.</summary>
     public const string WhereSynchronousIOIsAllowed =
         " It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.";
 
@@ -52,9 +54,8 @@ internal sealed class Observations
         while (!type.IsVisible || type.Namespace!.Contains("Kestrel", StringComparison.Ordinal))
             type = type.BaseType!;
 
-        // Where in the server's own source an object was disposed is not for applications, nor is the name of its
-        // parameter; and a
-        // message that says which key is missing, or where the setting is, is no worse.
+        // Ignores the place in the server's source where an object was disposed, and the name of its parameter. A
+        // message that also names the missing key or the setting counts as equal.
         return exception switch
         {
             ObjectDisposedException => type.Name,

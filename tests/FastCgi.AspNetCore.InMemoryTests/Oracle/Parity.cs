@@ -7,7 +7,7 @@ internal sealed record ServerAnswer(
     /// <summary>The log line at the end of a request, without its duration; found by a unique target.</summary>
     public string RequestLog { get; init; } = string.Empty;
 
-    /// <summary>By how many the requests that the server's meter counts as active have become more.</summary>
+    /// <summary>The change in the number of active requests in the server's meter.</summary>
     public long ActiveRequests { get; init; }
 }
 
@@ -17,7 +17,7 @@ internal delegate Task ObservedApplication(HttpContext context, Observations obs
 /// <summary>Lets Kestrel and this server answer the same request with the same application, and compares.</summary>
 internal static class Parity
 {
-    // What each server adds for its own protocol, and how it frames the body.
+    // Headers that each server adds for its own protocol or for the framing of the body.
     private static readonly string[] s_ownHeaders =
         ["Date", "Server", "Connection", "Transfer-Encoding", "Content-Length"];
 
@@ -36,7 +36,7 @@ internal static class Parity
         Action<HttpContext, Observations> application, TestRequest? request = null)
         => AssertAsync(Do(application), request);
 
-    /// <summary>Runs an application on both servers, for a test that knows where they differ.</summary>
+    /// <summary>Runs an application on both servers, for a test of a known difference.</summary>
     public static async Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(
         ObservedApplication application, TestRequest? request = null)
     {

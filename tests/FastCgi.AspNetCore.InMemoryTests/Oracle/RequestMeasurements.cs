@@ -2,7 +2,7 @@ using System.Diagnostics.Metrics;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
-/// <summary>What ASP.NET Core's own meter said of each request of one host.</summary>
+/// <summary>ASP.NET Core's measurements of each request of one host.</summary>
 internal sealed class RequestMeasurements : IDisposable
 {
     private const string IdTag = "test.id";
@@ -29,14 +29,14 @@ internal sealed class RequestMeasurements : IDisposable
         _listener.Start();
     }
 
-    /// <summary>By how many the requests that run have become more.</summary>
+    /// <summary>The change in the number of active requests.</summary>
     public long ActiveRequests => Interlocked.Read(ref _activeRequests);
 
-    /// <summary>Lets the measurement of a request be found.</summary>
+    /// <summary>Marks a request, so that its measurement can be found.</summary>
     public static void Mark(HttpContext context, string id)
         => context.Features.Get<IHttpMetricsTagsFeature>()!.Tags.Add(new(IdTag, id));
 
-    /// <summary>The tags of a request's measurement, which comes when hosting is done with it.</summary>
+    /// <summary>The tags of a request's measurement, which hosting records when the request has ended.</summary>
     public Task<string> WaitAsync(string id) => GetSource(id).Task.Within("the measurement of the request");
 
     public void Dispose() => _listener.Dispose();

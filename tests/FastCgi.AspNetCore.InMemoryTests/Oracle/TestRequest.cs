@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
-/// <summary>One request, to be sent to two servers in the words of each.</summary>
+/// <summary>A request that is sent to two servers, in the protocol of each.</summary>
 internal sealed record TestRequest(string Method = "GET", string Target = "/")
 {
     /// <summary>The client's headers besides Host and those of the body.</summary>
@@ -70,8 +70,8 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
     }
 }
 
-/// <summary>What came back for a request.</summary>
-/// <param name="Headers">The headers, but those that a server adds on its own account.</param>
+/// <summary>The response to a request.</summary>
+/// <param name="Headers">The headers, except those that a server adds itself.</param>
 /// <param name="IsCut">Whether the client can tell that the response is not complete.</param>
 internal sealed record Outcome(int Status, IReadOnlyList<KeyValuePair<string, string>> Headers, byte[] Body, bool IsCut)
 {
