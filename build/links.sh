@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Requests each external link of the documents, and reports those that lead nowhere. Links within the repository are
+# Requests each external link in the documents, and reports broken ones. Links within the repository are
 # checked by DocumentTests.
 #   build/links.sh [FILE]
-# FILE has a link per line; the default is the list that DocumentTests compare with the documents.
+# FILE has one link per line; the default is the list that DocumentTests compares with the documents.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 file=${1:-tests/FastCgi.AspNetCore.UnitTests/ExternalLinks.txt}

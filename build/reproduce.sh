@@ -2,7 +2,7 @@
 # Builds the committed source twice, in two folders with different surroundings, and compares the packages byte for
 # byte.
 #   build/reproduce.sh [VERSION [FOLDER OF A RELEASE]]
-# With FOLDER, compares with its SHA256SUMS too.
+# With FOLDER, also compares them with its SHA256SUMS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:-$(sed -n 's:.*<VersionPrefix>\(.*\)</VersionPrefix>.*:\1:p' Directory.Build.props)}

@@ -1,9 +1,9 @@
-# What side-by-side/run.sh and startup/run.sh share; they read it with the folder of the repository as $repository.
+# Functions for the run.sh scripts, which source this file after setting $repository to the folder of the repository.
 export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_GENERATE_ASPNET_CERTIFICATE=false DEBIAN_FRONTEND=noninteractive
 PATH=$PATH:/usr/sbin
 
-# Everything is made in a scratch folder, which is gone at the end, or in that of run.sh, where the two share what they
-# build.
+# All files are in a scratch folder that is deleted at the end. With perf/run.sh, the scripts share its folder and what
+# they build.
 scratch=${PERF_SCRATCH:-$(mktemp -d)}
 remove_scratch() {
   [ -n "${PERF_SCRATCH:-}" ] || rm -rf "$scratch"
@@ -15,7 +15,7 @@ clean_up() {
   remove_scratch
 }
 
-# Installs what is missing: pairs of a program, or a file, and the Debian package that has it.
+# Installs missing packages. Each argument is a program or file, and the Debian package that contains it.
 install_missing() {
   local pair packages=()
   for pair in "$@"; do
@@ -26,7 +26,7 @@ install_missing() {
   apt-get update -qq && apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
 }
 
-# Debian keeps them outside the path.
+# In Debian, they are not in the PATH.
 add_database_programs() {
   local folder
   for folder in /usr/lib/postgresql/*/bin; do
@@ -68,8 +68,8 @@ build_tools() {
   quietly dotnet build "$repository/perf/side-by-side/Driver" -c Release -o "$scratch/driver" --artifacts-path "$scratch/artifacts"
 }
 
-# Makes the package, in a folder that is a feed. Sites that have it get packages from there alone, in a folder of their
-# own: so they run the assembly that the package has, which is compiled ahead.
+# Builds the package into a folder that serves as a feed. Sites restore only from it, into their own package folder, and
+# so run the package's assembly, which is compiled ahead of time.
 make_package() {
   [ ! -e "$scratch/feed" ] || return 0
   quietly dotnet pack "$repository/src/FastCgi.AspNetCore" -c Release -o "$scratch/feed" -p:Version=0.0.1-perf --artifacts-path "$scratch/artifacts"
@@ -96,7 +96,7 @@ publish_minimal() {
   publish_with_package minimal
 }
 
-# What the template makes, and the one line; with a condition, so that the same program runs on Kestrel.
+# The output of the template plus the one line, with a condition so that the same program also runs on Kestrel.
 publish_template() {
   quietly dotnet new "$@" --no-restore -o "$scratch/projects/$1"
   sed -i '/CreateBuilder(args)/a if (builder.Configuration["server"] == "fastcgi") builder.WebHost.UseFastCgi();' "$scratch/projects/$1/Program.cs"
@@ -115,7 +115,7 @@ run_driver() {
   dotnet "$scratch/driver/SideBySide.Driver.dll" --tools "$scratch/tools" --packaged-sites "$scratch/sites" --machine "$(describe_machine)" "${images[@]}" "$@"
 }
 
-# Whether an option is one of the words that follow it.
+# Whether the first argument is among the others.
 has_option() {
   [[ " ${*:2} " == *" $1 "* ]]
 }

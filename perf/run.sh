@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs startup/run.sh and side-by-side/run.sh, and prints their tables, and last one table of all that is asked. Takes
-# their options. --pictures writes the SVG files of images/.
+# Runs startup/run.sh and side-by-side/run.sh with the given options. Prints their tables, then a table of all targets.
+# --pictures writes the SVG files of images/.
 #   run.sh [--quick] [--rounds N] [--pictures] ...
 set -euo pipefail
 cd "$(dirname "$0")"

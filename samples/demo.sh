@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export DOTNET_NOLOGO=1 DOTNET_GENERATE_ASPNET_CERTIFICATE=false
-# Debian leaves the folder of nginx and apache2 out of an ordinary user's PATH.
+# In Debian, the PATH of an ordinary user lacks the folder of nginx and apache2.
 PATH=$PATH:/usr/sbin
 # The requests to 127.0.0.1 must not go to a proxy.
 export no_proxy=${no_proxy:-${NO_PROXY:-}},127.0.0.1
@@ -108,7 +108,7 @@ install_missing() {
   [[ ${packages[*]} != *nginx* ]] || echo "nginx starts at the next boot. To prevent that: systemctl disable nginx"
 }
 
-# Debian's way to install a package without starting its service. An existing policy belongs to the administrator.
+# In Debian, this policy prevents a package from starting its service. An existing policy belongs to the administrator.
 forbid_services() {
   [[ ! -e /usr/sbin/policy-rc.d ]] || return 0
   policy=/usr/sbin/policy-rc.d
@@ -172,7 +172,7 @@ start_web_server() {
 free_port() {
   local port
   for _ in {1..100}; do
-    # Below the ports that the system gives to outgoing connections.
+    # Below the ports that the system uses for outgoing connections.
     port=$((20000 + RANDOM % 10000))
     if ! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
       echo "$port"

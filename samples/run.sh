@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# Debian leaves the folder of the web servers out of an ordinary user's PATH.
+# In Debian, the PATH of an ordinary user lacks the folder of the web servers.
 PATH=$PATH:/usr/sbin
 export DOTNET_NOLOGO=1 DOTNET_ROOT=${DOTNET_ROOT:-$(dirname "$(readlink -f "$(command -v dotnet)")")}
 sample=
@@ -66,7 +66,7 @@ accepts() {
   : <"/dev/tcp/127.0.0.1/$port"
 }
 
-# An authority, and certificates for the server and for Ann.
+# Creates a certificate authority, and certificates for the server and for Ann.
 make_certificates() {
   local entry id name usage
   openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj '/CN=Sample authority' -keyout "$run/ca.key" -out "$run/ca.pem"
@@ -106,7 +106,7 @@ start_application() {
   for socket in "${sockets[@]}"; do wait_for test -S "$socket"; done
 }
 
-# The configuration names the folders of an installation.
+# Replaces the folders of an installation with those of this run.
 fill_in() {
   sed -e "s|8080|$port|; s|/run/app|$run|g; s|/etc/ssl/app|$run|; s|/var/lib/app|$run/files|; s|/srv/app|$site|g" \
     -e "s|/usr/share/dotnet|$DOTNET_ROOT|" "$file"
@@ -118,7 +118,7 @@ start_web_server() {
   case $server in
     nginx)
       cp /etc/nginx/fastcgi_params "$run"
-      # What an installed nginx has around the files of conf.d.
+      # The configuration into which an installed nginx includes the files of conf.d.
       cat >"$run/frame.conf" <<END
 daemon off;
 pid nginx.pid;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs README's two commands, samples/demo.sh and tests/run.sh, on a new, minimal Debian. Needs root and debootstrap.
+# Runs samples/demo.sh and tests/run.sh on a new, minimal Debian. Needs root and debootstrap.
 #   tests/fresh-machine.sh [PLACE]...
 # Clones the last commit into each PLACE of the same machine; the first run installs the packages. A PLACE in /home/NAME
 # belongs to the ordinary user NAME, who runs the commands there. Prints the last line of each run. Fails if a command
 # fails or leaves files in /tmp.
 # Environment:
 #   COMMANDS   what to run in each clone (default: ./samples/demo.sh && ./tests/run.sh)
-#   MACHINE    a folder for the machine, which stays there and is used again (default: a temporary folder)
+#   MACHINE    a folder for the machine, which is kept and reused (default: a temporary folder)
 #   SDK        the folder of the .NET SDK (default: the folder of dotnet)
 # The suite, the apt sources, the NuGet configuration, and the certificate authorities are those of this machine. A run
 # of the tests takes about ten minutes on two processors.
@@ -64,7 +64,7 @@ use() {
   return 1
 }
 
-# Becomes the machine: its files, processes and mounts are its own. The network is shared.
+# Enters the machine, which has its own files, processes, and mounts. The network is shared.
 enter() {
   local root=$1
   cd "$root"

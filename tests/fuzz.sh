@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes readers and connections, in memory, guided by the code that they run: coverlet counts each line and branch, and
-# an input that runs one that no input has run before, or more often, is damaged further.
+# Fuzzes readers and connections in memory, guided by coverage: coverlet counts each line and branch, and an input that
+# reaches a new one, or reaches one more often, is mutated further.
 #   tests/fuzz.sh [FILTER] [--long] [--seed S]
 # FILTER is a part of the name of the fuzzers, such as ReaderFuzzTests. --long takes an hour or more; without it, a
 # minute.
@@ -19,7 +19,7 @@ done
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
-# One at a time: the counters are those of the whole process. A build for CI has other paths of the sources than the
+# One fuzzer at a time, because the counters are per process. In a CI build, the source paths differ from those of the
 # machine, which must not matter.
 coverlet=DataCollectionRunSettings.DataCollectors.DataCollector.Configuration
 dotnet test tests/FastCgi.AspNetCore.InMemoryTests --configuration Release -p:Instrumented=true --filter "Category=Fuzzing&FullyQualifiedName~$filter" \

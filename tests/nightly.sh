@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes too long for each change: other cultures and orders of the tests, a million explored schedules, cut
-# responses behind web servers, long fuzzing, an hour of load, two builds of the packages, and the mutants of one folder.
+# Runs tests that take too long for each change: the invariant culture, other orders, a million explored schedules, cut
+# responses behind web servers, long fuzzing, an hour of load, two builds of the packages, and mutants of one folder.
 #   tests/nightly.sh [SOAK-SECONDS]
 # It runs after tests/run.sh, which installs what is needed. The exit code is 0 if all of it passed.
 set -uo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Takes the pictures of the status page and of "fastcgi top" again: an application under load, seen by chromium.
-# Needs the .NET SDK and chromium, and takes two minutes on an idle machine.
+# Retakes the screenshots of the status page and of "fastcgi top", which show an application under load.
+# Needs the .NET SDK and Chromium, and takes two minutes on an idle machine.
 set -euo pipefail
 cd "$(dirname "$0")"
 images=$PWD
@@ -56,7 +56,7 @@ for name in sales stock; do visit reports/$name & done
 tool top "$address" --once >/dev/null
 sleep 30
 
-# The page reads a new status every two seconds of its own time, which chromium lets pass while it loads.
+# The page reads the status every two seconds of virtual time, which Chromium advances while it loads the page.
 picture() {
   HOME=$scratch chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
     "--user-data-dir=$scratch/browser" "--virtual-time-budget=$4" "--window-size=$3" \

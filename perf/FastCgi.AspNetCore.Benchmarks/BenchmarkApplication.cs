@@ -5,8 +5,8 @@ using Microsoft.AspNetCore.Http.Features;
 namespace FastCgi.AspNetCore.Benchmarks;
 
 /// <summary>
-/// As small as an application can be, so that what is measured and allocated is the server's own: it reads the body of
-/// a POST of 1,024 bytes, and answers.
+/// The smallest possible application, so that only the server's own time and memory are measured: it reads the body of
+/// a POST of 1,024 bytes, and responds.
 /// </summary>
 internal sealed class BenchmarkApplication : IHttpApplication<IFeatureCollection>
 {

@@ -5,9 +5,7 @@ using FastCgi.AspNetCore.Streams;
 
 namespace FastCgi.AspNetCore.Benchmarks;
 
-/// <summary>
-/// A transport that takes what is sent and remembers how much it was, and the bytes if they are wanted.
-/// </summary>
+/// <summary>A transport that accepts everything and records the number of bytes and, on request, the bytes.</summary>
 internal sealed class BenchmarkTransport : ConnectionTransport
 {
     public override EndPoint? RemoteEndPoint => null;

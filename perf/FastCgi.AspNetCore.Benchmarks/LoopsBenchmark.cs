@@ -10,8 +10,8 @@ using Microsoft.Extensions.Logging.Abstractions;
 namespace FastCgi.AspNetCore.Benchmarks;
 
 /// <summary>
-/// Loops that answer at the same time, each on a thread and with a connection of its own: what they share shows as the
-/// time that two take longer than one. It needs as many processors that are free.
+/// Loops that answer at the same time, each on its own thread and with its own connection. If two take longer than one,
+/// the difference is the cost of what they share. It needs one idle processor for each loop.
 /// </summary>
 [InvocationCount(16)]
 public class LoopsBenchmark
@@ -21,17 +21,17 @@ public class LoopsBenchmark
     private static readonly byte[] s_get = RecordBytes.Get(uri: "/plaintext?a=b");
     private Server[] _servers = [];
 
-    /// <summary>How many loops.</summary>
+    /// <summary>The number of loops.</summary>
     [Params(1, 2)]
     public int Loops { get; set; }
 
     /// <summary>
-    /// Whether they are of one server; if not, they share the machine only, which is what to compare with.
+    /// Whether they belong to one server. Otherwise, they share only the machine; this is the baseline.
     /// </summary>
     [Params(false, true)]
     public bool OneServer { get; set; }
 
-    /// <summary>Makes the servers.</summary>
+    /// <summary>Creates the servers.</summary>
     [GlobalSetup]
     public void Setup()
     {
@@ -39,7 +39,7 @@ public class LoopsBenchmark
         _servers = [.. Enumerable.Range(0, Loops).Select(_ => OneServer ? server : new Server())];
     }
 
-    /// <summary>GETs, as many on each loop.</summary>
+    /// <summary>GETs, the same number on each loop.</summary>
     [Benchmark(OperationsPerInvoke = Requests)]
     public void Get()
     {

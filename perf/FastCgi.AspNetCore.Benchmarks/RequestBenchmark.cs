@@ -10,8 +10,8 @@ using Microsoft.Extensions.Logging.Abstractions;
 namespace FastCgi.AspNetCore.Benchmarks;
 
 /// <summary>
-/// A whole request through the server without a socket: bytes pushed in, records sent out. The application is as small
-/// as one can be, so that what is measured and allocated is the server's own.
+/// A whole request through the server without a socket: bytes in, records out. The application is the smallest
+/// possible, so that only the server's own time and memory are measured.
 /// </summary>
 [MemoryDiagnoser]
 public class RequestBenchmark
@@ -24,7 +24,7 @@ public class RequestBenchmark
     private readonly RunQueue _queue = new(static _ => BatchResult.Ended);
     private Worker _worker = null!;
 
-    /// <summary>Opens the connection, and checks the answers before anything is timed.</summary>
+    /// <summary>Opens the connection, and checks the responses before the measurement.</summary>
     [GlobalSetup]
     public void Setup()
     {
@@ -42,7 +42,7 @@ public class RequestBenchmark
             NullLogger.Instance,
             TimeProvider.System,
             _scheduler.Watchdog.TrySetDeadline);
-        // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.
+        // Without its watchdog, which would send the first responses early, while the runtime compiles their code.
         _scheduler.Workers.EndFirst();
         _worker = new Worker(_scheduler.Workers, _scheduler, TimeProvider.System) { Hold = Hold.Loop };
         _transport = new BenchmarkTransport { Kept = [] };
@@ -68,7 +68,7 @@ public class RequestBenchmark
     [Benchmark]
     public long Post() => Push(_post);
 
-    /// <summary>Counts the bytes that a request allocates, once the first have filled the pools.</summary>
+    /// <summary>Counts the bytes that a request allocates, after the first requests have filled the pools.</summary>
     public static double CountAllocated(bool isPost)
     {
         const int Requests = 100_000;

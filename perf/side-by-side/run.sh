@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Measures FastCgi.AspNetCore, Kestrel and other FastCGI servers side by side, and prints tables of medians, and last
-# what is asked.
+# Measures FastCgi.AspNetCore, Kestrel and other FastCGI servers side by side. Prints tables of medians, then the
+# targets.
 #   run.sh [--quick] [--rounds N] [--seconds S] [--server-cores LIST] [--load-cores LIST] [--only REGEX-OF-TITLES]
 #          [--pictures]
-# --quick runs what the last table needs, in short runs. As root on Debian or Ubuntu it installs what is missing.
+# --quick measures only what the targets need, in short runs. As root on Debian or Ubuntu, it installs missing packages.
 set -euo pipefail
 cd "$(dirname "$0")"
 repository=$(cd ../.. && pwd)
@@ -42,6 +42,6 @@ start_database
 query_database -c "CREATE TABLE fortune (id int PRIMARY KEY, message text NOT NULL)" \
   -c "INSERT INTO fortune SELECT i, 'A fortune with <markup> & an accent: é, number ' || i FROM generate_series(1, 12) i"
 
-# On one processor the runtime waits ten times as long before it compiles what is hot; all .NET servers here alike.
+# On one processor, the runtime waits ten times as long before it recompiles hot code. This applies to all .NET servers.
 export DOTNET_TC_DelaySingleProcMultiplier=1
 run_driver --site "$scratch/site" --benchmarks "$scratch/benchmarks/FastCgi.AspNetCore.Benchmarks.dll" "$@"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Measures the first answer after the start and the first seconds after it, against the same program on Kestrel, and
-# prints tables of medians, and last what is asked.
+# Measures the time to the first response and the first seconds after startup, relative to the same program on Kestrel.
+# Prints tables of medians, then the targets.
 #   run.sh [--quick] [--rounds N] [--only REGEX-OF-TITLES] [--pictures]
-# --quick runs what the last table needs, in short runs.
+# --quick measures only what the targets need, in short runs.
 set -euo pipefail
 cd "$(dirname "$0")"
 repository=$(cd ../.. && pwd)
@@ -11,7 +11,7 @@ trap remove_scratch EXIT
 install_missing gcc:gcc wrk:wrk nginx:nginx-light
 ulimit -n "$(ulimit -Hn)"
 
-# The sample answers with anonymous types, which only reflection can serialize: so its own assembly is not trimmed, the
+# The sample returns anonymous types, which only reflection can serialize, so its own assembly is not trimmed. The
 # framework is.
 publish_trimmed() {
   quietly dotnet publish "$1" -c Release -r "linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')" --self-contained \

@@ -4,7 +4,7 @@ var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi(options => options.Roles.Add(FastCgiRole.Authorizer));
 var app = builder.Build();
 
-// lighttpd asks before it serves anything below /members/, whether PHP or a file. See lighttpd.conf.
+// lighttpd asks this application before it serves anything below /members/, PHP or a file. See lighttpd.conf.
 app.MapFastCgiAuthorizer("/members/{**path}", context =>
 {
     if (context.Request.Headers.Authorization == "Bearer secret")

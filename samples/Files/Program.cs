@@ -4,7 +4,7 @@ var builder = WebApplication.CreateBuilder(args);
 var folder = Path.GetFullPath(builder.Configuration["Folder"] ?? "uploads");
 Directory.CreateDirectory(folder);
 
-// nginx sends the files of the folder: the application answers with a name instead of the bytes. See nginx.conf.
+// nginx sends the files in the folder: the application returns a file's name instead of its bytes. See nginx.conf.
 builder.WebHost.UseFastCgi(options =>
 {
     options.SendFile.AddXAccelRedirect(folder, "/protected/");
@@ -12,7 +12,7 @@ builder.WebHost.UseFastCgi(options =>
 });
 var app = builder.Build();
 
-// The body is copied as it arrives, and never held as a whole.
+// The body is written as it arrives, and never held in memory.
 app.MapPut("/files/{name}", async (string name, HttpRequest request, CancellationToken aborted) =>
 {
     if (!Names.Allowed().IsMatch(name))
@@ -23,7 +23,7 @@ app.MapPut("/files/{name}", async (string name, HttpRequest request, Cancellatio
     return Results.Text($"{name}: {file.Length} bytes\n");
 });
 
-// The application decides who gets a file, and Results.File stays as it is. nginx answers ranges.
+// The application authorizes the request, and Results.File needs no change. nginx handles range requests.
 app.MapGet("/files/{name}", (string name, HttpRequest request) =>
 {
     if (request.Query["key"] != "secret")

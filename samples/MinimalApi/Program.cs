@@ -12,7 +12,7 @@ var app = builder.Build();
 
 app.MapGet("/", () => "An ASP.NET Core application behind FastCGI. Try /whoami, /orders, /upload, /download/1000000 and /ticks.\n");
 
-// What the application knows of the request, for any method and any path below.
+// What the application knows about a request, for any method and any path below /whoami.
 app.Map("/whoami/{**rest}", (HttpContext context) => new
 {
     context.Request.Scheme,
@@ -31,7 +31,7 @@ app.MapPost("/orders", (Order order) => order.Quantity > 0
     ? Results.Ok(new Receipt(order.Item, order.Quantity, order.Quantity * order.Price))
     : Results.BadRequest("The quantity must be positive."));
 
-// An upload: hashed as it comes, never held as a whole. (FastCgi:Limits:MaxRequestBodySize bounds it, as in Kestrel: 30 MB.)
+// An upload, hashed as it arrives and never held in memory. (FastCgi:Limits:MaxRequestBodySize limits it, as in Kestrel: 30 MB.)
 app.MapPost("/upload", async (Stream body, CancellationToken aborted) =>
 {
     using var hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
@@ -47,7 +47,7 @@ app.MapPost("/upload", async (Stream body, CancellationToken aborted) =>
     return new { Size = size, Sha256 = Convert.ToHexStringLower(hash.GetHashAndReset()) };
 });
 
-// A download of any size: made as it goes, no faster than the client takes it.
+// A download of any size, generated no faster than the client receives it.
 app.MapGet("/download/{size:long:min(0)}", async (long size, HttpResponse response, CancellationToken aborted) =>
 {
     response.ContentType = "application/octet-stream";
@@ -57,7 +57,7 @@ app.MapGet("/download/{size:long:min(0)}", async (long size, HttpResponse respon
         await response.Body.WriteAsync(block.AsMemory(0, (int)Math.Min(left, block.Length)), aborted);
 });
 
-// Server-sent events: each leaves when it happens.
+// Server-sent events, each sent when it happens.
 app.MapGet("/ticks", (int? count, CancellationToken aborted) => TypedResults.ServerSentEvents(Ticks(count ?? int.MaxValue, aborted), "tick"));
 
 app.Run();

@@ -6,7 +6,7 @@ builder.WebHost.UseFastCgi(); // The one line that differs from the Kestrel vers
 builder.Services.AddSingleton<Newsroom>();
 var app = builder.Build();
 
-// An EventSource of a browser, or curl -N, gets each headline when it is posted. A waiting request has no thread and no
+// A browser's EventSource, or curl -N, gets each headline when it is posted. A waiting request uses no thread and no
 // buffer.
 app.MapGet(
     "/news",

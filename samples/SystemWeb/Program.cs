@@ -6,7 +6,7 @@
 //     <li><%= name %> = <%= Server.HtmlEncode(Request.ServerVariables[name]) %></li>
 //   <% } %>
 //
-// A FastCGI application gets the same variables, so that the page keeps them.
+// A FastCGI application gets the same variables, so the page can still use them.
 using System.Net;
 using FastCgi.AspNetCore;
 

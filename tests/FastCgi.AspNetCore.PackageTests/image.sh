@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Does what a Dockerfile says, without a builder: on a copy-on-write view of this machine, which is the Debian that it
-# begins with.
+# Runs the steps of a Dockerfile without an image builder, on a copy-on-write view of this machine, which stands for the
+# Debian base image.
 #   image.sh DOCKERFILE CONTEXT VOLUME FOLDER
 # CONTEXT is the folder to copy, VOLUME the folder to mount as its volume, and FOLDER an empty working folder. Needs
 # root, and a mount namespace.
@@ -15,7 +15,7 @@ mount -t proc proc "$root/proc"
 mount -t tmpfs tmpfs "$root/run"
 
 user=0:0 workdir=/ command=() environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin)
-# ["a", "b"] as words.
+# Splits ["a", "b"] into words.
 words() { tr -d '[],' <<<"$1" | xargs -n 1; }
 while read -r instruction rest; do
   case $instruction in
@@ -26,7 +26,7 @@ while read -r instruction rest; do
     USER) user=$rest ;;
     WORKDIR) workdir=$rest ;;
     VOLUME)
-      # A new volume has the owner and the mode of what the image has there.
+      # A new volume gets the owner and mode of the image's folder.
       chown --reference="$root$rest" "$volume"
       chmod --reference="$root$rest" "$volume"
       mount --bind "$volume" "$root$rest" ;;

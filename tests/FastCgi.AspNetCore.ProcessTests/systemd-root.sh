@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
 # Runs systemd as process 1 of a container: this machine's files with a temporary overlay for changes, its own
 # processes, network and control groups. Needs root, and a kernel that allows it.
-#   systemd-root.sh check FOLDER             ends with 0 if this machine allows it
-#   systemd-root.sh start FOLDER REPOSITORY  runs it; it has started when FOLDER/pid is there
+#   systemd-root.sh check FOLDER             exits with 0 if this machine allows it
+#   systemd-root.sh start FOLDER REPOSITORY  runs it; it has started when FOLDER/pid exists
 #   systemd-root.sh run FOLDER …             runs a command in it, in the current folder
-#   systemd-root.sh stop FOLDER              ends it
+#   systemd-root.sh stop FOLDER              stops it
 set -euo pipefail
 action=$1 folder=$2
 
-# Mounts a folder of this machine on another place; what is written there is not written here.
+# Mounts a copy-on-write view of a folder of this machine.
 mount_copy() {
   local name=$1 original=$2 place=$3
   mkdir -p "$folder/disk/$name/upper" "$folder/disk/$name/work"
   mount -t overlay -o "lowerdir=$original,upperdir=$folder/disk/$name/upper,workdir=$folder/disk/$name/work" overlay "$place"
 }
 
-# The control groups of version 2, wherever the machine has them.
+# Prints the mount point of control groups version 2.
 get_groups() {
   awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
 }
 
-# Its processes are gone a moment after process 1 is.
+# The group's processes end a moment after process 1.
 remove_group() {
   local attempt
   for attempt in {1..30}; do
@@ -71,7 +71,7 @@ start)
   group=$(get_groups)/systemd-root-$$
   mkdir "$group"
   mkdir -p "$folder/disk" "$folder/root"
-  # What starts from here on is in the group, and sees nothing above it.
+  # Everything that starts from here on is in the group, and sees nothing above it.
   bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" \
     unshare --mount --propagation private --pid --fork --kill-child --uts --ipc --net --cgroup bash "$0" inside "$folder" "$3" &
   unshare=$!

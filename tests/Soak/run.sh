@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Drives a server with requests of all kinds until there were N, half of them on each engine, checks each answer, and
-# prints what the server had at the beginning and at the end. Ends with exit code 1 if an answer was wrong or something
-# has grown.
+# Sends N requests of all kinds to a server, half of them on each engine, checks each response, and prints the server's
+# resources at the beginning and at the end. The exit code is 1 if a response was wrong or the use of a resource grew.
 #   run.sh [--requests N] [--seconds N] [--no-build]
-# --requests is 2,000,000 if not given; --seconds ends it sooner.
+# The default of --requests is 2,000,000; --seconds ends the run sooner.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1

@@ -7,8 +7,8 @@ using SideBySide.Driver;
 namespace History.Driver;
 
 /// <summary>What ab reports.</summary>
-/// <param name="Requests">Responses that came.</param>
-/// <param name="Rate">Requests a second.</param>
+/// <param name="Requests">Received responses.</param>
+/// <param name="Rate">Requests per second.</param>
 /// <param name="Mean">The mean time of a request, in ms.</param>
 /// <param name="Longest">The longest request, in ms.</param>
 /// <param name="Failed">Responses that were wrong or not 2xx.</param>
@@ -20,7 +20,7 @@ internal static class ApacheBench
     private static readonly TimeSpan s_longest = TimeSpan.FromMinutes(10);
 
     /// <summary>
-    /// Runs ab. One that gives up, for a connection that was reset or a timeout, is an exception with its message.
+    /// Runs ab. If it gives up because of a reset or a timeout, throws an exception with its message.
     /// </summary>
     public static AbResult Run(
         Settings settings,

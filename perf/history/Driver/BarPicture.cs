@@ -5,7 +5,7 @@ using System.Text;
 namespace History.Driver;
 
 /// <summary>
-/// Horizontal bars as an SVG: ours in one colour, others in another, published figures in grey. The background is
+/// Horizontal bars as an SVG: ours in one color, others in another, published figures in gray. The background is
 /// transparent.
 /// </summary>
 internal static class BarPicture
@@ -20,7 +20,7 @@ internal static class BarPicture
     }
 
     /// <summary>Writes the file.</summary>
-    /// <returns>The line that shows it in a document beside the folder.</returns>
+    /// <returns>The Markdown line that shows it in a document next to the folder.</returns>
     public static string Write(
         string file, string title, string unit, IEnumerable<(string Name, double Value, Kind Kind)> bars)
     {

@@ -17,7 +17,7 @@ internal sealed class Bench(Settings settings, Setup setup)
 
     private string Assembly => Path.Combine(settings.Site, "History.Site.dll");
 
-    /// <summary>The number of a full run, or that of a quick run.</summary>
+    /// <summary>The number for a full run, or for a quick run.</summary>
     public int Choose(int full, int quick) => settings.IsQuick ? quick : full;
 
     /// <summary>Starts the application on the FastCGI server.</summary>
@@ -33,8 +33,8 @@ internal sealed class Bench(Settings settings, Setup setup)
         setup.Start(at, "env", [Setup.DefaultSpinning, "dotnet", Assembly, .. Setup.Kestrel(at), .. options]);
 
     /// <summary>
-    /// Starts the page on HttpListener, which fails if a connection comes while it starts: so none is made to see
-    /// whether it listens.
+    /// Starts the page on HttpListener, which fails if a connection arrives while it starts, so no connection tests
+    /// whether it is listening.
     /// </summary>
     public ServerProcess StartListener(IPEndPoint at) =>
         setup.StartWhen(
@@ -58,7 +58,7 @@ internal sealed class Bench(Settings settings, Setup setup)
         return result;
     }
 
-    /// <summary>Has the runtime compile what is hot.</summary>
+    /// <summary>Lets the runtime compile the hot code.</summary>
     public void WarmUp(ServerProcess server, string path)
     {
         Check(server.EndPoint, path);
@@ -70,7 +70,7 @@ internal sealed class Bench(Settings settings, Setup setup)
         while (clock.Elapsed < TimeSpan.FromSeconds(Choose(6, 2)));
     }
 
-    /// <summary>Sees that a page is there: ab takes any answer whose length stays the same.</summary>
+    /// <summary>Checks that the page works: ab accepts any response whose length stays the same.</summary>
     public static void Check(EndPoint server, string path)
     {
         using var answer = s_http.GetAsync(new Uri($"http://{server}{path}")).GetAwaiter().GetResult();
@@ -78,7 +78,7 @@ internal sealed class Bench(Settings settings, Setup setup)
             throw new InvalidOperationException($"{path} is answered with {answer.StatusCode}.");
     }
 
-    /// <summary>Gets a page by HTTP with the headers of a browser.</summary>
+    /// <summary>Gets a page over HTTP with a browser's headers.</summary>
     public static string Get(EndPoint server, string path)
     {
         using var request = new HttpRequestMessage(HttpMethod.Get, $"http://{server}{path}");
@@ -99,7 +99,9 @@ internal sealed class Bench(Settings settings, Setup setup)
         return reader.ReadToEnd();
     }
 
-    /// <summary>Reads the page of figures: held, served, managed bytes, µs in the collector.</summary>
+    /// <summary>
+    /// Reads the page of figures: waiting requests, served requests, managed bytes, µs of garbage collection.
+    /// </summary>
     public static double[] ReadFigures(ServerProcess server, bool isFastCgi, bool collect)
     {
         var path = $"/figures?collect={(collect ? "true" : "false")}";

@@ -3,7 +3,7 @@ using SideBySide.Driver;
 
 namespace History.Driver;
 
-/// <summary>HyperFastCgi's finding about comparers of strings.</summary>
+/// <summary>HyperFastCgi's measurement of string comparers.</summary>
 internal static class ComparersRecord
 {
     private const string Ordinal = "Dictionary, ordinal, ignore case";

@@ -5,10 +5,10 @@ using SideBySide.Driver;
 
 namespace History.Driver;
 
-/// <summary>Helios: the managed memory of requests that wait, and the time in the garbage collector.</summary>
+/// <summary>Helios: the managed memory of waiting requests, and the time spent in garbage collection.</summary>
 internal static class HeldRecord
 {
-    // What fcgiload sends for a request: the names and values that nginx sends for a browser's GET.
+    // The parameters that fcgiload sends: those that nginx sends for a browser's GET.
     private const double ParamsBytes = 936;
 
     public static Section Describe() => new("held", "Helios: held requests (2014)",
@@ -20,7 +20,7 @@ internal static class HeldRecord
 
     public static void Run(Bench bench, Section section)
     {
-        // The server keeps up to 1,024 descriptors for threads and files, and has some hundreds open.
+        // The server reserves up to 1,024 descriptors for threads and files, and has several hundred open.
         var connections = Math.Min(bench.Choose(19_000, 2_000), ReadDescriptorLimit() - 1_600);
         var multiplexed = bench.Choose(500, 50);
         Row[] rows =
@@ -128,7 +128,9 @@ internal static class HeldRecord
         return Bench.ReadFigures(server, isFastCgi, collect: true);
     }
 
-    /// <summary>The time that the collector stops the process, in percent, at a rate and at full load.</summary>
+    /// <summary>
+    /// The percentage of time for which garbage collection pauses the process, at a given rate and at full load.
+    /// </summary>
     private static (double Paced, double Full) MeasureCollector(Bench bench, Section section)
     {
         var seconds = bench.Choose(20, 4);

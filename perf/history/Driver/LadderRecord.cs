@@ -85,7 +85,7 @@ internal static class LadderRecord
         {
             for (var i = 0; i < s_connections.Length; i++)
             {
-                // fastcgi-mono-server4 is so slow that a tenth says as much.
+                // fastcgi-mono-server4 is so slow that a tenth of the requests is enough.
                 foreach (var row in rows)
                     row.Add(i, bench.Load(row.Server, Path(row, page), (row.IsMono ? bench.Choose(10_000, 400) : bench.Choose(100_000, 4_000)) / rounds,
                         s_connections[i]));
@@ -163,7 +163,7 @@ internal static class LadderRecord
             $"default threads give {blocking:0.00} × (blocking page) and {json:0.00} × (JSON) the rate with `SetMinThreads(20, 8)`");
     }
 
-    // Over TCP its answers wait for each other's acknowledgements, 40 ms each; so it gets the unix socket.
+    // Over TCP, its responses wait 40 ms for delayed acknowledgements, so it uses the Unix socket.
     private static ServerProcess? StartMono(Bench bench)
     {
         try

@@ -3,7 +3,7 @@ using SideBySide.Driver;
 
 namespace History.Driver;
 
-/// <summary>The table of AsyncFastCGI.NET, beside node-fastcgi.</summary>
+/// <summary>The table of AsyncFastCGI.NET, with node-fastcgi.</summary>
 internal static class NodeRecord
 {
     private const string Own = "FastCgi.AspNetCore", Node = "node-fastcgi";

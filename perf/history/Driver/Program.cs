@@ -32,7 +32,7 @@ foreach (var (describe, run) in records)
     }
     catch (Exception e)
     {
-        // The other records are wanted nevertheless.
+        // Continue with the other records.
         section.Failure = e.Message.ReplaceLineEndings(" ").Replace("|", "", StringComparison.Ordinal);
         Console.Error.WriteLine($"{section.Name}: {e}");
     }

@@ -5,7 +5,7 @@ using SideBySide.Driver;
 namespace History.Driver;
 
 /// <summary>
-/// What is printed and written: all sections, first one table of all that is asked; and the lines that perf/README.md
+/// The printed and written document: a table of all targets, then all sections; and the lines that perf/README.md
 /// quotes.
 /// </summary>
 internal static class ResultDocument

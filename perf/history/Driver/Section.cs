@@ -3,8 +3,8 @@ using System.Text;
 
 namespace History.Driver;
 
-/// <summary>What an experiment finds: its text, what is asked of it, and the line that perf/README.md quotes.</summary>
-/// <param name="Name">The name for --only, and of its picture.</param>
+/// <summary>The result of an experiment: its text, its targets, and the line that perf/README.md quotes.</summary>
+/// <param name="Name">The name, for --only and for its image.</param>
 /// <param name="Title">The heading.</param>
 /// <param name="Source">Where the record comes from, what was published, and with which command.</param>
 internal sealed record Section(string Name, string Title, string Source)
@@ -15,10 +15,10 @@ internal sealed record Section(string Name, string Title, string Source)
     /// <summary>The line for perf/README.md.</summary>
     public string Line { get; set; } = "";
 
-    /// <summary>Why the experiment could not be run to its end.</summary>
+    /// <summary>Why the experiment could not be completed.</summary>
     public string? Failure { get; set; }
 
-    /// <summary>How many of the bounds hold, of how many.</summary>
+    /// <summary>The number of bounds met, and their total.</summary>
     public (int Beaten, int All) Score { get; private set; }
 
     public void Add(string text) => _text.Append(text).Append("\n\n");

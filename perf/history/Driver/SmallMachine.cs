@@ -5,8 +5,8 @@ using SideBySide.Driver;
 namespace History.Driver;
 
 /// <summary>
-/// One processor and 1 GiB for what is started while this is in force: by taskset, and by a cgroup of either version if
-/// root may make one.
+/// Limits new processes to one processor and 1 GiB, with taskset and, if root can create one, a cgroup of either
+/// version.
 /// </summary>
 internal sealed class SmallMachine : IDisposable
 {
@@ -16,7 +16,7 @@ internal sealed class SmallMachine : IDisposable
     private readonly string? _group;
     private readonly string? _parent;
 
-    /// <summary>Puts this process, and so all that it starts, and the database into the small machine.</summary>
+    /// <summary>Moves this process, its future child processes, and the database into the small machine.</summary>
     public SmallMachine(int database)
     {
         Process.Start(

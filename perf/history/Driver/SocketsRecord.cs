@@ -3,7 +3,7 @@ using SideBySide.Driver;
 
 namespace History.Driver;
 
-/// <summary>The F# web server made of sockets.</summary>
+/// <summary>The F# socket server.</summary>
 internal static class SocketsRecord
 {
     public static Section Describe() => new("sockets", "The F# socket server (2011)",
@@ -58,7 +58,7 @@ internal static class SocketsRecord
         section.AtLeast("requests/s, not kept ÷ kept", ours.Share, 1 / 3.0);
         foreach (var (other, name) in new[] { (behind, "HttpListener behind nginx"), (direct, "HttpListener, direct, without a web server") })
         {
-            // A server that breaks under the load is beaten.
+            // A server that fails under the load counts as beaten.
             if (other.Kept.Any)
                 section.AtLeast($"kept: ours ÷ {name}", ours.Kept.Mean / other.Kept.Mean, 1);
             if (other.Single.Any)

@@ -4,7 +4,7 @@ using System.Text;
 
 namespace History.Site;
 
-/// <summary>What a look-up of a request header costs, by the comparer of the names.</summary>
+/// <summary>The cost of looking up a request header, for each comparer of names.</summary>
 internal static class Comparers
 {
     private const int Entries = 100_000;
@@ -30,7 +30,7 @@ internal static class Comparers
     /// </returns>
     public static string Measure(IHeaderDictionary own, string server)
     {
-        // Before all are enumerated, which makes strings of all of them.
+        // Before the enumeration, which creates all strings.
         var received = Best(s_names, header => own[header].Count);
         var lines = new StringBuilder();
         foreach (var (name, comparer) in s_comparers)
@@ -92,8 +92,8 @@ internal static class Comparers
     }
 
     /// <summary>
-    /// The best of rounds for two seconds, in which the runtime compiles the code. A name is another string than the
-    /// one in the dictionary, as it is for a handler.
+    /// The best round in two seconds, during which the runtime compiles the code. The name is not the same string
+    /// object as in the dictionary, as in a handler.
     /// </summary>
     private static double Best(string[] names, Func<string, int> read)
     {

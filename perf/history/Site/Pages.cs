@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace History.Site;
 
-/// <summary>What the pages share that are also served below ASP.NET Core.</summary>
+/// <summary>Shared by the pages that are also served without ASP.NET Core.</summary>
 internal static class Pages
 {
     public const string Hello = "Hello, world!";

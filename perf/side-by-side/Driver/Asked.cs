@@ -1,11 +1,13 @@
 namespace SideBySide.Driver;
 
-/// <summary>A figure of a table that something is asked of.</summary>
+/// <summary>A figure that has a target.</summary>
 /// <param name="Figure">Its name.</param>
 /// <param name="Of">The contender whose figure it is.</param>
-/// <param name="Against">The contender that it is divided by, round by round; null for the figure itself.</param>
+/// <param name="Against">
+/// The contender whose figure it is divided by, round by round; null for the figure itself.
+/// </param>
 /// <param name="Quantity">What is compared.</param>
-/// <param name="Bound">What is asked.</param>
+/// <param name="Bound">The target.</param>
 internal sealed record Asked(string Figure, string Of, string? Against, Func<Sample, double> Quantity, Bound Bound)
 {
     /// <summary>The median of the rounds. Both contenders of a ratio are measured in the same round.</summary>

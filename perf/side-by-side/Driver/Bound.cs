@@ -5,19 +5,19 @@ namespace SideBySide.Driver;
 /// <summary>The required value of a figure, and its target.</summary>
 internal sealed record Bound(double Must, double Aim, bool IsAtLeast, string Format)
 {
-    /// <summary>The figure is a ratio, and no more than this.</summary>
+    /// <summary>The figure is a ratio of at most this.</summary>
     public static Bound AtMost(double must, double aim) => new(must, aim, IsAtLeast: false, "0.00");
 
-    /// <summary>The figure is a ratio, and no less than this.</summary>
+    /// <summary>The figure is a ratio of at least this.</summary>
     public static Bound AtLeast(double must, double aim) => new(must, aim, IsAtLeast: true, "0.00");
 
-    /// <summary>The figure is a number of bytes, and no more than this.</summary>
+    /// <summary>The figure is a number of bytes, at most this.</summary>
     public static Bound BytesAtMost(double must, double aim) => new(must, aim, IsAtLeast: false, "#,0");
 
     public string Describe(double limit)
         => (IsAtLeast ? "≥ " : "≤ ") + limit.ToString(Format, CultureInfo.InvariantCulture);
 
-    /// <summary>Says whether a figure, as it is printed, holds.</summary>
+    /// <summary>Whether a figure, as printed, meets it.</summary>
     public string Judge(double figure)
         => Holds(figure, Aim) ? "yes, and the aim" : Holds(figure, Must) ? "yes" : "**no**";
 

@@ -3,10 +3,10 @@ using System.Text;
 
 namespace SideBySide.Driver;
 
-/// <summary>One of the things that are compared: its name, and how to measure it once.</summary>
+/// <summary>A contender: its name, and how to measure it once.</summary>
 internal sealed record Contender(string Name, Func<Sample> Measure);
 
-/// <summary>A table: contenders that do the same work, measured in turns, against the first of them.</summary>
+/// <summary>A table: contenders that do the same work, measured in turn, relative to the first.</summary>
 internal sealed class Comparison(string title, params Contender[] contenders)
 {
     private static readonly string[] s_columns =
@@ -17,23 +17,23 @@ internal sealed class Comparison(string title, params Contender[] contenders)
 
     public string Title => title;
 
-    /// <summary>What is asked of figures of this table.</summary>
+    /// <summary>The targets for figures in this table.</summary>
     public IReadOnlyList<Asked> Asked { get; init; } = [];
 
-    /// <summary>How often a contender is measured in a round; for what is over at once.</summary>
+    /// <summary>How often a contender is measured in a round, for very short measurements.</summary>
     public int Repeat { get; init; } = 1;
 
-    /// <summary>No more rounds than this; for what hardly varies.</summary>
+    /// <summary>The maximum number of rounds, for figures that hardly vary.</summary>
     public int MostRounds { get; init; } = int.MaxValue;
 
-    /// <summary>Where this table is on the horizontal axis of the picture, if it is in it.</summary>
+    /// <summary>The position of this table on the horizontal axis of the chart, if it is in the chart.</summary>
     public double Place { get; init; } = double.NaN;
 
     /// <summary>Whether a quick run needs this table.</summary>
     public bool IsAsked => Asked.Count > 0;
 
     /// <summary>
-    /// Measures each contender in each round, adds what is asked to the report, and makes the table of the medians.
+    /// Measures each contender in each round, adds the targets to the report, and formats the table of medians.
     /// </summary>
     public string Run(Settings settings, Report report)
     {
@@ -56,7 +56,7 @@ internal sealed class Comparison(string title, params Contender[] contenders)
         }
         catch (Exception e)
         {
-            // The other tables are wanted nevertheless.
+            // Continue with the other tables.
             Console.Error.WriteLine($"{title}: {e}");
             foreach (var asked in Asked)
                 report.Add(asked.Figure, double.NaN, asked.Bound);
@@ -79,7 +79,7 @@ internal sealed class Comparison(string title, params Contender[] contenders)
         return Format(medians);
     }
 
-    /// <summary>The table, without the columns that are empty.</summary>
+    /// <summary>The table, without empty columns.</summary>
     private string Format((string Name, Sample Sample)[] medians)
     {
         var rows = medians.Select(median => Cells(median.Sample, medians[0].Sample).ToArray()).ToArray();

@@ -4,7 +4,7 @@ using System.Text;
 
 namespace SideBySide.Driver;
 
-/// <summary>Gets one small page by FastCGI.</summary>
+/// <summary>Gets a small page over FastCGI.</summary>
 internal static class FastCgiGet
 {
     public static string Read(EndPoint server, string path)
@@ -20,7 +20,7 @@ internal static class FastCgiGet
         using (var stream = new NetworkStream(socket))
             stream.CopyTo(answer);
 
-        // The first record has the header block and the body.
+        // The first record contains the header block and the body.
         var bytes = answer.ToArray();
         var content = Encoding.ASCII.GetString(bytes, 8, bytes[4] << 8 | bytes[5]);
         return content[(content.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];

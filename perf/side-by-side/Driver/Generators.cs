@@ -6,9 +6,7 @@ using System.Text.Json.Nodes;
 
 namespace SideBySide.Driver;
 
-/// <summary>
-/// The programs that make the load: fcgiload for FastCGI, wrk and httppace for HTTP. They check the answers.
-/// </summary>
+/// <summary>The load generators: fcgiload for FastCGI, wrk and httppace for HTTP. They check the responses.</summary>
 internal sealed class Generators(Settings settings)
 {
     private readonly HashSet<string> _warm = [];
@@ -53,7 +51,7 @@ internal sealed class Generators(Settings settings)
     /// <param name="front">nginx before it, if there is one.</param>
     /// <param name="load">What is asked for.</param>
     /// <param name="connections">Connections, each with one request at a time.</param>
-    /// <param name="seconds">How long; the length of all measurements if it is null.</param>
+    /// <param name="seconds">The duration; null for that of all measurements.</param>
     public Sample RunHttp(
         ServerProcess server, ServerProcess? front, HttpLoad load, int connections, double? seconds = null)
     {
@@ -119,8 +117,7 @@ internal sealed class Generators(Settings settings)
     }
 
     /// <summary>
-    /// Until the just-in-time compiler has nothing left that matters: a page of MVC takes three times as long as a
-    /// text.
+    /// Runs until just-in-time compilation no longer matters: an MVC page takes three times as long as plain text.
     /// </summary>
     private static void WarmUp(Func<double> measureCpu)
     {
@@ -137,7 +134,7 @@ internal sealed class Generators(Settings settings)
 
     private static string Text(double number) => number.ToString(CultureInfo.InvariantCulture);
 
-    /// <summary>A generator at work.</summary>
+    /// <summary>A running load generator.</summary>
     internal sealed class Running
     {
         private readonly Process _process;

@@ -5,7 +5,7 @@ using System.Text;
 
 namespace SideBySide.Driver;
 
-/// <summary>Many HTTP clients that ask once and then only listen.</summary>
+/// <summary>Many HTTP clients that send one request and then only receive.</summary>
 internal sealed class HttpClients : IDisposable
 {
     private readonly List<Socket> _sockets = [];
@@ -30,7 +30,7 @@ internal sealed class HttpClients : IDisposable
         return clients;
     }
 
-    /// <summary>Counts how often a word comes in a time, over all clients.</summary>
+    /// <summary>Counts how often all clients receive a word in a given time.</summary>
     public long CountReceived(string word, TimeSpan time)
     {
         var pattern = Encoding.ASCII.GetBytes(word);

@@ -4,8 +4,8 @@ using System.Net.Sockets;
 namespace SideBySide.Driver;
 
 /// <summary>
-/// The same nginx before either server: one worker, kept connections to both sides, and to FastCGI what Debian's
-/// fastcgi_params has.
+/// The same nginx in front of either server: one worker, persistent connections on both sides, and Debian's
+/// fastcgi_params for FastCGI.
 /// </summary>
 internal static class NginxConfiguration
 {
@@ -27,7 +27,7 @@ internal static class NginxConfiguration
     /// <param name="listen">Where nginx listens.</param>
     /// <param name="backend">The server.</param>
     /// <param name="isFastCgi">Whether the server speaks FastCGI; otherwise HTTP.</param>
-    /// <param name="isKept">Whether a FastCGI connection is used for more than one request.</param>
+    /// <param name="isKept">Whether FastCGI connections are kept alive.</param>
     /// <param name="extra">More directives of the location.</param>
     public static string Make(
         string folder, IPEndPoint listen, EndPoint backend, bool isFastCgi, bool isKept = true, string extra = "")

@@ -21,11 +21,11 @@ internal sealed class Picture(string title, string horizontal, string vertical)
     private readonly StringBuilder _svg = new();
     private double _x0, _x1, _y0, _y1;
 
-    /// <summary>Draws curves, and writes the file. There is none without curves.</summary>
-    /// <returns>The line that shows it in a document beside the folder.</returns>
+    /// <summary>Draws the curves and writes the file. Without curves, there is no file.</summary>
+    /// <returns>The Markdown line that shows it in a document next to the folder.</returns>
     public string Write(string file, IEnumerable<(string Name, IReadOnlyList<(double X, double Y)> Points)> curves)
     {
-        // A quick run has no more than a point for some.
+        // After a quick run, some curves have at most one point.
         var all = curves.Where(static curve => curve.Points.Count > 1).ToArray();
         if (all.Length == 0)
             return "";
@@ -75,7 +75,7 @@ internal sealed class Picture(string title, string horizontal, string vertical)
         Text(X(points[^1].X) + 10, label + 4, name, "start", $"fill=\"{stroke.Colour}\" ");
     }
 
-    /// <summary>Moves those that would lie on one another apart, downwards.</summary>
+    /// <summary>Moves overlapping labels down.</summary>
     private static double[] PlaceLabels(double[] heights)
     {
         var order = Enumerable.Range(0, heights.Length).OrderBy(i => heights[i]).ToArray();

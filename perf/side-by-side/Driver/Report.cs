@@ -3,13 +3,13 @@ using System.Text;
 
 namespace SideBySide.Driver;
 
-/// <summary>What all tables together say: the figures that something is asked of, and curves for a picture.</summary>
+/// <summary>The combined results of all tables: the figures that have targets, and curves for a chart.</summary>
 internal sealed class Report
 {
     private readonly StringBuilder _rows = new();
     private readonly Dictionary<string, List<(double X, double Y)>> _curves = [];
 
-    /// <summary>Adds a figure. One that is not a number was not measured.</summary>
+    /// <summary>Adds a figure; NaN if it was not measured.</summary>
     public void Add(string figure, double measured, Bound bound, long errors = 0)
     {
         var number = double.IsFinite(measured)
@@ -36,7 +36,7 @@ internal sealed class Report
     public IEnumerable<(string Name, IReadOnlyList<(double X, double Y)> Points)> Curves(params string[] names) =>
         names.Where(_curves.ContainsKey).Select(name => (name, (IReadOnlyList<(double X, double Y)>)_curves[name]));
 
-    /// <summary>The table of what is asked.</summary>
+    /// <summary>The table of targets.</summary>
     public string Format(Settings settings) => string.Create(CultureInfo.InvariantCulture, $"""
         ### What is asked
 

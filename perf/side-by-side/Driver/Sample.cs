@@ -1,39 +1,39 @@
 namespace SideBySide.Driver;
 
-/// <summary>One measurement. What was not measured is not a number.</summary>
+/// <summary>One measurement. A figure that was not measured is NaN.</summary>
 internal sealed record Sample
 {
-    /// <summary>Microseconds of processor time that the server took for a request.</summary>
+    /// <summary>The server's CPU time per request, in microseconds.</summary>
     public double ServerCpu { get; init; } = double.NaN;
 
-    /// <summary>The same of nginx.</summary>
+    /// <summary>The CPU time of nginx.</summary>
     public double FrontCpu { get; init; } = double.NaN;
 
-    /// <summary>Of both.</summary>
+    /// <summary>The CPU time of both.</summary>
     public double TotalCpu => ServerCpu + FrontCpu;
 
-    /// <summary>Answers that came.</summary>
+    /// <summary>The number of responses.</summary>
     public double Requests { get; init; } = double.NaN;
 
-    /// <summary>Requests a second.</summary>
+    /// <summary>Requests per second.</summary>
     public double Rate { get; init; } = double.NaN;
 
-    /// <summary>Half of the answers took no longer, in microseconds.</summary>
+    /// <summary>The median response time, in microseconds.</summary>
     public double P50 { get; init; } = double.NaN;
 
-    /// <summary>All but one of a hundred answers took no longer, in microseconds.</summary>
+    /// <summary>The 99th percentile of response times, in microseconds.</summary>
     public double P99 { get; init; } = double.NaN;
 
-    /// <summary>All but one of a thousand answers took no longer, in microseconds.</summary>
+    /// <summary>The 99.9th percentile of response times, in microseconds.</summary>
     public double P999 { get; init; } = double.NaN;
 
-    /// <summary>The slowest answer, in microseconds.</summary>
+    /// <summary>The longest response time, in microseconds.</summary>
     public double Slowest { get; init; } = double.NaN;
 
-    /// <summary>Memory: of the server in KiB, or bytes for a request where the title says so.</summary>
+    /// <summary>The memory of the server in KiB, or of a request in bytes if the title says so.</summary>
     public double Memory { get; init; } = double.NaN;
 
-    /// <summary>Answers that did not come or were wrong.</summary>
+    /// <summary>The number of missing or wrong responses.</summary>
     public long Errors { get; init; }
 
     /// <summary>The median of each figure, and the sum of the errors.</summary>

@@ -6,13 +6,13 @@ using System.Runtime.InteropServices;
 
 namespace SideBySide.Driver;
 
-/// <summary>A server that runs while it is measured, on the processors of the servers.</summary>
+/// <summary>A server under measurement, on the processors assigned to servers.</summary>
 internal sealed partial class ServerProcess : IDisposable
 {
     private readonly Process _process;
 
     /// <summary>
-    /// Starts a program in its folder, and waits until it accepts connections. What it says to its console is not kept.
+    /// Starts a program in its folder, and waits until it accepts connections. Its console output is discarded.
     /// </summary>
     public ServerProcess(Settings settings, EndPoint ready, string program, params string[] arguments)
         : this(settings, ready, IsListening, program, arguments)
@@ -57,10 +57,10 @@ internal sealed partial class ServerProcess : IDisposable
 
     public int Id => _process.Id;
 
-    /// <summary>The processor time of the process and those that it started, in microseconds.</summary>
+    /// <summary>The CPU time of the process and its child processes, in microseconds.</summary>
     public double CpuTime => ReadFamily().Sum(ReadClock);
 
-    /// <summary>The resident memory of the process and those that it started, in KiB.</summary>
+    /// <summary>The resident memory of the process and its child processes, in KiB.</summary>
     public double Memory => ReadFamily().Sum(ReadMemory);
 
     public void Dispose()

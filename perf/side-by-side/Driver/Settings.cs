@@ -3,10 +3,10 @@ using System.Text.RegularExpressions;
 
 namespace SideBySide.Driver;
 
-/// <summary>What the command line says.</summary>
+/// <summary>The command-line options.</summary>
 internal sealed record Settings
 {
-    /// <summary>What is measured: servers side by side, or, if true, what comes after a start.</summary>
+    /// <summary>Whether to measure the time after startup, instead of servers side by side.</summary>
     public bool IsStartup { get; init; }
 
     /// <summary>The folder with the compiled programs.</summary>
@@ -15,21 +15,19 @@ internal sealed record Settings
     /// <summary>The folder with the published site that has a page for each case.</summary>
     public required string Site { get; init; }
 
-    /// <summary>
-    /// The folder of the sites that have the server from its package: minimal, and those of templates.
-    /// </summary>
+    /// <summary>The folder of the sites that use the server's package: minimal, and those from templates.</summary>
     public required string PackagedSites { get; init; }
 
-    /// <summary>The program that counts what a request allocates.</summary>
+    /// <summary>The program that measures the memory that a request allocates.</summary>
     public required string Benchmarks { get; init; }
 
-    /// <summary>How often each figure is measured; the tables have the medians.</summary>
+    /// <summary>How often each figure is measured; the tables show the medians.</summary>
     public required int Rounds { get; init; }
 
-    /// <summary>The length of a measurement.</summary>
+    /// <summary>The duration of a measurement.</summary>
     public required double Seconds { get; init; }
 
-    /// <summary>How long a server answers before it is measured.</summary>
+    /// <summary>The length of a warm-up period.</summary>
     public required double WarmUpSeconds { get; init; }
 
     /// <summary>The processors of the servers and nginx, as taskset takes them.</summary>
@@ -38,7 +36,7 @@ internal sealed record Settings
     /// <summary>The processors of the load generators.</summary>
     public required string LoadCores { get; init; }
 
-    /// <summary>Only what the table of what is asked needs, in short runs.</summary>
+    /// <summary>Whether to measure only what the table of targets needs, in short runs.</summary>
     public bool IsQuick { get; init; }
 
     /// <summary>The machine and the commit, in words.</summary>
@@ -47,7 +45,7 @@ internal sealed record Settings
     /// <summary>The folder for pictures; none are made if it is empty.</summary>
     public required string Images { get; init; }
 
-    /// <summary>A regular expression of the titles to run; all if empty.</summary>
+    /// <summary>A regular expression that selects tables by title; all if empty.</summary>
     public required string Only { get; init; }
 
     public static Settings Parse(string[] arguments)
@@ -70,8 +68,7 @@ internal sealed record Settings
             Benchmarks = Get("benchmarks", "."),
             Rounds = int.Parse(Get("rounds", !isQuick ? "5" : isStartup ? "2" : "3"), CultureInfo.InvariantCulture),
             Seconds = double.Parse(Get("seconds", isQuick ? "1" : "2"), CultureInfo.InvariantCulture),
-            // On one processor, which it shares with the load, the just-in-time compiler takes so long to come to its
-            // last step.
+            // On one processor, shared with the load, the just-in-time compiler takes this long to reach its last tier.
             WarmUpSeconds = isQuick ? 4 : 8,
             ServerCores = Get("server-cores", all),
             LoadCores = Get("load-cores", all),

@@ -4,14 +4,11 @@ using System.Net.Sockets;
 
 namespace SideBySide.Driver;
 
-/// <summary>
-/// Starts the servers that are compared, in a scratch folder and on free ports, and stops them all at the end.
-/// </summary>
+/// <summary>Starts the servers to compare, in a scratch folder and on free ports, and stops them at the end.</summary>
 internal sealed class Setup(Settings settings) : IDisposable
 {
     /// <summary>
-    /// What .NET has where nothing is set, in hexadecimal: the package changes it for applications that use it, and
-    /// Kestrel runs as it comes.
+    /// The default of .NET, in hexadecimal. The package changes it for its applications; Kestrel runs with the default.
     /// </summary>
     public const string DefaultSpinning = "DOTNET_ThreadPool_UnfairSemaphoreSpinLimit=46";
 
@@ -35,11 +32,11 @@ internal sealed class Setup(Settings settings) : IDisposable
     public ServerProcess StartKestrel(EndPoint endPoint, params string[] options)
         => StartSite(endPoint, isFastCgi: false, options);
 
-    /// <summary>Starts a site that has the server from its package, on either.</summary>
+    /// <summary>Starts a site that uses the server's package, on either server.</summary>
     public ServerProcess StartPackaged(string name, EndPoint endPoint, bool isFastCgi, params string[] options) =>
         StartAssembly(PackagedAssembly(name), endPoint, isFastCgi, options);
 
-    /// <summary>The program of a site that has the server from its package.</summary>
+    /// <summary>The program of a site that uses the server's package.</summary>
     public string PackagedAssembly(string name) => Path.Combine(settings.PackagedSites, name, name + ".dll");
 
     /// <summary>Starts a program of the tools folder, or of the system.</summary>
@@ -77,10 +74,10 @@ internal sealed class Setup(Settings settings) : IDisposable
     public static string[] Kestrel(EndPoint at)
         => ["--server", "kestrel", "--urls", at is UnixDomainSocketEndPoint ? $"http://unix:{at}" : $"http://{at}"];
 
-    /// <summary>Starts nginx before a server.</summary>
+    /// <summary>Starts nginx in front of a server.</summary>
     public ServerProcess StartNginx(ServerProcess backend, bool isFastCgi) => StartNginx(backend.EndPoint, isFastCgi);
 
-    /// <summary>Starts nginx before what listens there.</summary>
+    /// <summary>Starts nginx in front of an address.</summary>
     public ServerProcess StartNginx(EndPoint backend, bool isFastCgi, bool isKept = true, string extra = "")
     {
         var endPoint = NewTcp();
@@ -128,14 +125,14 @@ internal sealed class Setup(Settings settings) : IDisposable
         return (IPEndPoint)probe.LocalEndPoint!;
     }
 
-    /// <summary>Makes a file of a size.</summary>
+    /// <summary>Creates a file of the given size.</summary>
     public void MakeFile(string name, int size)
     {
         Directory.CreateDirectory(Path.Combine(Folder, "files"));
         File.WriteAllBytes(Path.Combine(Folder, "files", name), new byte[size]);
     }
 
-    /// <summary>Stops what was started since.</summary>
+    /// <summary>Stops the servers started since then.</summary>
     public void StopAll()
     {
         while (_servers.TryPop(out var server))

@@ -2,9 +2,7 @@ using System.Net;
 
 namespace SideBySide.Driver;
 
-/// <summary>
-/// The same site on both servers, each behind an nginx of its own. They start when they are first measured.
-/// </summary>
+/// <summary>The same site on both servers, each behind its own nginx. They start at the first measurement.</summary>
 internal sealed class SitePair
 {
     public const string Own = "FastCgi.AspNetCore, fastcgi_pass";
@@ -64,7 +62,7 @@ internal sealed class SitePair
     public static Asked Backend(string figure, Bound bound)
         => new(figure, Own, Kestrel, static sample => sample.ServerCpu, bound);
 
-    /// <summary>What is asked of the processor time of nginx and the server, against that with Kestrel.</summary>
+    /// <summary>The target for the CPU time of nginx and the server, relative to that with Kestrel.</summary>
     public static Asked WithNginx(string figure, Bound bound)
         => new(figure, Own, Kestrel, static sample => sample.TotalCpu, bound);
 
@@ -88,7 +86,7 @@ internal sealed class SitePair
     {
         private readonly HashSet<string> _checked = [];
 
-        /// <summary>Sees once that a page is there: wrk takes a redirect for an answer.</summary>
+        /// <summary>Checks once that the page works: wrk accepts a redirect as a response.</summary>
         public void Check(string path, int bodySize)
         {
             if (bodySize > 0 || !_checked.Add(path))

@@ -4,9 +4,7 @@ using Microsoft.AspNetCore.Http.HttpResults;
 
 namespace SideBySide.Site;
 
-/// <summary>
-/// What many applications have before their pages: authentication, a session, compression, an output cache.
-/// </summary>
+/// <summary>Middleware that many applications use: authentication, a session, compression, an output cache.</summary>
 internal static class CommonMiddleware
 {
     private static readonly string s_page = MakePage();
@@ -29,7 +27,7 @@ internal static class CommonMiddleware
         app.UseAuthorization();
         app.UseSession();
         app.UseOutputCache();
-        // After the cache, which so keeps the page compressed.
+        // After the cache, which therefore stores the compressed page.
         app.UseResponseCompression();
         app.MapGet("/page", Answer);
         app.MapGet("/cached", Answer).CacheOutput(static policy => policy.SetVaryByHeader("Accept-Encoding"));

@@ -4,7 +4,9 @@ using Npgsql;
 
 namespace SideBySide.Site;
 
-/// <summary>A page with a database behind it: a dozen rows, one more added, sorted and escaped into a table.</summary>
+/// <summary>
+/// A page that reads a dozen rows from a database, adds one, sorts them, and escapes them into a table.
+/// </summary>
 internal static class Fortunes
 {
     public static async Task<IResult> GetPageAsync(NpgsqlDataSource database, CancellationToken aborted)

@@ -2,7 +2,7 @@ using Microsoft.AspNetCore.Mvc;
 
 namespace SideBySide.Site;
 
-/// <summary>A page as MVC makes it: a layout, a form with an antiforgery token, and a counter in the session.</summary>
+/// <summary>A typical MVC page: a layout, a form with an antiforgery token, and a counter in the session.</summary>
 internal static class MvcPage
 {
     public static void AddTo(IServiceCollection services)

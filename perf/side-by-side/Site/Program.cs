@@ -72,7 +72,7 @@ app.MapGet("/block", () =>
     return "blocked";
 });
 
-// Paths that are new again and again: an order has a number, an article a name.
+// Ever-new paths: an order has a number, an article a name.
 foreach (var pattern in new[] { "/orders/{name}", "/articles/{name}" })
     app.MapGet(pattern, (string name) =>
     {
@@ -100,7 +100,7 @@ app.MapGet("/headers/{count:int}", (int count, HttpRequest request) =>
 app.MapGet("/compute", () => Compute(5_000));
 app.MapGet("/compute/{microseconds:int}", Compute);
 
-// All wait for the same thing, as those who wait for news do.
+// All requests wait for the same event, as clients of a news feed do.
 var news = new TaskCompletionSource();
 app.MapGet("/hold", () => news.Task);
 app.Lifetime.ApplicationStopping.Register(news.SetResult);
@@ -117,7 +117,7 @@ app.MapGet("/events", async (HttpResponse response, CancellationToken aborted) =
     }
 });
 
-// What the process has cost so far.
+// The resources that the process has used so far.
 app.MapGet("/cost", () => string.Create(CultureInfo.InvariantCulture,
     $"{GC.GetTotalAllocatedBytes(precise: true)} {GC.GetTotalPauseDuration().TotalMicroseconds} {GC.CollectionCount(0)}"));
 

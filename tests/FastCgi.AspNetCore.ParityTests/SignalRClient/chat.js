@@ -1,4 +1,4 @@
-// Says to the hub all that a client can, and prints what comes of it, a line each: node chat.js <url> [transport]
+// Uses every kind of call that a client can make to the hub, and prints one line for each result: node chat.js <url> [transport]
 const { HttpTransportType, HubConnectionBuilder, LogLevel, Subject } = require("@microsoft/signalr");
 
 const [url, transport] = process.argv.slice(2);
@@ -15,7 +15,7 @@ async function main() {
     connection.on("question", question => `You asked: ${question}`);
 
     await connection.start();
-    // The client does not tell which transport it has chosen, but for this.
+    // Only this reveals which transport the client has chosen.
     print("transport", connection.connection.transport.constructor.name);
     print("welcome", await welcomed);
     print("echo", await connection.invoke("Echo", "Grüße"));

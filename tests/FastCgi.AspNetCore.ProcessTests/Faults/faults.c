@@ -1,9 +1,10 @@
-// Makes system calls of the server fail as a test says. Loaded with LD_PRELOAD. The file that FAULTS names is shared with the test: for each
-// call six numbers (what to do, how often, with which number, how often it was done, how often it was asked, spare).
+// Makes system calls of the server fail, as a test requests. Loaded with LD_PRELOAD. The file in FAULTS is shared with
+// the test and has six numbers for each call: the action, how often to do it, its errno or length, how often it was
+// done, how often the call was made, and a spare.
 //
-// .NET finds what LibraryImport names with dlsym and the handle of libc, which no other library can come before, so dlsym is replaced too. A
-// call counts as the server's if it comes from code that no library has, which is what the runtime has compiled, or from libSystem.Native,
-// which is where Socket makes its calls. Those of the runtime itself are left alone.
+// .NET looks up LibraryImport functions with dlsym and the handle of libc, which no other library can precede, so dlsym
+// is replaced too. A call counts as the server's if it comes from code outside all libraries (compiled by the runtime),
+// or from libSystem.Native (calls of Socket). Calls of the runtime itself are not changed.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

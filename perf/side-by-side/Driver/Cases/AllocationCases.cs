@@ -2,7 +2,9 @@ using System.Globalization;
 
 namespace SideBySide.Driver.Cases;
 
-/// <summary>What the server allocates for a request, without a socket and with the smallest application.</summary>
+/// <summary>
+/// The memory that the server allocates for a request, without a socket and with the smallest application.
+/// </summary>
 internal static class AllocationCases
 {
     public static IEnumerable<Comparison> Make(Setup setup)
@@ -16,7 +18,7 @@ internal static class AllocationCases
         {
             Asked =
             [
-                // The objects are new for each request, so that one that is kept cannot touch the next.
+                // Each request has new objects, so that a kept one cannot affect the next.
                 new Asked("allocated for a GET, bytes", Get, null, Bytes, Bound.BytesAtMost(1_328, 1_328)),
                 new Asked("allocated for a POST of 1 KiB, bytes", Post, null, Bytes, Bound.BytesAtMost(2_312, 2_312)),
             ],

@@ -1,7 +1,7 @@
 namespace SideBySide.Driver.Cases;
 
 /// <summary>
-/// Applications as they are, behind nginx: what the templates make, on the settings that they have, and one with common
+/// Typical applications behind nginx: those from the templates, with their default settings, and one with common
 /// middleware.
 /// </summary>
 internal static class ApplicationCases

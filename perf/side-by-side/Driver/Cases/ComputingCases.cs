@@ -3,7 +3,7 @@ using System.Net;
 
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Handlers that compute for as long as ordinary pages do, without a web server between.</summary>
+/// <summary>Handlers that compute for as long as ordinary pages do, without a web server.</summary>
 internal static class ComputingCases
 {
     private const string Kestrel = "Kestrel, HTTP";

@@ -4,7 +4,7 @@ using System.Text;
 
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Figures of this server that are no comparison: system calls, garbage.</summary>
+/// <summary>Figures of this server without a comparison: system calls, garbage collection.</summary>
 internal static class CostNotes
 {
     public const string Title = "What a request costs inside";

@@ -3,7 +3,7 @@ using System.Net;
 namespace SideBySide.Driver.Cases;
 
 /// <summary>
-/// Servers loaded without a web server between: a page of 13 bytes, so that only the server's own work counts.
+/// Servers under load without a web server: a page of 13 bytes, so that only the server's own work counts.
 /// </summary>
 internal static class DirectCases
 {
@@ -88,7 +88,7 @@ internal static class DirectCases
         return peers;
     }
 
-    // Over TCP its answers wait for each other's acknowledgements, 40 ms each.
+    // Over TCP, its responses wait 40 ms for delayed acknowledgements.
     private static Peer StartMono(Setup setup)
     {
         string[] options =

@@ -1,7 +1,7 @@
 namespace SideBySide.Driver.Cases;
 
 /// <summary>
-/// Requests with more headers than a browser's, which the application reads, without a web server between.
+/// Requests with more headers than a browser sends, which the application reads, without a web server.
 /// </summary>
 internal static class HeaderCases
 {

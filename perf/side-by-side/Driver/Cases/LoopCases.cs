@@ -1,6 +1,6 @@
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Two loops against one, on one processor and on all that servers have.</summary>
+/// <summary>Two loops compared with one, on one processor and on all processors of the servers.</summary>
 internal static class LoopCases
 {
     public static IEnumerable<Comparison> Make(Setup setup)

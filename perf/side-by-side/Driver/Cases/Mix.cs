@@ -1,14 +1,15 @@
 namespace SideBySide.Driver.Cases;
 
 /// <summary>
-/// Hellos on some connections while others ask for a page that keeps its thread. The figures are those of the hellos.
+/// Requests for hello on some connections while others request a page that keeps its thread. The figures are those of
+/// hello.
 /// </summary>
 /// <param name="SlowPath">
-/// The page; with {id} or {word} in it, its path is new for each request, of a FastCGI server.
+/// The page. With {id} or {word} in it, its path is new for each request to a FastCGI server.
 /// </param>
-/// <param name="SlowConnections">Connections that ask for it, one request at a time.</param>
+/// <param name="SlowConnections">The connections that request it, one request at a time.</param>
 /// <param name="LearnSeconds">How long the load runs before the measurement.</param>
-/// <param name="FastConnections">Connections that ask for hello.</param>
+/// <param name="FastConnections">The connections that request hello.</param>
 internal sealed record Mix(string SlowPath, int SlowConnections, int LearnSeconds, int FastConnections = 90)
 {
     /// <summary>Measures a server that has just been started, and stops it.</summary>
@@ -30,7 +31,7 @@ internal sealed record Mix(string SlowPath, int SlowConnections, int LearnSecond
         }
 
         setup.StopAll();
-        // The processor time is of both pages, so it is no figure of one.
+        // The CPU time includes both pages, so it is not a figure of either.
         return (isFastCgi ? Generators.ReadFastCgi(report) : Generators.ReadHttp(report)) with
         {
             ServerCpu = double.NaN,

@@ -1,7 +1,7 @@
 namespace SideBySide.Driver.Cases;
 
 /// <summary>
-/// Handlers that block, on one path, which is known after the first request, and on paths that are new for each.
+/// Handlers that block: on one path, which is known after the first request, and on a new path for each request.
 /// </summary>
 internal static class NewPathCases
 {

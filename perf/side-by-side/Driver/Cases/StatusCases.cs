@@ -8,10 +8,10 @@ internal static class StatusCases
     private const string Unseen = "nobody looks";
     private const string Collected = "JSON every second";
 
-    // The page asks every two seconds.
+    // The status page reads it every two seconds.
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(1);
 
-    // So that what is measured is not the compiler's work on what is asked for the first time.
+    // So that the just-in-time compilation of the first requests is not measured.
     private const int WarmUp = 150;
 
     public static IEnumerable<Comparison> Make(Setup setup)
@@ -31,7 +31,7 @@ internal static class StatusCases
                 new Contender(Unseen, () => setup.Load.RunFastCgi(unseen.Value, connections)),
                 new Contender(Collected, () => MeasureCollected(setup, collected.Value, at, connections)))
             {
-                // A difference of a hundredth needs more rounds than one of a half.
+                // A difference of 1 % needs more rounds than one of 50 %.
                 Repeat = 5,
                 Asked = [new($"hello, unix socket, {connections} connections, meters and status collected every second, against nobody looking", Collected, Unseen, static sample => sample.ServerCpu, Bound.AtMost(1.03, 1.02))],
             };

@@ -2,13 +2,12 @@ using System.Text.Json.Nodes;
 
 namespace SideBySide.Driver.Cases;
 
-/// <summary>Requests that wait: what each of them takes of memory, and what an event for all of them costs.</summary>
+/// <summary>Waiting requests: the memory of each, and the cost of an event for all of them.</summary>
 internal static class WaitingCases
 {
     private const int Requests = 10_000;
 
-    // Enough of them, and enough often, to have the runtime compile what they run; what its compiler keeps is not
-    // theirs.
+    // Enough requests for the runtime to compile their code, so that the compiler's memory is not counted as theirs.
     private const int WarmUps = 3;
     private const int WarmUpRequests = 100;
 

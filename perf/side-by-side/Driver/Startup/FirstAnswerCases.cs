@@ -4,13 +4,13 @@ using System.Text;
 
 namespace SideBySide.Driver.Startup;
 
-/// <summary>The time from the start of a program to its first answer.</summary>
+/// <summary>The time from the start of a program to its first response.</summary>
 internal static class FirstAnswerCases
 {
     private const string Kestrel = "Kestrel, HTTP";
     private const string Own = "FastCgi.AspNetCore";
 
-    // A start is over in less than a second.
+    // A start takes less than a second.
     private const int Repeat = 6;
 
     public static IEnumerable<Comparison> Make(Setup setup)

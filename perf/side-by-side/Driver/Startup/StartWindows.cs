@@ -4,8 +4,8 @@ using System.Text;
 namespace SideBySide.Driver.Startup;
 
 /// <summary>
-/// What a request costs in the first seconds after a server is ready, while the runtime compiles what it runs: the
-/// servers start in turns, and each is loaded window after window.
+/// The cost of a request in the first seconds after a server is ready, while the runtime compiles its code. The servers
+/// start in turn, and each is under load for one window after another.
 /// </summary>
 internal sealed class StartWindows(string title, Setup setup, int rate, string figure, Bound bound)
 {
@@ -21,10 +21,10 @@ internal sealed class StartWindows(string title, Setup setup, int rate, string f
 
     public string Title => title;
 
-    /// <summary>Whether the curves of this are for the picture; then the floor is measured too.</summary>
+    /// <summary>Whether its curves are in the chart. If so, the floor is measured too.</summary>
     public bool IsForPicture { get; init; }
 
-    /// <summary>Measures all rounds, and makes the table.</summary>
+    /// <summary>Measures all rounds, and formats the table.</summary>
     public string Run(Report report)
     {
         string[] names = IsForPicture && !setup.Settings.IsQuick ? [Kestrel, Own, Floor] : [Kestrel, Own];
@@ -69,7 +69,7 @@ internal sealed class StartWindows(string title, Setup setup, int rate, string f
         {
             var (seconds, before) = (_windows[i].To - _windows[i].From, server.CpuTime);
             var sample = name == Kestrel ? LoadHttp(server, seconds) : LoadFastCgi(server, seconds);
-            // The clock of the driver for both: it has what the server does between two requests, and after the last.
+            // The driver's clock measures both, including what the server does between two requests and after the last.
             windows[i] = sample with { ServerCpu = (server.CpuTime - before) / sample.Requests };
         }
 

@@ -1,6 +1,6 @@
 namespace SideBySide.Driver.Startup;
 
-/// <summary>What comes after the start of a site that has the server from its package.</summary>
+/// <summary>The time after the start of a site that uses the server's package.</summary>
 internal static class StartupSuite
 {
     public static void Run(Setup setup, Report report)
