@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
 /// An application that guards a file and another FastCGI application, with the configurations of docs/roles.md. The
-/// pages of the other one get the name of the user.
+/// pages of the other application get the user's name.
 /// </summary>
 public sealed class AuthorizerTests
 {

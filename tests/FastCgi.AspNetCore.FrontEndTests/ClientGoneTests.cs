@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>The client goes away before it has its answer.</summary>
+/// <summary>The client disconnects before it has its response.</summary>
 public sealed class ClientGoneTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     private const string Get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

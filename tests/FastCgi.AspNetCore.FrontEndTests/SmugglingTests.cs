@@ -3,8 +3,8 @@ using System.Collections.Concurrent;
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// A hostile client hides a request in another one by stating its length in two ways. After a request that closes the
-/// connection nothing may reach the application, whichever way the web server takes.
+/// A hostile client hides a request in another one by specifying the length in two ways. After a request that closes
+/// the connection, nothing may reach the application, whichever length the web server uses.
 /// </summary>
 public sealed class SmugglingTests(ITestOutputHelper output) : FrontEndTest(output)
 {

@@ -4,8 +4,8 @@ using Microsoft.AspNetCore.HttpOverrides;
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// A hostile client sends headers that look like what the web server says of a request: nothing but the headers shows
-/// them.
+/// A hostile client sends headers that resemble the web server's parameters. They affect nothing but the request
+/// headers.
 /// </summary>
 public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(output)
 {
@@ -147,8 +147,8 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     }
 
     /// <summary>
-    /// Middleware that is left over from a reverse proxy undoes it, which is reported. Caddy sends the headers itself,
-    /// with what is true.
+    /// Middleware left over from a reverse proxy defeats this protection, which is reported. Caddy sends the headers
+    /// itself, with true values.
     /// </summary>
     [Theory]
     [InlineData(FrontEndKind.Nginx, "203.0.113.9", 1)]

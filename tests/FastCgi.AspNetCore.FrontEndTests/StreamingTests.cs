@@ -3,11 +3,10 @@ using System.Runtime.CompilerServices;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>Responses that are sent bit by bit: the client has each bit before the next is written.</summary>
+/// <summary>Responses that are sent piece by piece: the client has each piece before the next one is written.</summary>
 public sealed class StreamingTests(ITestOutputHelper output) : FrontEndTest(output)
 {
-    // The result of ASP.NET Core switches buffering off itself, which nginx understands and others must be configured
-    // for.
+    // ASP.NET Core's result turns buffering off. nginx honors this; other web servers must be configured.
     [Theory]
     [EveryFrontEnd(Needs = [Ability.BufferingHeader])]
     [EveryFrontEnd(StreamsResponses = true)]

@@ -23,8 +23,8 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
             Version = site.Client.DefaultRequestVersion,
             VersionPolicy = site.Client.DefaultVersionPolicy,
         };
-        // HAProxy resets an HTTP/2 stream whose answer is complete before it has seen the end of the request, which
-        // .NET takes for an error.
+        // HAProxy resets an HTTP/2 stream whose response is complete before it has seen the end of the request. .NET
+        // treats this as an error.
         if (setup.Kind == FrontEndKind.HaProxy && length == 0)
             (request.Version, request.VersionPolicy) = (HttpVersion.Version11, HttpVersionPolicy.RequestVersionExact);
         using var response = await site.Client.SendAsync(request);
@@ -81,7 +81,7 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
         Assert.Equal("first|second", await response.Content.ReadAsStringAsync());
     }
 
-    // With a small buffer, the server has stopped receiving by the time the application answers.
+    // With a small buffer, the server has stopped receiving when the application responds.
     [Theory]
     [EveryFrontEnd(1, StreamsRequests = true, Needs = [Ability.EarlyAnswer])]
     [EveryFrontEnd(1024 * 1024, StreamsRequests = true, Needs = [Ability.EarlyAnswer])]
@@ -96,13 +96,12 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
         var upload = Path.Combine(site.Folder.Path, "upload");
         await File.WriteAllBytesAsync(upload, Content.Create(Content.LargeLength));
 
-        // In HTTP/2, curl takes the request to stop for an error.
+        // Over HTTP/2, curl treats the request to stop as an error.
         var post = await site.CurlAsync("/", "--http1.1", "-H", "Expect:", "--data-binary", "@" + upload);
         var get = await site.CurlAsync("/");
 
-        // lighttpd closes when the answer is out, and a client that is still sending then may or may not notice. With
-        // TLS it may not even read the answer: the reset that it meets while it sends takes away what it has not
-        // decrypted.
+        // lighttpd closes the connection after the response, and a client that is still sending may or may not notice.
+        // With TLS, it may not even read the response: a reset while it sends discards what it has not decrypted.
         if (setup.Kind == FrontEndKind.Lighttpd && post.ExitCode == SendFailure)
             Assert.StartsWith(
                 setup.UsesTls && !post.Output.StartsWith("enough", StringComparison.Ordinal) ? "curl: (55)" : "enough",

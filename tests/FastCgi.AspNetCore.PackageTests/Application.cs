@@ -11,7 +11,7 @@ internal sealed class Application : IAsyncDisposable
 {
     private const string Name = "Hello";
 
-    // What several tests publish, each in its own way, is made once.
+    // An application that several tests publish in different ways is created once.
     private static readonly ConcurrentDictionary<string, Lazy<Task<string>>> s_made = new();
 
     private static int s_count;
@@ -25,8 +25,8 @@ internal sealed class Application : IAsyncDisposable
 
     private string Published => Path.Combine(_folder.Path, "published");
 
-    /// <summary>Makes the application.</summary>
-    /// <param name="usesFeedAlone">Whether nothing is restored but the package.</param>
+    /// <summary>Creates the application.</summary>
+    /// <param name="usesFeedAlone">Whether to restore only from the feed.</param>
     /// <param name="template">The template and its options.</param>
     public static async Task<Application> CreateAsync(bool usesFeedAlone, params string[] template)
     {
@@ -61,13 +61,13 @@ internal sealed class Application : IAsyncDisposable
         return options.TryGetProperty(name, out var value) ? value.ToString() : null;
     }
 
-    /// <summary>Publishes it.</summary>
-    /// <returns>What that wrote.</returns>
+    /// <summary>Publishes the application.</summary>
+    /// <returns>The output of the command.</returns>
     public async Task<string> PublishAsync(params string[] arguments)
         => await DotnetCommand.RunAsync(
             _folder.Path, ["publish", "-c", "Release", "-o", Published, "-p:NuGetAudit=false", .. arguments]);
 
-    /// <summary>Starts it, and nginx before it.</summary>
+    /// <summary>Starts the application, and nginx in front of it.</summary>
     public async Task StartAsync()
     {
         var program = Path.Combine(Published, Name);
@@ -85,8 +85,8 @@ internal sealed class Application : IAsyncDisposable
             "www-data");
     }
 
-    /// <summary>Starts it in the image that a Dockerfile makes of it, and nginx before it.</summary>
-    /// <param name="dockerfile">The text. Its volume has the socket.</param>
+    /// <summary>Starts the application in the image that a Dockerfile creates, and nginx in front of it.</summary>
+    /// <param name="dockerfile">The text of the Dockerfile. Its volume contains the socket.</param>
     public async Task StartInImageAsync(string dockerfile)
     {
         var (file, volume, work) = (
@@ -97,7 +97,7 @@ internal sealed class Application : IAsyncDisposable
         Directory.CreateDirectory(volume);
         Directory.CreateDirectory(work);
 
-        // The nginx of this machine is not that of the image for which the volume is.
+        // This machine's nginx has another user than the image for which the volume is meant.
         await StartAsync(
             ServerProcess.Start(
                 "unshare",
@@ -122,7 +122,7 @@ internal sealed class Application : IAsyncDisposable
             "the application to start");
     }
 
-    /// <summary>Gets a page of it through nginx.</summary>
+    /// <summary>Gets a page through nginx.</summary>
     public async Task<string> GetAsync(string path)
     {
         using var response = await _client.GetAsync(new Uri($"http://{_nginx.EndPoint}{path}"))
@@ -133,7 +133,7 @@ internal sealed class Application : IAsyncDisposable
     }
 
     /// <summary>
-    /// The file of an assembly that the running application has loaded, relative to where it is published.
+    /// The file of an assembly that the running application has loaded, relative to the published folder.
     /// </summary>
     public string FindLoadedAssembly(string name)
     {
@@ -155,7 +155,7 @@ internal sealed class Application : IAsyncDisposable
         _folder.Dispose();
     }
 
-    /// <summary>Processes end while one looks, and some are not for everybody to see.</summary>
+    /// <summary>Processes may end during the search, and some cannot be read.</summary>
     private static string[] ReadLines(string file)
     {
         try

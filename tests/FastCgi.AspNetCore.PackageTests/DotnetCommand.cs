@@ -2,10 +2,10 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>The command that everybody types, without the settings of the tests around it.</summary>
+/// <summary>The <c>dotnet</c> command as a user runs it, without the settings of the tests.</summary>
 internal static class DotnetCommand
 {
-    // A restore may have to fetch packs of a hundred megabytes.
+    // A restore may have to download packs of a hundred megabytes.
     private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(10);
 
     /// <summary>Runs it.</summary>
@@ -15,7 +15,7 @@ internal static class DotnetCommand
     public static async Task<(int ExitCode, string Output)> TryRunAsync(string folder, params string[] arguments)
         => await TryRunProgramAsync(folder, "dotnet", arguments);
 
-    /// <summary>Runs another program that runs it.</summary>
+    /// <summary>Runs another program that runs the command.</summary>
     public static async Task<(int ExitCode, string Output)> TryRunProgramAsync(
         string folder, string program, params string[] arguments)
     {
@@ -28,8 +28,7 @@ internal static class DotnetCommand
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
         // One compiler process for all of them, regardless of the environment. It stops when idle.
         startInfo.Environment["UseSharedCompilation"] = "true";
-        // To compress the style sheets and scripts of a template takes ten times as long as all the rest of publishing
-        // it.
+        // Compressing a template's style sheets and scripts takes ten times as long as the rest of publishing.
         startInfo.Environment["CompressionEnabled"] = "false";
         return await RunAsync(startInfo);
     }
@@ -53,8 +52,8 @@ internal static class DotnetCommand
         return (process.ExitCode, await output + await error);
     }
 
-    /// <summary>Runs it, and fails if it does.</summary>
-    /// <returns>What it wrote.</returns>
+    /// <summary>Runs the command. Fails the test if the command fails.</summary>
+    /// <returns>The output.</returns>
     public static async Task<string> RunAsync(string folder, params string[] arguments)
     {
         var (exitCode, output) = await TryRunAsync(folder, arguments);

@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>
-/// The steps of <c>samples/scale-out/Dockerfile</c>: not by a builder of images, but on a view of this machine, which
-/// is a Debian too.
+/// The steps of <c>samples/scale-out/Dockerfile</c>, without an image builder, on a view of this machine, which also
+/// runs Debian.
 /// </summary>
 public sealed class ImageTests
 {

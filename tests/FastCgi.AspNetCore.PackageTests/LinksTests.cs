@@ -3,7 +3,7 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary><c>build/links.sh</c>, with a server of the test in place of the internet.</summary>
+/// <summary><c>build/links.sh</c>, with a test server in place of the internet.</summary>
 public sealed class LinksTests
 {
     [Fact]
@@ -35,7 +35,7 @@ public sealed class LinksTests
         await Assert.ThrowsAnyAsync<Exception>(() => answering);
     }
 
-    /// <summary>The path of a request is the status of its answer.</summary>
+    /// <summary>The path of a request sets the status of its response.</summary>
     private static async Task AnswerAsync(TcpListener server)
     {
         while (true)

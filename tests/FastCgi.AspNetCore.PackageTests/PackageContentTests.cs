@@ -88,7 +88,7 @@ public sealed partial class PackageContentTests
         Assert.DoesNotContain("P:FastCgi.AspNetCore.FastCgiListenOptions.Origin", members);
     }
 
-    /// <summary>So that the symbols of the one are those of the other.</summary>
+    /// <summary>Ensures that the symbols match the assembly.</summary>
     [Fact]
     public async Task CompiledAssembly_IsThePortableOneWithCode()
     {

@@ -3,7 +3,7 @@ using System.IO.Compression;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>A folder with the packages of a release, which is made once for all tests and is gone with them.</summary>
+/// <summary>A folder with the packages of a release, created once for all tests and deleted afterwards.</summary>
 internal sealed class PackageFeed : IDisposable
 {
     private static readonly Lazy<Task<PackageFeed>> s_instance = new(CreateAsync);
@@ -15,19 +15,17 @@ internal sealed class PackageFeed : IDisposable
     /// <summary>The feed of this run.</summary>
     public static Task<PackageFeed> Instance => s_instance.Value;
 
-    /// <summary>
-    /// A version that no package has in the folder of packages that all applications of the user share.
-    /// </summary>
+    /// <summary>A version that is not in the user's shared package folder.</summary>
     public static string Version { get; } = string.Create(
         CultureInfo.InvariantCulture, $"0.1.0-test.{Environment.ProcessId}");
 
     /// <summary>Where the packages are.</summary>
     public string Path => System.IO.Path.Combine(_folder.Path, "feed");
 
-    /// <summary>The path of a folder beside them, which is gone with them.</summary>
+    /// <summary>The path of a folder next to them, which is also deleted.</summary>
     public string GetFolder(string name) => System.IO.Path.Combine(_folder.Path, name);
 
-    /// <summary>Opens the package, or that of the symbols.</summary>
+    /// <summary>Opens the package, or the symbol package.</summary>
     public ZipArchive Open(string extension = "nupkg")
         => ZipFile.OpenRead(System.IO.Path.Combine(Path, $"FastCgi.AspNetCore.{Version}.{extension}"));
 
@@ -56,7 +54,8 @@ internal sealed class PackageFeed : IDisposable
     {
         Programs.Require("unzip");
         var feed = new PackageFeed();
-        // The analyzers take two thirds of the time, and have seen the same source in the build of these tests.
+        // The analyzers would take two thirds of the time, and have checked the same source in the build of these
+        // tests.
         var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(
             Repository.Root, "build/release.sh", Version, feed.Path, "-p:RunAnalyzers=false");
         Assert.True(exitCode == 0, output);

@@ -2,12 +2,12 @@ using System.Text.Json;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>What the package adds to a build.</summary>
+/// <summary>The package's additions to a build.</summary>
 public sealed class PackageTargetsTests
 {
     private const string Spinning = "System.Threading.ThreadPool.UnfairSemaphoreSpinLimit";
 
-    /// <summary>What an application sets itself wins, in whichever of three ways.</summary>
+    /// <summary>The application's own setting takes precedence, in each of three forms.</summary>
     [Theory]
     [InlineData("", "{}", "0")]
     [InlineData("<PropertyGroup><FastCgiThreadPoolSpinning>true</FastCgiThreadPoolSpinning></PropertyGroup>", "{}", null)]

@@ -8,7 +8,7 @@ public sealed class PublishTests
     private static readonly string s_runtime = "linux-" + RuntimeInformation.OSArchitecture.ToString()
         .ToLowerInvariant();
 
-    /// <summary>One file, compiled ahead as far as the code stays portable, without the runtime.</summary>
+    /// <summary>A single file without the runtime, compiled ahead as ReadyToRun.</summary>
     [Fact]
     public async Task ReadyToRunSingleFile_Starts()
     {
@@ -24,9 +24,8 @@ public sealed class PublishTests
     }
 
     /// <summary>
-    /// All of the library is looked at and kept, not only what the application calls: compiled ahead, for which all is
-    /// trimmed too, and the warnings of both come. To make the code fast, and symbols of it, takes half of the time and
-    /// shows nothing more.
+    /// The whole library is kept and checked, not only what the application calls. Native AOT also trims, so the
+    /// warnings of both appear. Optimization and symbols would take half of the time and reveal nothing more.
     /// </summary>
     [NativeAotFact]
     public async Task NativeAot_WholeLibrary_StartsWithoutAWarning()
@@ -43,9 +42,7 @@ public sealed class PublishTests
             "-p:TrimmerSingleWarn=false");
     }
 
-    /// <summary>
-    /// One file with the runtime, trimmed to what the application calls, by the tool that leaves the code portable.
-    /// </summary>
+    /// <summary>A single file with the runtime, trimmed to what the application calls, without Native AOT.</summary>
     [Fact]
     public async Task TrimmedSingleFile_Starts()
     {

@@ -37,7 +37,7 @@ public sealed partial class ReadmeTests
 
     private static async Task<(int ExitCode, string Output)> RunAsync(string folder, string commands)
     {
-        // The files that nginx writes are its own here. The commands run as root, with sudo or without.
+        // nginx writes to separate files here. The commands run as root, with or without sudo.
         await File.WriteAllTextAsync(Path.Combine(folder, "machine.sh"), string.Join('\n', [
             "set -e",
             "ip link set lo up",
@@ -67,7 +67,7 @@ public sealed partial class ReadmeTests
         startInfo.Environment["UseSharedCompilation"] = "false";
         // SourceReferenceTests have the analyzers.
         startInfo.Environment["RunAnalyzers"] = "false";
-        // It takes most of the time that a template with static files needs.
+        // It would take most of the time for a template with static files.
         startInfo.Environment["CompressionEnabled"] = "false";
         return await DotnetCommand.RunAsync(startInfo);
     }

@@ -4,7 +4,8 @@ using System.Xml.Linq;
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>
-/// What <c>build/release.sh</c> makes. It has compared the files in the packages with <c>build/PackageFiles.txt</c>.
+/// The output of <c>build/release.sh</c>, which has compared the files in the packages with
+/// <c>build/PackageFiles.txt</c>.
 /// </summary>
 public sealed class ReleaseTests
 {
@@ -36,9 +37,7 @@ public sealed class ReleaseTests
         Assert.Contains("Change VersionPrefix in Directory.Build.props.", output, StringComparison.Ordinal);
     }
 
-    /// <summary>
-    /// Every package says whose it is and for what; none but the tool has another in it or needs one.
-    /// </summary>
+    /// <summary>Every package names its authors and purpose; only the tool contains or needs another package.</summary>
     [Fact]
     public async Task Nuspecs_AreComplete()
     {

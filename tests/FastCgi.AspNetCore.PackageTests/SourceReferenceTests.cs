@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>
-/// An application that references the source, as it may while there is no package, builds with the SDK and the settings
-/// of its user. With the settings of the repository, <see cref="ReadmeTests"/> build one, without a warning.
+/// An application that references the source, because the package is not published yet, builds with its user's SDK and
+/// settings. <see cref="ReadmeTests"/> builds one with the repository's settings, without warnings.
 /// </summary>
 public sealed class SourceReferenceTests : IDisposable
 {

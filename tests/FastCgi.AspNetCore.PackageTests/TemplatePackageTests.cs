@@ -3,11 +3,11 @@ using System.Text.RegularExpressions;
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>
-/// What <c>dotnet new fastcgi-web</c> makes: its test passes, and its unit and its nginx file serve it.
+/// The output of <c>dotnet new fastcgi-web</c>: its test passes, and its unit and nginx configuration serve it.
 /// </summary>
 public sealed partial class TemplatePackageTests : IDisposable
 {
-    // The name of a service has neither capitals nor dots.
+    // A service name has neither capitals nor dots.
     private const string Name = "My.Shop";
     private const string ServiceName = "my-shop";
 
@@ -92,7 +92,7 @@ public sealed partial class TemplatePackageTests : IDisposable
             .Select(
                 match => match.Groups["value"].Value.Replace(
                     $"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal))
-            // Only root may give the socket to a group.
+            // Only root can assign the socket to the group.
             .Where(
                 static value => Environment.IsPrivilegedProcess || !value.Contains("__Group", StringComparison.Ordinal))
             .Select(
@@ -116,7 +116,7 @@ public sealed partial class TemplatePackageTests : IDisposable
             Path.Combine(AppContext.BaseDirectory, "FrontEnds", "nginx-frame.conf"));
         var server = (await File.ReadAllTextAsync(Created + "/deploy/nginx.conf"))
             .Replace("listen 80;", $"listen {nginx.EndPoint};", StringComparison.Ordinal)
-            // The clients of the file use port 80.
+            // The configuration uses port 80.
             .Replace(
                 "include fastcgi_params;",
                 "include fastcgi_params; fastcgi_param SERVER_PORT 80;",

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ParityTests;
 
-/// <summary>Applications that fail, and the pages that say so.</summary>
+/// <summary>Applications that fail, and their error pages.</summary>
 public sealed class FailureTests(ParitySites sites) : ParityTest(sites)
 {
     public static TheoryData<string> Targets { get; } =

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ParityTests;
 
-/// <summary>What middleware decides before an endpoint, or in its place.</summary>
+/// <summary>Decisions of middleware before or instead of an endpoint.</summary>
 public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
 {
     [Fact]

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ParityTests;
 
-/// <summary>What the handlers of a minimal API answer.</summary>
+/// <summary>The results of minimal API handlers.</summary>
 public sealed class ResultTests(ParitySites sites) : ParityTest(sites)
 {
     [Theory]

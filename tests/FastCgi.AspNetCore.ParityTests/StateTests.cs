@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ParityTests;
 
-/// <summary>What is kept from one request to the next: sessions, users, caches, counts.</summary>
+/// <summary>State between requests: sessions, users, caches, counts.</summary>
 public sealed class StateTests(ParitySites sites) : ParityTest(sites)
 {
     [Fact]

@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.UnitTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>As in the tests of the server: a change of the file is a decision.</summary>
+/// <summary>As for the server, a change of the public API must be intended.</summary>
 public sealed class PublicApiTests
 {
     [Fact]

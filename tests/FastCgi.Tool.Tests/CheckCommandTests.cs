@@ -22,7 +22,7 @@ public sealed class CheckCommandTests
         await using var server = await SampleServer.StartAsync(usesUnixSocket: usesUnixSocket, engine: engine);
         // Its handler of a POST copies a body that is cut.
         server.Logs.Expected.Add("ApplicationError");
-        // Where a busy machine is slow, nothing is missing yet.
+        // On a busy machine, a slow response is not missing.
         var (code, text, _) = await ToolRun.RunAsync("check", server.Address, "--hostile", "--json", "--timeout", "30");
         var results = JsonDocument.Parse(text).RootElement.GetProperty("results").EnumerateArray().Select(static result => (Id: result.GetProperty("id").GetString()!, Result: result.GetProperty("result").GetString()!, Detail: result.GetProperty("detail").GetString())).ToList();
 
@@ -36,7 +36,7 @@ public sealed class CheckCommandTests
             results.Where(static result => result.Result == "choice").Select(static result => result.Id).ToHashSet());
     }
 
-    /// <summary>One that answers the same to whatever comes, as soon as it comes, is found out.</summary>
+    /// <summary>A server that immediately gives the same response to any input is detected.</summary>
     [Fact]
     public async Task ServerThatParrots_Fails()
     {

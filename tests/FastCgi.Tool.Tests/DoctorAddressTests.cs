@@ -5,7 +5,9 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary>What the doctor finds of an address: each fault is made, named with its line, and fixed, which ends it.</summary>
+/// <summary>
+/// The doctor's findings for an address: each fault is created and reported with its fix, which removes it.
+/// </summary>
 public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
 {
     private readonly ScratchFolder _folder = new();
@@ -86,7 +88,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await AssertProblemAsync("backlog-full", "add   sysctl -w net.core.somaxconn=4096\n", path);
     }
 
-    /// <summary>The application still answers, and most of its queue is taken when its process is looked at.</summary>
+    /// <summary>The application still responds, and most of its queue is full when its process is checked.</summary>
     [LinuxTheory]
     [InlineData(10, true)]
     [InlineData(4, false)]

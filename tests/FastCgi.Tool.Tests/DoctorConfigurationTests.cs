@@ -23,7 +23,7 @@ public sealed class DoctorConfigurationTests : IDisposable
         Assert.Equal(isFound, output.Contains("add   server app 127.0.0.1:9000 proto fcgi\n", StringComparison.Ordinal));
     }
 
-    /// <summary>What a section does not say is said by the defaults before it.</summary>
+    /// <summary>A section inherits from the preceding defaults.</summary>
     [Theory]
     [InlineData("defaults\n    option http-no-delay\n    timeout server 2m\n", 0)]
     [InlineData("defaults\n    timeout server 30s\n", 2)]
@@ -131,7 +131,7 @@ public sealed class DoctorConfigurationTests : IDisposable
         Assert.True(code == 0, output);
     }
 
-    /// <summary>HAProxy's buffer has a part that it keeps for itself.</summary>
+    /// <summary>HAProxy reserves a part of its buffer.</summary>
     [Theory]
     [InlineData("", true)]
     [InlineData("global\n    tune.bufsize 5000\n", false)]

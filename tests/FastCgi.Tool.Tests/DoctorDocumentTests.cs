@@ -7,7 +7,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary>The documents have the rules that there are, and the sections that messages name.</summary>
+/// <summary>The documents list all rules, and contain the sections that messages refer to.</summary>
 public sealed partial class DoctorDocumentTests
 {
     private static readonly string[] s_messages =

@@ -3,7 +3,10 @@ using System.Text;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary>Applications, files and arguments that mean no good: each command ends with a code and a message, and the terminal stays as it is.</summary>
+/// <summary>
+/// Hostile applications, files, and arguments: each command ends with an exit code and a message, and leaves the
+/// terminal intact.
+/// </summary>
 public sealed class HostileTests : IDisposable
 {
     private const string Escape = "\e]0;owned\a\e[2J";
@@ -162,7 +165,7 @@ public sealed class HostileTests : IDisposable
     [InlineData("haproxy", "backend x\n")]
     public async Task Doctor_OfMuchNesting_EndsWithACode(string server, string part)
     {
-        // In a process of its own: a stack that overflows ends it.
+        // In a separate process, which a stack overflow would end.
         var file = _folder.Write("deep.conf", Encoding.UTF8.GetBytes(string.Concat(Enumerable.Repeat(part, 20_000))));
         await using var process = ServerProcess.Start("dotnet", [ApplicationProcess.Tool, "doctor", file, "--server", server, "--no-connect"]);
         await Waiting.UntilAsync(() => process.HasExited, "the doctor to end");

@@ -67,7 +67,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal(502, JsonDocument.Parse(proxy.Out).RootElement.GetProperty("status").GetInt32());
     }
 
-    /// <summary>What a bad application does results in a 502, and not the end of the proxy.</summary>
+    /// <summary>A faulty application results in a 502, and the proxy continues.</summary>
     [Theory]
     [InlineData("Status: 204 No Content\r\nContent-Length: 0\r\n\r\n", 204)]
     [InlineData("X-A: \u00e4\r\n\r\n", 200)]
@@ -114,7 +114,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal("504: the response did not begin within 0.2 s\n", await response.Content.ReadAsStringAsync());
     }
 
-    /// <summary>The time that a client takes for its body is not the application's.</summary>
+    /// <summary>The time that a client takes to send its body does not count as the application's.</summary>
     [Fact]
     public async Task Upload_Slow_IsNoTimeout()
     {
@@ -124,7 +124,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.StartsWith("HTTP/1.1 200 ", await ExchangeAsync([head, "1", "1"], static () => Task.Delay(1_000)), StringComparison.Ordinal);
     }
 
-    /// <summary>The connection is kept, because what the application did not want is drained.</summary>
+    /// <summary>The connection is kept, because the unread part of the body is drained.</summary>
     [Fact]
     public async Task Upload_AfterTheAnswer_IsDrained()
     {
@@ -148,7 +148,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         await proxy.UntilOutHasAsync("499 POST /sum  0 bytes");
     }
 
-    /// <summary>What waits for a reader of the log is limited. The rest is counted.</summary>
+    /// <summary>The number of queued log lines is limited. The others are only counted.</summary>
     [Fact]
     public async Task Log_ThatIsNotRead_SaysHowManyAreMissing()
     {

@@ -4,7 +4,7 @@ using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary>What <c>top</c> shows where there is little room, and where there is none.</summary>
+/// <summary>The output of <c>top</c> if there is little space, or none.</summary>
 public sealed class TopPictureTests
 {
     private const string LongState = "waiting for the web server to accept the response";

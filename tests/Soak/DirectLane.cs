@@ -4,12 +4,11 @@ using System.Security.Cryptography;
 namespace FastCgi.AspNetCore.Soak;
 
 /// <summary>
-/// Sends requests of all kinds straight to the server, one after the other or several at a time, and checks each
-/// answer.
+/// Sends requests of all kinds directly to the server, in sequence or several at a time, and checks each response.
 /// </summary>
 internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed, bool keepsConnection)
 {
-    // The last ids come soon, also in a short run.
+    // The highest ids are reached soon, even in a short run.
     private const ushort FirstId = 65_000;
     private const int MultiplexedCount = 8;
 
@@ -141,7 +140,7 @@ internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed,
         _cookie ??= answer.Head.Split("\r\n")
             .Single(static line => line.StartsWith("Set-Cookie: ", StringComparison.Ordinal))[12..]
             .Split(';')[0];
-        // Visitors come and go.
+        // Users come and go.
         if (_sessionCount == 50)
             (_cookie, _sessionCount) = (null, 0);
     }

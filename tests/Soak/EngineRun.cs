@@ -8,13 +8,13 @@ namespace FastCgi.AspNetCore.Soak;
 internal sealed record EngineResult(
     string Engine, Progress Progress, Figures Before, Figures After, string ServerOutput);
 
-/// <summary>What the server has when nothing is under way and the garbage is collected.</summary>
+/// <summary>The server's resources when it is idle, after a garbage collection.</summary>
 internal sealed record Figures(
     double HeapMiB, int RentedBuffers, double BufferMiB, int Connections, double ResidentMiB, int Descriptors)
 {
     /// <summary>
-    /// Whether no more is under way than this look: connections that nginx keeps, with a buffer each on the engine that
-    /// has one for each.
+    /// Whether the server is idle except for this query: nginx keeps connections open, and on one engine each has a
+    /// buffer.
     /// </summary>
     public bool IsIdle => Connections <= 1 + NginxLane.KeptConnections && RentedBuffers <= Connections + 1;
 }
@@ -73,7 +73,9 @@ internal static class EngineRun
         return Task.WhenAll(lanes);
     }
 
-    /// <summary>Waits until what is left of aborted requests and closed connections is gone, within bounds.</summary>
+    /// <summary>
+    /// Waits, for a limited time, until aborted requests and closed connections have been cleaned up.
+    /// </summary>
     private static async Task<Figures> ReadFiguresAsync(IPEndPoint tcp, int process)
     {
         Figures figures;

@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.Soak;
 /// <summary>Sends requests as a browser does, through nginx, and checks each answer.</summary>
 internal sealed class NginxLane(IPEndPoint endPoint, Progress progress, int seed)
 {
-    /// <summary>The idle connections that nginx keeps, as its configuration says.</summary>
+    /// <summary>The number of idle connections that nginx keeps, as configured.</summary>
     public const int KeptConnections = 16;
 
     private readonly Random _random = new(seed);
@@ -82,7 +82,7 @@ internal sealed class NginxLane(IPEndPoint endPoint, Progress progress, int seed
         progress.Count("nginx", text == $"{length} {Convert.ToHexString(SHA256.HashData(body))}", text);
     }
 
-    /// <summary>The client goes away while the application works.</summary>
+    /// <summary>The client disconnects while the handler runs.</summary>
     private async Task LeaveAsync(HttpClient client)
     {
         using var source = new CancellationTokenSource(TimeSpan.FromMilliseconds(5));

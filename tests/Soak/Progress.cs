@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.Soak;
 /// <summary>Counts the work of all lanes, and stops them.</summary>
 internal sealed class Progress(long requests, TimeSpan? time)
 {
-    /// <summary>The requests whose rate is compared.</summary>
+    /// <summary>The number of requests in each compared rate.</summary>
     public const int WindowLength = 20_000;
 
     private const int MaxKeptFailures = 20;
@@ -28,7 +28,7 @@ internal sealed class Progress(long requests, TimeSpan? time)
     /// <summary>All lanes have ended.</summary>
     public void End() => _watch.Stop();
 
-    /// <summary>The most times that the ids of one connection began again.</summary>
+    /// <summary>The highest number of times that the ids of a connection wrapped around.</summary>
     public int Wraps => Volatile.Read(ref _wraps);
 
     public TimeSpan Elapsed => _watch.Elapsed;
@@ -38,7 +38,7 @@ internal sealed class Progress(long requests, TimeSpan? time)
     public IReadOnlyCollection<string> Failures => _failures;
 
     /// <summary>
-    /// The rates, in requests a second, of the first 20,000 that came when all was warm, and of the last 20,000; 0 if
+    /// The rates, in requests per second, of the first 20,000 requests after the warm-up and of the last 20,000; 0 if
     /// there were too few.
     /// </summary>
     public (double First, double Last) GetRates()

@@ -19,7 +19,7 @@ internal static class SoakApplication
         builder.Logging.ClearProviders()
             .AddSimpleConsole(static console => console.SingleLine = true)
             .SetMinimumLevel(LogLevel.Warning)
-            // The keys of the sessions' cookies may be lost with the machine.
+            // The keys for session cookies need not survive the process.
             .AddFilter("Microsoft.AspNetCore.DataProtection", LogLevel.Error);
         builder.WebHost.UseFastCgi(options =>
         {
@@ -49,7 +49,7 @@ internal static class SoakApplication
         app.Run();
     }
 
-    /// <summary>What a download begins with.</summary>
+    /// <summary>The beginning of each download.</summary>
     public static ReadOnlySpan<byte> GetContent(int length) => s_content.AsSpan(0, length);
 
     private static async Task<string> UploadAsync(HttpRequest request)
@@ -72,7 +72,7 @@ internal static class SoakApplication
         }
     }
 
-    /// <summary>What is left when the garbage is collected, with nothing but this request under way.</summary>
+    /// <summary>The resources in use after a garbage collection, with only this request active.</summary>
     private static string GetFigures(FastCgiServer server)
     {
         for (var i = 0; i < 2; i++)

@@ -10,7 +10,7 @@ internal sealed record Answer(string Head, byte[] Body, bool IsComplete)
     public bool HasStatus(int status) => Head.Contains($"Status: {status}", StringComparison.Ordinal);
 }
 
-/// <summary>A connection that gives each request another id, from 1 to 65,535 and again.</summary>
+/// <summary>A connection that numbers its requests from 1 to 65,535, and then starts again.</summary>
 internal sealed class SoakConnection : IDisposable
 {
     private readonly FastCgiClient _client;
@@ -22,7 +22,7 @@ internal sealed class SoakConnection : IDisposable
         _lastId = lastId;
     }
 
-    /// <summary>How often the ids have begun again.</summary>
+    /// <summary>How often the ids have wrapped around.</summary>
     public int WrapCount { get; private set; }
 
     public static async Task<SoakConnection> ConnectAsync(EndPoint endPoint, ushort lastId)

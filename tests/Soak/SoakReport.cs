@@ -1,13 +1,12 @@
 namespace FastCgi.AspNetCore.Soak;
 
-/// <summary>Says what was found, and whether it is good.</summary>
+/// <summary>Reports the results, and whether they are acceptable.</summary>
 internal static class SoakReport
 {
-    // What the session store and the tables of paths may still take, and what the collector keeps for itself.
+    // The allowed growth of the session store and the path tables, and the garbage collector's own memory.
     private const double HeapGrowth = 1.25, HeapAllowance = 8;
 
-    // The engine's loops and threads may open a few late; a leak of one for a connection or a request would be
-    // thousands.
+    // The engine's loops and threads may open a few late. A leak of one per connection or request would be thousands.
     private const int DescriptorAllowance = 16;
 
     public static void Print(IReadOnlyList<EngineResult> results, TimeSpan elapsed)
@@ -58,7 +57,7 @@ internal static class SoakReport
             yield return "Descriptors are left open.";
         if (!after.IsIdle)
             yield return $"{after.RentedBuffers} buffers and {after.Connections} connections are left.";
-        // Warnings and errors of the server: nothing here is a reason for one.
+        // The server's warnings and errors: the load gives no reason for any.
         if (result.ServerOutput.Trim() is { Length: > 0 } output)
             yield return $"The server says: {output[..Math.Min(output.Length, 2_000)]}";
     }

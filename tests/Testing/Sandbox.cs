@@ -39,7 +39,7 @@ public static unsafe partial class Sandbox
     private const uint Allowed = 0x7fff0000;
     private const uint Refused = 0x00050000;
 
-    /// <summary>Does something where the system refuses a call.</summary>
+    /// <summary>Runs an action for which the system refuses a call.</summary>
     public static void Run(SystemCall call, int error, Action action) => RunOnThread(() =>
     {
         Refuse(call, error);

@@ -1,24 +1,24 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>What a case needs of the web server, and not every one can do; see <see cref="Shortcomings"/>.</summary>
+/// <summary>An ability that a case needs and some web servers lack; see <see cref="Shortcomings"/>.</summary>
 public enum Ability
 {
     /// <summary>An upload reaches the application while it arrives.</summary>
     StreamedUpload,
 
-    /// <summary>A piece of an upload reaches the application however small it is.</summary>
+    /// <summary>A piece of an upload reaches the application even if it is small.</summary>
     SmallPieces,
 
     /// <summary>An upload without Content-Length, in HTTP/1.1 chunked.</summary>
     UploadOfUnknownLength,
 
-    /// <summary>The same, of any size.</summary>
+    /// <summary>An upload without Content-Length, of any size.</summary>
     LargeUploadOfUnknownLength,
 
-    /// <summary>An upload can be answered before it is read, and the client sees the answer.</summary>
+    /// <summary>The client sees a response that is sent before the upload has been read.</summary>
     EarlyAnswer,
 
-    /// <summary>The header block reaches the client before there is something of the body.</summary>
+    /// <summary>The header block reaches the client before any of the body exists.</summary>
     EarlyHeaders,
 
     /// <summary>The response header X-Accel-Buffering switches buffering off.</summary>
@@ -27,15 +27,15 @@ public enum Ability
     /// <summary>The Content-Length of the application reaches the client.</summary>
     ContentLength,
 
-    /// <summary>A client that goes away while the application is silent is noticed.</summary>
+    /// <summary>A disconnect is noticed while the application sends nothing.</summary>
     NoticedClient,
 
-    /// <summary>A response without Content-Length whose end is missing is seen to be cut.</summary>
+    /// <summary>An incomplete response without Content-Length is visibly cut.</summary>
     CutResponse,
 
     ClientCertificate,
 
-    /// <summary>A target with bytes that are no UTF-8, escaped.</summary>
+    /// <summary>A target with escaped bytes that are not UTF-8.</summary>
     TargetThatIsNoText,
 
     /// <summary>The target reaches the application as the client wrote it.</summary>
@@ -47,6 +47,6 @@ public enum Ability
     /// <summary>The web server passes the address that the client connected to.</summary>
     LocalAddress,
 
-    /// <summary>A header whose name has underscores does not reach the application as the one with hyphens.</summary>
+    /// <summary>A header with underscores does not reach the application as the header with hyphens.</summary>
     HyphensOnly,
 }

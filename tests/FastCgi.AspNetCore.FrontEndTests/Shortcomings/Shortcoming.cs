@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 /// <summary>Something that a web server cannot do, regardless of the application.</summary>
 internal sealed record Shortcoming(FrontEndKind Kind, Ability Ability, string Reason)
 {
-    /// <summary>The setups of the web server that have it: all, if it does not say.</summary>
+    /// <summary>The affected setups of the web server; all by default.</summary>
     public Func<FrontEndSetup, bool> Where { get; init; } = static _ => true;
 
     /// <summary>Whether a setup cannot run a case that needs the ability.</summary>

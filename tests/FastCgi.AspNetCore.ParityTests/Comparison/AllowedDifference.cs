@@ -8,13 +8,13 @@ namespace FastCgi.AspNetCore.ParityTests.Comparison;
 /// </summary>
 internal sealed record AllowedDifference(string Site, string Value, string Kestrel, string FastCgi, string Reason)
 {
-    /// <summary>What a value is called that is not there.</summary>
+    /// <summary>The text for an absent value.</summary>
     public const string Absent = "(absent)";
 
-    /// <summary>The first line of the requests that it is about.</summary>
+    /// <summary>The first line of the requests to which it applies.</summary>
     public string Request { get; init; } = "*";
 
-    /// <summary>Whether it may also be as with Kestrel.</summary>
+    /// <summary>Whether Kestrel's value is allowed too.</summary>
     public bool IsOptional { get; init; }
 
     public bool IsAbout(SiteKind site, string request, string value, string kestrel)

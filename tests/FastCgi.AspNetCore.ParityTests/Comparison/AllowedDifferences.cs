@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
-/// <summary>All that may differ, and why. <c>tests/parity.md</c> has the table.</summary>
+/// <summary>All allowed differences, with their reasons. <c>tests/parity.md</c> has the table.</summary>
 internal static class AllowedDifferences
 {
     private const string Any = "*";

@@ -1,12 +1,12 @@
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>
-/// What a client and one site say to each other: requests one after the other, on one connection as long as the site
-/// keeps it. All of it is noted.
+/// The exchange between a client and one site: requests in sequence, on one connection while the site keeps it open.
+/// Everything is recorded.
 /// </summary>
 internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tls) : IDisposable
 {
-    // Not the address from which the web servers reach the application.
+    // Differs from the address from which the web servers reach the application.
     private static readonly IPAddress s_clientAddress = IPAddress.Parse("127.0.0.2");
 
     private readonly List<Exchange> _exchanges = [];
@@ -30,14 +30,14 @@ internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tl
         var response = await connection.SendAsync(request).WaitAsync(Waiting.Patience);
         if (response == ClientResponse.None && wasUsed)
         {
-            // The web server closed the idle connection in this instant.
+            // The web server closed the idle connection at this moment.
             connection = await ConnectAsync();
             response = await connection.SendAsync(request).WaitAsync(Waiting.Patience);
         }
 
         Cookies.Store(response);
 
-        // The application's part goes on when the client has its response.
+        // The application may still be running after the client has its response.
         var seen = site.Requests.Find(name);
         if (seen is not null)
             await seen.Finished.WaitAsync(Waiting.Patience);
@@ -58,7 +58,7 @@ internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tl
 
     private ClientRequest Complete(ClientRequest request, out string name)
     {
-        // Of the same length for each site, for the length of a request may be compared.
+        // Has the same length for each site, because lengths of requests may be compared.
         name = $"request {_exchanges.Count:D3} {Guid.NewGuid()}";
         IEnumerable<(string Name, string Value)> headers = [(SeenRequests.Header, name)];
         if (!request.Headers.Any(header => header.Name == "Host"))

@@ -8,7 +8,7 @@ internal sealed record Exchange(
     private static readonly UTF8Encoding s_strictUtf8 = new(
         encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
-    /// <summary>What the client got, as named values.</summary>
+    /// <summary>The client's observations, as named values.</summary>
     public IReadOnlyDictionary<string, string> DescribeResponse()
     {
         var values = new SortedDictionary<string, string>(StringComparer.Ordinal)
@@ -23,7 +23,7 @@ internal sealed record Exchange(
         return values;
     }
 
-    /// <summary>What the application saw and did, as named values.</summary>
+    /// <summary>The application's observations and actions, as named values.</summary>
     public IReadOnlyDictionary<string, string> DescribeSeen()
     {
         var values = new SortedDictionary<string, string>(StringComparer.Ordinal)

@@ -3,7 +3,7 @@ using System.Text.RegularExpressions;
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>
-/// What is different in each run even of one server, and is replaced by a name before texts are compared.
+/// Text that differs in each run, even of one server, and is replaced with a name before the comparison.
 /// </summary>
 internal static partial class Masks
 {
@@ -17,7 +17,7 @@ internal static partial class Masks
         return Duration().Replace(text, "{duration}ms");
     }
 
-    // What data protection makes begins with its magic header.
+    // Data Protection's output begins with its magic header.
     [GeneratedRegex(@"CfDJ8[\w%+/=-]+")]
     private static partial Regex ProtectedData();
 

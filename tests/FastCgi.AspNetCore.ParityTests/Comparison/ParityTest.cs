@@ -1,9 +1,8 @@
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>
-/// A test that says the same to every site, and compares what comes of it: what clients of a web server get, with what
-/// they get of Kestrel, behind the same web server where there is one; and what the application sees, with what it sees
-/// on Kestrel alone.
+/// A test that sends the same requests to every site and compares the results: responses are compared with those of
+/// Kestrel, behind the same web server if there is one; the application's observations, with those on Kestrel alone.
 /// </summary>
 [Collection(nameof(ParitySites))]
 public abstract class ParityTest(ParitySites sites)

@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
-/// <summary>Finds what differs between sites, and is not allowed to.</summary>
+/// <summary>Finds differences between sites that are not allowed.</summary>
 internal static class SiteComparison
 {
-    // The clock, the server's name and the connection: what each server, and each web server, says of itself.
+    // Headers in which each server or web server describes itself: the clock, the server's name, and the connection.
     private static readonly string[] s_ignoredHeaders = ["Date", "Server", "Connection", "Keep-Alive"];
 
     public static IReadOnlyList<string> Compare(IReadOnlyDictionary<SiteKind, IReadOnlyList<Exchange>> exchanges) =>
@@ -39,7 +39,7 @@ internal static class SiteComparison
         IReadOnlyDictionary<string, string> kestrel,
         IReadOnlyDictionary<string, string> fastCgi)
     {
-        // What the application did not see has no values.
+        // A request that did not reach the application has no values.
         var isSeenByBoth = kestrel.GetValueOrDefault("reached") == fastCgi.GetValueOrDefault("reached");
         var names = isSeenByBoth ? kestrel.Keys.Union(fastCgi.Keys) : ["reached"];
         foreach (var name in names.Where(name => !IsIgnored(name)))

@@ -3,8 +3,8 @@ using System.Security.Cryptography.X509Certificates;
 namespace FastCgi.AspNetCore.ParityTests.Http;
 
 /// <summary>
-/// A client's connection of HTTP/1.1 that sends each byte as told and shows each as it came, where
-/// <see cref="HttpClient"/> would tidy up. It is kept for the next request, as long as the server keeps it.
+/// A client's HTTP/1.1 connection that sends and shows the exact bytes, which <see cref="HttpClient"/> would normalize.
+/// It stays open for the next request if the server keeps it open.
 /// </summary>
 internal sealed class ClientConnection : IDisposable
 {
@@ -21,7 +21,7 @@ internal sealed class ClientConnection : IDisposable
 
     public IPEndPoint LocalEndPoint { get; }
 
-    /// <summary>Whether the server takes another request on it.</summary>
+    /// <summary>Whether the server accepts another request on it.</summary>
     public bool IsOpen { get; private set; } = true;
 
     /// <summary>Whether a request was sent on it.</summary>
@@ -84,7 +84,7 @@ internal sealed class ClientConnection : IDisposable
             head = await ReadHeadAsync();
         }
 
-        // A body that was not sent, for the final status came first, is still expected by the server.
+        // The server still expects a body that was not sent because the final status came first.
         var lacksBody = request.ExpectsContinue && !informational.Contains(100);
         var (body, isCut) = await ReadBodyAsync(request, head);
         IsOpen = !lacksBody

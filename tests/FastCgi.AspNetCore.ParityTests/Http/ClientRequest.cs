@@ -2,7 +2,7 @@ using System.IO.Compression;
 
 namespace FastCgi.AspNetCore.ParityTests.Http;
 
-/// <summary>A request as it goes out: nothing is added to it but Host, and the length of its body.</summary>
+/// <summary>A request as it is sent: only Host and the length of its body are added.</summary>
 internal sealed record ClientRequest(string Method, string Target)
 {
     /// <summary>The fields, in order; a name may come more than once.</summary>

@@ -8,10 +8,10 @@ internal sealed partial record ClientResponse(
     /// <summary>The connection ended without an answer.</summary>
     public static ClientResponse None { get; } = new(0, "no response", []);
 
-    /// <summary>The statuses of 1xx that came before, 100 as a rule.</summary>
+    /// <summary>The preceding 1xx statuses, usually 100.</summary>
     public IReadOnlyList<int> Informational { get; init; } = [];
 
-    /// <summary>The body, out of its chunks.</summary>
+    /// <summary>The body, without chunk framing.</summary>
     public byte[] Body { get; init; } = [];
 
     /// <summary>Whether the connection ended before the body did.</summary>

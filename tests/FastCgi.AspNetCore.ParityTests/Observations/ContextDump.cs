@@ -6,9 +6,8 @@ using Microsoft.Extensions.Primitives;
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
 /// <summary>
-/// Everything that an <see cref="HttpContext"/> says about a request: each property of the request, the response and
-/// the connection, and which of all the features that the framework knows are there, with their properties. A property
-/// whose value has no text form is left out.
+/// The whole state of an <see cref="HttpContext"/>: each property of the request, the response, and the connection, and
+/// which of the framework's features are present, with their properties. Properties without a text form are omitted.
 /// </summary>
 internal static class ContextDump
 {
@@ -48,7 +47,7 @@ internal static class ContextDump
         return observations;
     }
 
-    // Features are interfaces by that name in any assembly of the framework.
+    // Features are interfaces with such names, in any assembly of the framework.
     private static IEnumerable<Type> FindFeatures()
     {
         var paths = ((string)AppContext.GetData("TRUSTED_PLATFORM_ASSEMBLIES")!).Split(Path.PathSeparator);
@@ -107,6 +106,6 @@ internal static class ContextDump
         _ => [(string.Empty, value.ToString() ?? string.Empty)],
     };
 
-    // A header that came twice differs from one with a comma.
+    // A repeated header differs from one with a comma.
     private static string DescribeValues(StringValues values) => string.Join(" | ", values.ToArray());
 }

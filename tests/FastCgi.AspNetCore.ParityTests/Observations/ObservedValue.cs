@@ -1,4 +1,4 @@
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
-/// <summary>One value that was seen, as text: of a property of the request, of a feature, or a header.</summary>
+/// <summary>An observed value, as text: of a request property, a feature, or a header.</summary>
 internal sealed record ObservedValue(string Name, string Value);

@@ -3,8 +3,8 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
 /// <summary>
-/// Notes each line that is logged while a request is handled with that request, which the host's logging scope names.
-/// Of what the servers log themselves, only warnings and errors are compared, by event, because their texts differ.
+/// Assigns each log line to the request named in the host's logging scope. Of the servers' own messages, only warnings
+/// and errors are compared, by event, because their texts differ.
 /// </summary>
 internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupportExternalScope
 {
@@ -60,7 +60,7 @@ internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupp
                 || log.FindRequest() is not { } request)
                 return;
             var text = _isServer ? string.Empty : formatter(state, exception);
-            // The exception about a synchronous call says in addition where it is allowed here.
+            // Here, the exception for a synchronous call also names the option that allows it.
             var message = exception?.Message.Replace(
                 " It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.",
                 "",

@@ -1,7 +1,8 @@
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
 /// <summary>
-/// The first middleware: it notes what the server gives the application, and what the application leaves.
+/// The first middleware: it records what the server passes to the application, and the state that the application
+/// leaves.
 /// </summary>
 internal sealed class RequestObserver(RequestDelegate next, SeenRequests requests)
 {

@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
-/// <summary>What the application saw of one request, and did with it.</summary>
+/// <summary>The application's observations of one request, and its actions.</summary>
 internal sealed class SeenRequest
 {
     private readonly ConcurrentQueue<string> _log = new();
@@ -10,22 +10,22 @@ internal sealed class SeenRequest
     private readonly TaskCompletionSource _aborted = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _finished = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    /// <summary>What the server gave the first middleware.</summary>
+    /// <summary>The context at the start of the first middleware.</summary>
     public IReadOnlyList<ObservedValue> AtStart { get; set; } = [];
 
-    /// <summary>What the first middleware found when the others had returned.</summary>
+    /// <summary>The context after the other middleware had returned.</summary>
     public IReadOnlyList<ObservedValue> AtEnd { get; set; } = [];
 
-    /// <summary>The callbacks, and the exception that escaped, in order.</summary>
+    /// <summary>The callbacks and the unhandled exception, in order.</summary>
     public IEnumerable<string> Events => _events;
 
-    /// <summary>What was logged on behalf of the request.</summary>
+    /// <summary>The log lines of the request.</summary>
     public IEnumerable<string> Log => _log;
 
     /// <summary>Completes if the request is aborted, before or after its end.</summary>
     public Task Aborted => _aborted.Task;
 
-    /// <summary>Completes when the server has given the request back to the host.</summary>
+    /// <summary>Completes when the server has returned the request to the host.</summary>
     public Task Finished => _finished.Task;
 
     public string TraceIdentifier { get; set; } = string.Empty;

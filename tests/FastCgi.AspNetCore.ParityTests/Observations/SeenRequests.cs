@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.ParityTests.Observations;
 
 internal sealed class SeenRequests
 {
-    /// <summary>The header by which a client finds what was seen of its request.</summary>
+    /// <summary>The header with which a client finds the observations of its request.</summary>
     public const string Header = "X-Request-Name";
 
     private readonly ConcurrentDictionary<string, SeenRequest> _byTraceIdentifier = new(StringComparer.Ordinal);

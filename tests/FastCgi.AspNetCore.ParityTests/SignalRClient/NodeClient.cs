@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.ParityTests.SignalRClient;
 
-/// <summary>SignalR's JavaScript client under Node, which talks to the hub as <c>chat.js</c> says.</summary>
+/// <summary>SignalR's JavaScript client under Node, which runs <c>chat.js</c>.</summary>
 public sealed class NodeClient : IAsyncLifetime
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(2);

@@ -8,7 +8,7 @@ namespace FastCgi.AspNetCore.ParityTests.Sites;
 /// <summary>The application, the server that serves it, and the web server in front of that.</summary>
 internal sealed class Site : IAsyncDisposable
 {
-    /// <summary>The host that clients ask for, so that no port is in what the application answers.</summary>
+    /// <summary>The host that clients request, so that responses contain no port.</summary>
     public const string HostName = "parity.example";
 
     private const string UnixPrefix = "fastcgi://unix:";
@@ -31,10 +31,10 @@ internal sealed class Site : IAsyncDisposable
 
     public SeenRequests Requests { get; } = new();
 
-    /// <summary>Where clients reach it by http.</summary>
+    /// <summary>The HTTP address for clients.</summary>
     public IPEndPoint Http { get; private set; } = null!;
 
-    /// <summary>Where clients reach it by https.</summary>
+    /// <summary>The HTTPS address for clients.</summary>
     public IPEndPoint Https { get; private set; } = null!;
 
     public static async Task<Site> StartAsync(SiteKind kind, SiteCertificates certificates)

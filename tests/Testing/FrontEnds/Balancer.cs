@@ -3,10 +3,10 @@ using System.Net;
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>
-/// A load balancer before a web server, which is HAProxy: it ends TLS and sets the usual headers, or, if the web server
-/// has TLS, passes it through and speaks the PROXY protocol.
+/// HAProxy as a load balancer in front of a web server. It terminates TLS and sets the usual headers or, if the web
+/// server uses TLS, passes it through with the PROXY protocol.
 /// </summary>
-/// <param name="folder">The folder that is its own, with the certificate.</param>
+/// <param name="folder">Its own folder, with the certificate.</param>
 public sealed class Balancer(
     FrontEndSetup setup, string folder, EndPoint webServer) : FrontEnd(setup, folder, webServer)
 {

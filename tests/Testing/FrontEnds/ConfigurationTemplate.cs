@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.Testing.FrontEnds;
 /// </summary>
 public static class ConfigurationTemplate
 {
-    /// <summary>The text with everything filled in.</summary>
+    /// <summary>The text with all values filled in.</summary>
     public static string FillIn(string text, FrontEndSetup setup, IReadOnlyDictionary<string, string> values)
     {
         foreach (var (name, isChosen) in GetChoices(setup))
@@ -33,7 +33,7 @@ public static class ConfigurationTemplate
         ("response-streaming", !setup.BuffersResponses),
     ];
 
-    /// <summary>What is left over is a condition that does not hold.</summary>
+    /// <summary>The remaining lines have a condition that is false.</summary>
     private static bool IsChosen(string line)
         => !line.Contains("{{?", StringComparison.Ordinal) && !line.Contains("{{!", StringComparison.Ordinal);
 }

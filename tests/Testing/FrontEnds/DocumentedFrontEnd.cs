@@ -4,11 +4,10 @@ using System.Net;
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>
-/// A web server with a documented configuration: the smallest, the full one with TLS, or the one behind a load
-/// balancer: only addresses, ports, sockets and folders are other ones, and around it is what Debian's package has
-/// around it.
+/// A web server with a documented configuration: the minimal one, the full one with TLS, or the one for a load
+/// balancer. Only addresses, ports, sockets, and folders differ. The rest is the configuration of Debian's package.
 /// </summary>
-/// <param name="mistakes">What the document says, and what the configuration says instead.</param>
+/// <param name="mistakes">Text in the document, and the faulty text that replaces it.</param>
 public sealed class DocumentedFrontEnd(
     FrontEndSetup setup,
     string folder,

@@ -25,7 +25,7 @@ public abstract class FrontEnd : IAsyncDisposable
     /// <summary>Everything that it logged.</summary>
     public string Log => _process.Log;
 
-    /// <summary>The lines of the log that say that something went wrong.</summary>
+    /// <summary>The lines of the log that report errors.</summary>
     public IEnumerable<string> Errors
         => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
 
@@ -43,7 +43,7 @@ public abstract class FrontEnd : IAsyncDisposable
     /// <summary>The values in the templates, other than the port.</summary>
     protected abstract IReadOnlyDictionary<string, string> Values { get; }
 
-    /// <summary>What is in such a line of its log, and in no other.</summary>
+    /// <summary>Text that only such lines of its log contain.</summary>
     protected abstract string[] ErrorMarks { get; }
 
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>

@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.Testing.FrontEnds;
 /// <param name="Templates">
 /// The configuration files that are written to the folder, from the templates beside this file.
 /// </param>
-/// <param name="ErrorMarks">What is in a line of its log that says that something went wrong, and in no other.</param>
+/// <param name="ErrorMarks">Text that only lines about errors in its log contain.</param>
 public sealed record FrontEndProgram(string Name, string[] Arguments, string[] Templates, string[] ErrorMarks)
 {
     private static readonly Dictionary<FrontEndKind, FrontEndProgram> s_programs = new()
@@ -16,7 +16,7 @@ public sealed record FrontEndProgram(string Name, string[] Arguments, string[] T
             ["nginx.conf", "fastcgi_app.conf"],
             ["[error]", "[crit]", "[alert]", "[emerg]"]),
 
-        // Not the errors of mpm_event, which complains when it is stopped in the instant in which a client leaves.
+        // Ignores the errors of mpm_event, which occur when Apache is stopped at the moment a client disconnects.
         [FrontEndKind.Apache] = new(
             "apache2",
             ["-d", "{{folder}}", "-f", "apache.conf", "-D", "FOREGROUND"],

@@ -59,10 +59,10 @@ public sealed record FrontEndSetup : IXunitSerializable
     /// <summary>Whether a connection to the application carries several requests at a time.</summary>
     public bool Multiplexes { get; set; }
 
-    /// <summary>Whether a connection begins with the question for the application's limits, FCGI_GET_VALUES.</summary>
+    /// <summary>Whether a connection begins with a query for the application's limits, FCGI_GET_VALUES.</summary>
     public bool AsksForValues { get; set; }
 
-    /// <summary>Whether clients talk TLS and HTTP/2 to the web server, instead of HTTP/1.1.</summary>
+    /// <summary>Whether clients use TLS and HTTP/2, instead of HTTP/1.1.</summary>
     public bool UsesTls { get; set; }
 
     /// <summary>
@@ -73,12 +73,10 @@ public sealed record FrontEndSetup : IXunitSerializable
     /// <summary>Whether to use the documented configuration for a load balancer.</summary>
     public bool IsBehindBalancer { get; set; }
 
-    /// <summary>Whether uploads are held until they are complete, where that can be chosen.</summary>
+    /// <summary>Whether uploads are buffered until they are complete, if the web server has a setting for it.</summary>
     public bool BuffersRequests { get; set; } = true;
 
-    /// <summary>
-    /// Whether what the application sends may be held until there is more of it, where that can be chosen.
-    /// </summary>
+    /// <summary>Whether output may be buffered, if the web server has a setting for it.</summary>
     public bool BuffersResponses { get; set; } = true;
 
     public void Serialize(IXunitSerializationInfo info)

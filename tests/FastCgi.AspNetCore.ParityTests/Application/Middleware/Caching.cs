@@ -2,7 +2,7 @@ using Microsoft.AspNetCore.OutputCaching;
 
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 
-/// <summary>Responses that the server keeps, by the two middlewares that do so, and session state.</summary>
+/// <summary>Responses cached by the two caching middlewares, and session state.</summary>
 internal static class Caching
 {
     public static void AddCaching(this IServiceCollection services)

@@ -5,8 +5,8 @@ using Microsoft.Extensions.Options;
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 
 /// <summary>
-/// Makes a user of the certificate that the client sent, where Microsoft.AspNetCore.Authentication.Certificate takes it
-/// from as well.
+/// Creates a user from the client's certificate, which it reads from the same place as
+/// Microsoft.AspNetCore.Authentication.Certificate.
 /// </summary>
 internal sealed class CertificateHandler(
     IOptionsMonitor<AuthenticationSchemeOptions> options, ILoggerFactory logger, UrlEncoder encoder)
@@ -34,7 +34,7 @@ internal sealed class CertificateHandler(
 
     protected override Task HandleChallengeAsync(AuthenticationProperties properties)
     {
-        // There is no asking again for a certificate.
+        // The certificate cannot be requested again.
         Response.StatusCode = StatusCodes.Status403Forbidden;
         return Task.CompletedTask;
     }

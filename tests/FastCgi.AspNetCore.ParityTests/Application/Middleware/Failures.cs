@@ -2,12 +2,12 @@ using Microsoft.AspNetCore.Diagnostics;
 
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 
-/// <summary>Endpoints that fail, and the middleware that makes something of it.</summary>
+/// <summary>Endpoints that fail, and the middleware that handles the failure.</summary>
 internal static class Failures
 {
     public static void UseFailurePages(this IApplicationBuilder app)
     {
-        // Branches come together again, so that endpoints in them are the same as outside.
+        // The branches rejoin, so that endpoints are the same inside and outside them.
         app.UseWhen(IsUnder("/pages"), branch => branch.UseStatusCodePages("text/plain", "status {0}"));
         app.UseWhen(
             IsUnder("/pages-again"), branch => branch.UseStatusCodePagesWithReExecute("/failures/status", "?code={0}"));

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 
-/// <summary>A web server that listens with TLS as well, and asks for a certificate of the client.</summary>
+/// <summary>A web server that also listens with TLS, and requests a client certificate.</summary>
 internal abstract class HttpsFrontEnd(FrontEndKind kind, string folder, EndPoint application, PortReservation httpsPort)
     : FrontEnd(new FrontEndSetup { Kind = kind }, folder, application)
 {
@@ -12,6 +12,6 @@ internal abstract class HttpsFrontEnd(FrontEndKind kind, string folder, EndPoint
     /// <summary>The values in the templates, other than the ports.</summary>
     protected abstract IEnumerable<KeyValuePair<string, string>> MoreValues { get; }
 
-    // Of errors it is the tests that know which they cause.
+    // The tests themselves check for the errors that they cause.
     protected override string[] ErrorMarks => ["emerg]", "alert]", "crit]"];
 }
