@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes readers and connections in memory, guided by coverage: coverlet counts each line and branch, and an input that
+# Fuzzes connections in memory, guided by coverage: coverlet counts each line and branch, and an input that
 # reaches a new one, or reaches one more often, is mutated further.
 #   tests/fuzz.sh [FILTER] [--long] [--seed S]
-# FILTER is a part of the name of the fuzzers, such as ReaderFuzzTests. --long takes an hour or more; without it, a
+# FILTER is a part of the name of the fuzzers, such as ConnectionFuzzTests. --long takes an hour or more; without it, a
 # minute.
 set -euo pipefail
 cd "$(dirname "$0")/.."

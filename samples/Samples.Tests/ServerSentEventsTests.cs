@@ -6,7 +6,7 @@ public sealed class ServerSentEventsTests
     /// The second event is sent only when the first has been read, so that nothing between the two can have held it.
     /// </summary>
     [Fact]
-    public async Task Event_Posted_ReachesAReaderOfAResponseThatGoesOn()
+    public async Task Event_Posted_ReachesAReaderOfAnOpenResponse()
     {
         await using var sample = await Sample.StartAsync("ServerSentEvents");
         using var client = sample.CreateClient();

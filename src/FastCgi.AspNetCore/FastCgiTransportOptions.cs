@@ -23,14 +23,15 @@ public sealed class FastCgiTransportOptions
     } = Math.Clamp(Environment.ProcessorCount / 2, 1, 16);
 
     /// <summary>
-    /// Gets or sets the maximum number of threads for handlers that block or compute. At the limit, requests that are
-    /// likely to block wait for a free thread, and a loop whose handler blocks waits for it.
+    /// Gets or sets the maximum number of threads for handlers that block, or compute for more than about 10 ms. At the
+    /// limit, requests that are likely to block wait for a free thread, and the loop of a handler that blocks waits for
+    /// that handler.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1,000. Must be at least 1. Each loop of the epoll engine has one more thread, and requests that
-    /// compute have as many more as there are processors. So the application runs on at most this many threads plus
-    /// <see cref="LoopCount"/> plus the number of processors, not counting the .NET thread pool: if a handler blocks
-    /// the thread of a loop, that thread counts here, and the loop gets another one.
+    /// Defaults to 1,000. Must be at least 1. In addition, each loop of the epoll engine has a thread, and requests
+    /// that compute have as many threads as there are processors. So the application runs on at most this many threads
+    /// plus <see cref="LoopCount"/> plus the number of processors, not counting the .NET thread pool. If a handler
+    /// blocks the thread of a loop, that thread counts here, and the loop gets another one.
     /// </remarks>
     public int MaxBlockingThreads
     {

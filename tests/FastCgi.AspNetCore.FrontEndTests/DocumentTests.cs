@@ -8,7 +8,7 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     public static TheoryData<FrontEndKind> Kinds => [.. Enum.GetValues<FrontEndKind>()];
 
     [Theory, MemberData(nameof(Kinds))]
-    public async Task Smallest_AsItStands_ServesTheApplication(FrontEndKind kind)
+    public async Task Minimal_Unchanged_ServesTheApplication(FrontEndKind kind)
     {
         var site = await StartAsync(GetSetup(kind, isFull: false), Configure);
 
@@ -22,7 +22,7 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
 
     /// <summary>The smallest configuration includes what applications depend on.</summary>
     [Theory, MemberData(nameof(Kinds))]
-    public async Task Smallest_AsItStands_PassesAuthorizationAndEventsAtOnce(FrontEndKind kind)
+    public async Task Minimal_Unchanged_PassesAuthorizationAndEventsAtOnce(FrontEndKind kind)
     {
         var isRead = new TaskCompletionSource();
         var site = await StartAsync(GetSetup(kind, isFull: false), app => app.MapGet("/", async (HttpContext context) =>
@@ -50,7 +50,7 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     [InlineData(false, false)]
     [InlineData(true, false)]
     [InlineData(false, true)]
-    public async Task Apache_AsItStands_CompressedResponseIsNotSentAgain(bool isFull, bool isBehindBalancer)
+    public async Task Apache_Unchanged_CompressedResponseIsNotSentAgain(bool isFull, bool isBehindBalancer)
     {
         var site = await StartAsync(
             GetSetup(FrontEndKind.Apache, isFull) with { IsBehindBalancer = isBehindBalancer },
@@ -76,7 +76,7 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     }
 
     [Theory, MemberData(nameof(Kinds))]
-    public async Task Full_AsItStands_ServesEverything(FrontEndKind kind)
+    public async Task Full_Unchanged_ServesEverything(FrontEndKind kind)
     {
         var setup = GetSetup(kind, isFull: true);
         var site = await StartAsync(setup, Configure);
@@ -100,7 +100,7 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     }
 
     [Theory, MemberData(nameof(Kinds))]
-    public async Task Full_AsItStands_PiecesLeaveAtOnce(FrontEndKind kind)
+    public async Task Full_Unchanged_PiecesAreSentAtOnce(FrontEndKind kind)
     {
         var isRead = new TaskCompletionSource();
         var site = await StartAsync(

@@ -85,7 +85,7 @@ public sealed class PathTests
 
     [Theory]
     [MemberData(nameof(Rewrites))]
-    public async Task PathSource_BehindARewrite_IsThePathThatWasChosen(
+    public async Task PathSource_AfterARewrite_IsTheSelectedPath(
         string block, FastCgiPathSource source, string target, string expected)
     {
         await using var site = await StartAsync(block, options => options.PathSource = source);

@@ -11,7 +11,7 @@ public class BlockEdgeTests
     private const int Reach = 40;
 
     [Theory, Values(SmallBody, LargeBody)]
-    public async Task Farewell_AroundTheEdge_IsBehindTheEnd(int edge)
+    public async Task Farewell_AroundTheEdge_FollowsTheEnd(int edge)
     {
         await using var server = await TestServer.StartAsync(PatternAsync);
         var frontEnds = Enumerable.Range(edge - Reach, Reach + 2).ToDictionary(

@@ -28,7 +28,7 @@ public class HeldFlushTests
     }
 
     [Fact]
-    public async Task Exception_BehindAFlushThatHasLeft_DropsWhatIsNotFlushed()
+    public async Task Exception_AfterAFlushThatWasSent_DropsWhatIsNotFlushed()
     {
         await using var server = await TestServer.StartAsync(async context =>
         {
@@ -45,7 +45,7 @@ public class HeldFlushTests
     }
 
     [Fact]
-    public async Task Exception_BehindAHeldFlushInABatch_FlushIsSentAndTheOtherAnswerIsWhole()
+    public async Task Exception_AfterAHeldFlushInABatch_FlushIsSentAndTheOtherResponseIsComplete()
     {
         await using var frontEnd = await TestServer.ConnectAsync(static async context =>
         {

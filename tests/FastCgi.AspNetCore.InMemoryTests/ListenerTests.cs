@@ -7,7 +7,7 @@ public class ListenerTests
 {
     [Fact]
     [Trait("Contract", "G5")]
-    public async Task Accept_Fails_CriticalAndTheOthersGoOn()
+    public async Task Accept_Fails_CriticalAndTheOthersContinue()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "AcceptLoopFailed");
         var listener = new PipeListener(
@@ -49,7 +49,7 @@ public class ListenerTests
     }
 
     [Fact]
-    public async Task Accept_ConnectionWithoutAPlace_IsAborted()
+    public async Task Accept_ConnectionBeyondTheLimit_IsAborted()
     {
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);

@@ -123,7 +123,7 @@ public sealed class ServerStartTests
     }
 
     [Fact]
-    public async Task Start_Twice_IsAnErrorAndTheFirstGoesOn()
+    public async Task Start_Twice_IsAnErrorAndTheFirstContinues()
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
 

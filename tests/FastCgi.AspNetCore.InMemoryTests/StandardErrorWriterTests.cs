@@ -65,7 +65,7 @@ public sealed class StandardErrorWriterTests
     /// bytes at the most.
     /// </summary>
     [Theory, Values(2_001, 20_000)]
-    public async Task Line_OfFirstHalvesAlone_IsCutAsAnyOther(int length)
+    public async Task Line_OfOnlyFirstHalves_IsCutLikeAnyOther(int length)
     {
         var lines = await WriteAsync(async error => await error.WriteLineAsync(new string('\uD800', length)));
 

@@ -69,7 +69,7 @@ public sealed class StatusRowTests
 
     /// <summary>An application that runs on without its client has its place all the same.</summary>
     [Fact]
-    public async Task Places_OfRequestsWhoseClientsHaveGone_AreCountedUntilTheApplicationReturns()
+    public async Task Slots_OfRequestsWhoseClientsHaveGone_AreCountedUntilTheApplicationReturns()
     {
         await using var server = await TestServer.StartAsync(
             async _ => await _go.Task,

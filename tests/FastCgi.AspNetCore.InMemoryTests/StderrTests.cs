@@ -44,7 +44,7 @@ public class StderrTests
     }
 
     [Fact]
-    public async Task STDERR_Line_IsSentWhileTheApplicationGoesOn()
+    public async Task STDERR_Line_IsSentWhileTheApplicationContinues()
     {
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
@@ -64,7 +64,7 @@ public class StderrTests
 
     /// <summary>nginx reads both into one buffer of a page.</summary>
     [Fact]
-    public async Task STDERR_BeforeTheResponse_IsBehindItsHeaderBlock()
+    public async Task STDERR_BeforeTheResponse_FollowsItsHeaderBlock()
     {
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {

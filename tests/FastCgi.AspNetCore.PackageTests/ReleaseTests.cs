@@ -58,7 +58,7 @@ public sealed class ReleaseTests
     }
 
     [Fact]
-    public async Task Client_RestoredFromTheFeedAlone_Builds()
+    public async Task Client_RestoredOnlyFromTheFeed_Builds()
     {
         using var folder = new ScratchFolder();
         await UseFeedAloneAsync(folder.Path);
@@ -81,7 +81,7 @@ public sealed class ReleaseTests
     }
 
     [Fact]
-    public async Task Tool_InstalledFromTheFeedAlone_SaysItsVersion()
+    public async Task Tool_InstalledOnlyFromTheFeed_PrintsItsVersion()
     {
         using var folder = new ScratchFolder();
         await UseFeedAloneAsync(folder.Path);

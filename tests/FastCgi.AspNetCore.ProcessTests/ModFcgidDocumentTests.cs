@@ -20,7 +20,7 @@ public sealed class ModFcgidDocumentTests : IDisposable
     }
 
     [Fact]
-    public async Task Smallest_AsItStands_ServesTheApplication()
+    public async Task Minimal_Unchanged_ServesTheApplication()
     {
         await using var server = await StartAsync(isFull: false);
 
@@ -29,7 +29,7 @@ public sealed class ModFcgidDocumentTests : IDisposable
     }
 
     [Fact]
-    public async Task Full_AsItStands_ServesEverything()
+    public async Task Full_Unchanged_ServesEverything()
     {
         using var certificate = _certificates.CreateServer(FrontEndDocument.HostName);
         await File.WriteAllTextAsync(Path.Combine(_folder.Path, "certificate.pem"), certificate.ExportCertificatePem());

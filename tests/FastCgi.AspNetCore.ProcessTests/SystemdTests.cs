@@ -7,7 +7,7 @@ public sealed class SystemdTests : IDisposable
     private readonly ScratchFolder _folder = new();
 
     [Fact]
-    public async Task Notify_StartAndStop_AreTold()
+    public async Task Notify_StartAndStop_AreReported()
     {
         var path = Path.Combine(_folder.Path, "notify");
         var application = Path.Combine(_folder.Path, "app.sock");

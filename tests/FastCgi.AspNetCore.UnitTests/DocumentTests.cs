@@ -24,7 +24,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         Assert.Empty(links);
     }
 
-    /// <summary>The list is what <c>build/links.sh</c> requests, and what somebody has looked at.</summary>
+    /// <summary>The links that <c>build/links.sh</c> requests, each of which a person has checked.</summary>
     [Fact]
     public void Links_OutOfTheRepository_AreThoseOfTheFile()
     {

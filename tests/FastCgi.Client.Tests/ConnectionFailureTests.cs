@@ -9,7 +9,7 @@ public sealed class ConnectionFailureTests : IDisposable
     private readonly ScriptedApplication _application = new();
 
     [Fact]
-    public async Task Address_WhereNobodyListens_IsNamedWithTheCause()
+    public async Task Address_WhereNothingListens_IsNamedWithTheCause()
     {
         using var missing = new FastCgiClient("unix:/nonexistent/app.sock");
         var exception = await Assert.ThrowsAnyAsync<SocketException>(() => missing.SendAsync(Requests.Create()));
@@ -89,7 +89,7 @@ public sealed class ConnectionFailureTests : IDisposable
     }
 
     [Fact]
-    public async Task Dispose_OfTheClient_FailsWhatGoesOn()
+    public async Task Dispose_OfTheClient_FailsOpenRequests()
     {
         var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
         var answer = client.SendAsync(Requests.Create());

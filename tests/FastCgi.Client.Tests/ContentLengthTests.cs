@@ -63,7 +63,7 @@ public sealed class ContentLengthTests : IDisposable
     [InlineData(Moment.During, true)]
     [InlineData(Moment.HeadDuring, true)]
     [InlineData(Moment.CloseDuring, false)]
-    public async Task Body_OfItsLength_AfterTheAnswer_IsNoFailure(Moment moment, bool usesHandler)
+    public async Task Body_OfItsLength_AfterTheResponse_IsNotAFailure(Moment moment, bool usesHandler)
     {
         var body = new SteppedStream(Declared);
         var sending = PostAsync(body, usesHandler);
@@ -76,7 +76,7 @@ public sealed class ContentLengthTests : IDisposable
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
-    public async Task Body_WithoutEnd_AfterTheAnswer_IsNoFailure(bool usesHandler)
+    public async Task Body_WithoutEnd_AfterTheResponse_IsNotAFailure(bool usesHandler)
     {
         var body = new SteppedStream(Declared + 1);
         var sending = PostAsync(body, usesHandler);

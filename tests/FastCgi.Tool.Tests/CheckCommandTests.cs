@@ -69,7 +69,8 @@ public sealed class CheckCommandTests
     }
 
     [Fact]
-    public async Task NobodyThere_IsThree() => Assert.Equal(3, (await ToolRun.RunAsync("check", "unix:/nonexistent/app.sock")).Code);
+    public async Task NothingListens_IsThree()
+        => Assert.Equal(3, (await ToolRun.RunAsync("check", "unix:/nonexistent/app.sock")).Code);
 
     [Fact]
     public void Checks_HaveNamesOfTheirOwn() => Assert.Equal(CheckCommand.All.Count, CheckCommand.All.Select(static check => check.Id).Distinct().Count());

@@ -38,7 +38,7 @@ public sealed class ConfigCommandTests
     [InlineData("h2o", "127.0.0.1:9007", "          host: 127.0.0.1\n          port: 9007\n")]
     [InlineData("systemd", "127.0.0.1:9007", "Environment=FastCgi__Endpoints__Web__Url=fastcgi://127.0.0.1:9007\n")]
     [InlineData("systemd", "/run/shop/s.sock", "RuntimeDirectory=shop\n")]
-    public async Task Address_TakesThePlaceOfTheDocumentsOne(string kind, string address, string expected)
+    public async Task Address_ReplacesThatOfTheDocument(string kind, string address, string expected)
     {
         foreach (var option in kind == "systemd" ? [[]] : new string[][] { [], ["--tls"], ["--behind-balancer"] })
         {
@@ -53,7 +53,7 @@ public sealed class ConfigCommandTests
     }
 
     [Fact]
-    public async Task NameAndPathBase_TakeThePlaceOfTheDocumentsOnes()
+    public async Task NameAndPathBase_ReplaceThoseOfTheDocument()
     {
         foreach (var kind in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o" })
         {

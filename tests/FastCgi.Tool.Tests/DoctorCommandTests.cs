@@ -74,7 +74,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task Nobody_Listens_IsAProblem()
+    public async Task NothingListens_IsAProblem()
     {
         using var port = new PortReservation();
         var (code, output, _) = await ToolRun.RunAsync("doctor", $"127.0.0.1:{port.EndPoint.Port}");

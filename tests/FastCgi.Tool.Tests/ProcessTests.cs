@@ -74,7 +74,7 @@ public sealed class ProcessTests
     [LinuxTheory]
     [InlineData("LANG=UTF-8")]
     [InlineData("LC_ALL=nowhere")]
-    public async Task Locale_Unknown_IsNoFailure(string variable)
+    public async Task Locale_Unknown_IsNotAFailure(string variable)
     {
         await using var process = ServerProcess.Start("env", [variable, "dotnet", s_tool, "config", "nginx"]);
         Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));

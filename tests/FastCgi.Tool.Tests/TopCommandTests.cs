@@ -36,7 +36,7 @@ public sealed class TopCommandTests : IAsyncLifetime
     }
 
     [Fact]
-    public async Task WithoutOnce_GoesOnUntilItIsStopped()
+    public async Task WithoutOnce_ContinuesUntilItIsStopped()
     {
         using var run = ToolRun.Start("top", _server!.Address);
         await Waiting.UntilAsync(() => run.Out.Split("\nrequests ").Length > 2, "two pictures");

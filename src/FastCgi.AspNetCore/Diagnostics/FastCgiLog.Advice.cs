@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Messages of the doctor and of the advice: from 100.</summary>
+/// <summary>Messages of the doctor, and of advice that needs no single request.</summary>
 internal static partial class FastCgiLog
 {
     [LoggerMessage(SchemeNotPassedId, LogLevel.Warning,

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Messages about requests and responses: 40–79.</summary>
+/// <summary>Messages about requests and responses, including advice.</summary>
 internal static partial class FastCgiLog
 {
     [LoggerMessage(EventId = 40,

@@ -1,9 +1,10 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// All log messages. Ids: 1–19 server, 20–39 connections, 40–59 requests, 60–79 responses, 80–99 start, 100–119 doctor;
-/// never reuse one. Client and web-server errors are logged at Debug; problems an operator can fix at Warning, with the
-/// fix, at most once a minute; errors of the application and of this server at Error.
+/// All log messages. Never reuse an id: a new message gets the highest id so far plus one. The first messages have ids
+/// by topic: from 1 server, 20 connections, 40 requests, 60 responses, 80 start, 100 advice. Client and web-server
+/// errors are logged at Debug; problems an operator can fix at Warning, with the fix, at most once a minute; errors of
+/// the application and of this server at Error.
 /// </summary>
 internal static partial class FastCgiLog
 {

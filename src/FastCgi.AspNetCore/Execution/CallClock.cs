@@ -13,10 +13,10 @@ internal sealed class CallClock(TimeProvider time)
     /// <summary>The time of the last mark, in microseconds.</summary>
     public long Now => _mark / _ticksPerMicrosecond;
 
-    /// <summary>Begins to measure.</summary>
+    /// <summary>Starts measuring.</summary>
     public void Restart() => _mark = time.GetTimestamp();
 
-    /// <summary>Ends to measure.</summary>
+    /// <summary>Stops measuring.</summary>
     /// <returns>The microseconds since <see cref="Restart"/>.</returns>
     public long Measure()
     {

@@ -8,10 +8,10 @@ namespace FastCgi.AspNetCore.Execution;
 /// </summary>
 internal readonly struct PathKey
 {
-    // A segment this long that has a digit is data, not a word of a route.
+    // A segment of at least this length that contains a digit is data, not a word of a route.
     private const int LongSegment = 16;
 
-    // The same for one with so many numbers: words do not alternate this often between letters and digits.
+    // So is a segment with at least this many numbers: words do not alternate this often between letters and digits.
     private const int ManyNumbers = 3;
 
     // v1, q10, mp3 are words.

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Runs the application for every engine: what one receive made ready, on its thread or a better one. Then their output
-/// is sent.
+/// Runs the application for every engine: executes the requests that one receive made ready, on its thread or a better
+/// one, and then sends their output.
 /// </summary>
 internal sealed class RequestScheduler
 {
@@ -13,7 +13,7 @@ internal sealed class RequestScheduler
     // The same if the loop has little to do, so that another request rarely waits for this one.
     private const int ShortMicrosecondsOfQuietLoop = 150;
 
-    // While the thread of a loop handles so many batches, requests that need a seat may wait for it.
+    // After this many batches, the thread of a loop wakes another thread if requests wait for a seat.
     private const int BatchesBetweenWakes = 16;
 
     // Shorter waits are lock contention or garbage collection, not blocking.

@@ -70,7 +70,7 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 }
 
 /// <summary>
-/// Measures which part of the time the requests of a loop take. A mutable struct: keep it in a field, do not copy it.
+/// Measures what share of the time the requests of a loop take. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal struct LoadMeter
 {
@@ -78,8 +78,8 @@ internal struct LoadMeter
     private const long Window = 2_000;
     private const long Memory = 16_000;
 
-    // A quarter. Below, a request would rarely wait for another, and not for much longer than another thread takes to
-    // wake up.
+    // Busy is at least a quarter. Below that, a request rarely waits for another, and hardly longer than it takes to
+    // wake another thread.
     private const long BusyShare = 4;
 
     private long _updated;

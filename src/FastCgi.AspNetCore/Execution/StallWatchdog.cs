@@ -1,10 +1,11 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Samples the workers every millisecond while they call the application, and parks otherwise. If a thread is in the
-/// same call at two samples and sleeps or computes, the watchdog takes its loop or its seat and gives that to another
-/// thread. A thread that only waits for a processor keeps both. In either case, output that a call or an awaiting
-/// handler holds back is soon sent. It waits for no lock of a request or connection, and sends nothing itself.
+/// Samples the workers while they call the application: every millisecond under load, otherwise every 4 ms. Without
+/// calls, it parks. If a thread is in the same call at two samples and sleeps or computes, the watchdog gives its loop
+/// to another thread; its seat, only if the thread sleeps or has computed for several samples. A thread that only waits
+/// for a processor keeps both. In either case, output that a call or an awaiting handler holds back is soon sent. The
+/// watchdog takes no lock of a request or connection, and sends nothing itself.
 /// </summary>
 internal sealed class StallWatchdog(
     WorkerPool workers, PathPredictor predictor, ThreadPlatform platform, ILogger log) : ThreadBody
@@ -27,7 +28,7 @@ internal sealed class StallWatchdog(
     private const long BusyCalls = 8;
     private const int QuietSamplesBeforePark = 50;
 
-    // Rarer flushes are not worth the samples.
+    // Less frequent flushes are not worth the samples.
     private const long MaxMillisecondsBetweenFlushes = 2;
 
     private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);
@@ -121,7 +122,7 @@ internal sealed class StallWatchdog(
     private void Sample(Worker worker, ref SampleResult result)
     {
         var seen = worker.Seen;
-        // Only while the thread owns the loop is this its own.
+        // The batch is the thread's own only while it owns the loop.
         var loop = worker.Loop;
         var batch = loop?.Batch ?? 0;
         var call = worker.CurrentCall;
@@ -159,7 +160,7 @@ internal sealed class StallWatchdog(
         return worker.Seen.ProcessorTime >= 0 && processorTime - worker.Seen.ProcessorTime >= ComputingNanoseconds;
     }
 
-    /// <returns>Whether the thread was taken what it holds. If not, it keeps that.</returns>
+    /// <returns>Whether the thread has lost what it held.</returns>
     private bool TryTake(Worker worker, long call, bool isSleeping)
     {
         var hadLoop = Worker.GetHold(call) == Hold.Loop;

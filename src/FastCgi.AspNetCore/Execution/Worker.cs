@@ -5,7 +5,7 @@ internal enum Hold : byte
 {
     Nothing,
 
-    /// <summary>A loop, which nobody else can run.</summary>
+    /// <summary>A loop, which no other thread can run.</summary>
     Loop,
 
     /// <summary>A seat: as many requests compute at once as there are processors.</summary>
@@ -15,7 +15,7 @@ internal enum Hold : byte
     Thread,
 }
 
-/// <summary>What a worker does: one of three.</summary>
+/// <summary>Work for a worker. Exactly one of the parameters is set.</summary>
 /// <param name="Request">A request to execute.</param>
 /// <param name="Action">Work of the server, such as a report.</param>
 /// <param name="Loop">A loop to run.</param>
@@ -29,8 +29,8 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     /// <summary>How long an idle thread stays for the next burst.</summary>
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
-    // The number of the current call and what is held, in one word, because the watchdog may take the one only during
-    // the other. 0 if there is none.
+    // The number of the current call and what is held during it, in one word, because the watchdog may take what is
+    // held only during that call. 0 between calls.
     private long _call;
     private long _callCount;
     private ResponseOutput? _response;

@@ -79,7 +79,7 @@ internal sealed partial class WorkerPool
         return false;
     }
 
-    /// <summary>Whether there is work that another thread can do now, and that none is coming for.</summary>
+    /// <summary>Whether there is work that another thread can do now, and for which no thread is coming.</summary>
     /// <param name="requests">The requests that the caller will take.</param>
     /// <param name="processors">The processors that the caller uses while it holds no seat.</param>
     private bool HasRest(int requests = 0, int processors = 0)

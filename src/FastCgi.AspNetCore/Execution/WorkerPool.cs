@@ -6,10 +6,10 @@ namespace FastCgi.AspNetCore.Execution;
 /// more.
 /// </summary>
 /// <remarks>
-/// A thread needs a seat to execute a request that computes; there is one per processor. Requests that block need no
-/// seat, but one of the threads that the option limits. Each loop runs on one more thread. A loop may lack a thread
-/// while every seat is taken: the next thread that finishes serves it before it computes again, so that short requests
-/// do not wait for long ones.
+/// A thread needs a seat to execute a request that computes; there is one per processor. A request that blocks needs no
+/// seat; <see cref="FastCgiTransportOptions.MaxBlockingThreads"/> limits the threads for such requests. Each loop runs
+/// on an additional thread. A loop may lack a thread while every seat is taken: the next thread that finishes serves it
+/// before it computes again, so that short requests do not wait for long ones.
 /// </remarks>
 internal sealed partial class WorkerPool(
     RequestScheduler scheduler,

@@ -6,7 +6,7 @@ using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <content>Opens the endpoints, and says where the server listens.</content>
+/// <content>Opens the endpoints, and logs where the server listens.</content>
 internal sealed partial class FastCgiServer
 {
     private EpollEngine? CreateEpollEngine(ConnectionManager connections, RequestScheduler scheduler, bool isRequired)

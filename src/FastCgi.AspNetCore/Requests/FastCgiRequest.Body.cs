@@ -28,7 +28,7 @@ internal abstract partial class FastCgiRequest :
         EndStdin(scope);
     }
 
-    // If the end of STDIN has not arrived: front-ends that stream announce a body by the header, but not for HTTP/2
+    // If the end of STDIN has not arrived: web servers that stream announce a body by the header, but not for HTTP/2
     // clients.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => SendsBody
         ?? (!string.IsNullOrEmpty(Parameters.GetHeader(Known.TransferEncoding)) || IsMethodWithBody(_head.Method));

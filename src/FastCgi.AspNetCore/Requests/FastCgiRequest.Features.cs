@@ -116,7 +116,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     ];
 
     /// <summary>
-    /// The request's own features. Absent on purpose: upgrade and extended CONNECT, which no front-end supports
+    /// The request's own features. Absent on purpose: upgrade and extended CONNECT, which no web server passes
     /// (SignalR would offer WebSockets); trailers and reset; connection items and persistent state, which unrelated
     /// clients would share.
     /// </summary>

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>
 /// The phases of a request, its abort by the web server (ABORT_REQUEST or a closed connection) or the application, and
 /// its errors. After the end of the response is queued, or all bytes of its Content-Length are written, an abort
-/// cancels nothing: front-ends close connections then.
+/// cancels nothing: web servers close connections then.
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {

@@ -114,7 +114,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
     public bool MayHaveNewOrigin => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null };
 
-    /// <summary>Null unless the client uses TLS to the front-end.</summary>
+    /// <summary>Null unless the client uses TLS to the web server.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
         ? _lazy?.TlsConnection ?? Keep(
             ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
@@ -147,7 +147,7 @@ internal abstract partial class FastCgiRequest :
         where T : class
         => Interlocked.CompareExchange(ref kept, made, null) ?? made;
 
-    /// <summary>Gets the front-end's id of the request, if configured and safe to log.</summary>
+    /// <summary>Gets the web server's id of the request, if configured and safe to log.</summary>
     private string? GetFrontEndIdentifier()
     {
         if (string.IsNullOrEmpty(Server.Options.TraceIdentifierParameter))

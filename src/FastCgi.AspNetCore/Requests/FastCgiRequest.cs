@@ -2,8 +2,8 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// One request: first its params, then the feature collection for the application. Parts: <c>.Features</c> (the
-/// collection), <c>.Request</c>, <c>.Body</c> and <c>.Lifetime</c>. <see cref="FastCgiRequest{TContext}"/> runs the
-/// application.
+/// collection), <c>.Request</c>, <c>.Body</c>, <c>.Roles</c>, <c>.Lifetime</c> and <c>.Status</c>.
+/// <see cref="FastCgiRequest{TContext}"/> runs the application.
 /// </summary>
 internal abstract partial class FastCgiRequest(
     ServerContext server, FastCgiConnection connection, in RequestStart start)

@@ -151,7 +151,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
                 isStatusFirst: IsAuthorizer);
 
     /// <summary>
-    /// Gets the Content-Length of a body that is complete before its header block is sent, so that a front-end detects
+    /// Gets the Content-Length of a body that is complete before its header block is sent, so that a web server detects
     /// a cut response.
     /// </summary>
     public long? GetFinalContentLength(long length)

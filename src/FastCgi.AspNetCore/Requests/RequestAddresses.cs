@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The addresses of the client and of the front-end: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC
+/// The addresses of the client and of the web server: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC
 /// 3875, section 4.1).
 /// </summary>
 internal sealed class RequestAddresses
@@ -18,8 +18,8 @@ internal sealed class RequestAddresses
     public int LocalPort { get; set; }
 
     /// <summary>
-    /// A port beside the address belongs to it: a load balancer has written it. The other parameter may then have the
-    /// load balancer's own.
+    /// A port next to the address belongs to it: a load balancer has written both. The other parameter may then contain
+    /// the load balancer's own port.
     /// </summary>
     private static (IPAddress? Address, int Port) Read(RequestParameters parameters, string address, string port)
     {
@@ -33,7 +33,7 @@ internal sealed class RequestAddresses
     /// </returns>
     public static IPEndPoint? Parse(string? text)
     {
-        // A list of one, from a header.
+        // A header may contain a list with one element.
         var trimmed = text.AsSpan().Trim(", ");
         if (!IPEndPoint.TryParse(trimmed, out var endPoint) || endPoint.AddressFamily == AddressFamily.InterNetworkV6)
             return endPoint;

@@ -85,7 +85,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
     }
 
     /// <summary>
-    /// The front-end has decoded the chunked body. A length beside Transfer-Encoding would look like an attack.
+    /// The web server has decoded the chunked body. Transfer-Encoding together with a length would look like an attack.
     /// </summary>
     private bool IsHidden(string name)
         => request.Head.ContentLength is not null

@@ -2,8 +2,8 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The certificate with which the client identified itself to the front-end.</summary>
-/// <param name="allowsAny">Whether to show a certificate that the front-end did not verify.</param>
+/// <summary>The certificate with which the client identified itself to the web server.</summary>
+/// <param name="allowsAny">Whether to show a certificate that the web server did not verify.</param>
 /// <param name="log">Receives why a certificate is not shown.</param>
 internal sealed class TlsConnection(RequestParameters parameters, bool allowsAny, ILogger log) : ITlsConnectionFeature
 {
@@ -12,7 +12,7 @@ internal sealed class TlsConnection(RequestParameters parameters, bool allowsAny
 
     public X509Certificate2? ClientCertificate { get; set; } = Read(parameters, allowsAny, log);
 
-    /// <summary>Nothing to wait for: the front-end has requested it in the handshake, or does not.</summary>
+    /// <summary>Nothing to wait for: the web server requests it in the handshake or not at all.</summary>
     public Task<X509Certificate2?> GetClientCertificateAsync(CancellationToken cancellationToken)
         => Task.FromResult(ClientCertificate);
 

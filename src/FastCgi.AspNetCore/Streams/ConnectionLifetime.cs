@@ -71,8 +71,8 @@ internal enum RequestEnding : byte
 
     /// <summary>
     /// Without the end of STDOUT, and the connection is closed. For nginx, a bare close looks like the end of a
-    /// response without Content-Length. But every front-end takes a record that only a web server sends (ABORT_REQUEST)
-    /// for an error.
+    /// response without Content-Length. But every web server treats a record that it does not expect (ABORT_REQUEST) as
+    /// an error.
     /// </summary>
     CutByClose,
 

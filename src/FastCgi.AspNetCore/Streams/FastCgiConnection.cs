@@ -6,15 +6,15 @@ namespace FastCgi.AspNetCore.Streams;
 /// </summary>
 /// <remarks>
 /// One lock guards its <see cref="ConnectionState"/>. Neither the application nor a log provider is called under it.
-/// Parts: <c>.Requests</c> (the life of a request), <c>.Ending</c>, <c>.Management</c> (records with id 0),
+/// Parts: <c>.Requests</c> (the life of a request), <c>.Closing</c>, <c>.Management</c> (records with id 0),
 /// <c>.Timeouts</c> and <c>.Status</c>.
 /// </remarks>
 internal sealed partial class FastCgiConnection
 {
-    // Management responses that wait for a peer that does not read: thousands, which no front-end approaches.
+    // Management responses that wait for a peer that does not read: thousands, which no web server approaches.
     private const int MaxControlLength = 256 * 1024;
 
-    // Complete responses that wait for a peer that keeps sending requests. A front-end that counts them, such as
+    // Complete responses that wait for a peer that keeps sending requests. A web server that counts them, such as
     // HAProxy, stays below.
     private const int MaxPendingResponses = 100;
 

@@ -11,7 +11,7 @@ internal struct ParameterBuffer
 
     /// <param name="content">A piece of the record's content.</param>
     /// <param name="isWhole">
-    /// Whether the piece is the whole record and so, with nearly every front-end, the whole stream.
+    /// Whether the piece is the whole record and so, with nearly every web server, the whole stream.
     /// </param>
     public void Append(ReadOnlySpan<byte> content, bool isWhole)
     {

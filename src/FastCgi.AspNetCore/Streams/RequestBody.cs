@@ -126,7 +126,7 @@ internal sealed class RequestBody(
 
     public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
     {
-        // Waits for no more than what shows that the body is too large. limit + 1 may overflow.
+        // One byte beyond the limit shows that the body is too large. limit + 1 may overflow.
         if (_maxLength is { } limit && limit - _consumedLength < minimumSize)
             minimumSize = (int)(limit - _consumedLength) + 1;
         return NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken), minimumSize);

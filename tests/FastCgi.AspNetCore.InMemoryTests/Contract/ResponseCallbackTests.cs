@@ -69,7 +69,7 @@ public class ResponseCallbackTests
 
     [Fact]
     [Trait("Contract", "B6")]
-    public async Task OnStarting_ThrowsAndTheApplicationGoesOn_FurtherUseThrowsToo()
+    public async Task OnStarting_ThrowsAndTheApplicationContinues_FurtherUseThrowsToo()
     {
         var response = await TestServer.AskFailingAsync(async context =>
         {

@@ -58,7 +58,7 @@ public class ResponseStreamTests
 
     [Fact]
     [Trait("Contract", "D11")]
-    public async Task Stream_Disposed_ResponseGoesOn()
+    public async Task Stream_Disposed_ResponseContinues()
     {
         var answer = await Parity.AssertAsync(static async (context, _) =>
         {

@@ -83,7 +83,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
 
     /// <summary>The web server sees the failure at once, and the loop stays free for other work.</summary>
     [Theory, Values(Libc.ErrorTooManyOpenFiles, Libc.ErrorTooManyOpenFilesInSystem)]
-    public async Task NoDescriptor_ThoseThatWaitAreClosedSoManyAtATime(int error)
+    public async Task NoDescriptor_WaitingConnections_AreClosedInBatches(int error)
     {
         Connect(MaxClosed + 2);
 

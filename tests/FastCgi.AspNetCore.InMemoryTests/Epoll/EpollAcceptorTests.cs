@@ -43,7 +43,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
 
     /// <summary>The kernel refuses the flag for an epoll instance, as an older kernel does for any socket.</summary>
     [Fact]
-    public async Task Start_SystemDoesNotTakeTheFlag_GoesOnWithoutIt()
+    public async Task Start_SystemRejectsTheFlag_ContinuesWithoutIt()
     {
         using var inner = new EpollHandle();
         var descriptor = (int)inner.DangerousGetHandle();
@@ -70,7 +70,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task Stop_WhileAConnectionIsAccepted_WaitsForItAndAcceptsNoMore()
+    public async Task Stop_WhileAConnectionIsAccepted_WaitsForItAndAcceptsNoOther()
     {
         Task? stopping = null;
         _accept = () =>

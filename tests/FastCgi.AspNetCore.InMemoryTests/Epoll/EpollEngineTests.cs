@@ -25,7 +25,7 @@ public sealed class EpollEngineTests
     }
 
     [Fact]
-    public async Task Accept_NothingIsThere_AgainAndAgain_IsNoFailure()
+    public async Task Accept_EmptyQueueRepeatedly_IsNotAFailure()
     {
         await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2);
         var interest = hand.Loop.GetInterest((int)hand.Descriptor);

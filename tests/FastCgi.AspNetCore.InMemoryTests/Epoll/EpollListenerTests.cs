@@ -18,7 +18,7 @@ public sealed class EpollListenerTests
     }
 
     [Fact]
-    public async Task Accept_NoPlaceLeft_ConnectionIsClosed()
+    public async Task Accept_AtTheConnectionLimit_ConnectionIsClosed()
     {
         await using var hand = await HandListener.StartAsync(
             static options => options.Limits.MaxConcurrentConnections = 1);

@@ -11,7 +11,7 @@ public sealed class EpollStartTests
     /// descriptor number could belong to another connection when the loop registers it.
     /// </summary>
     [Theory, Values(false, true)]
-    public async Task Start_EndedBefore_EndsBehindIt(bool isReset)
+    public async Task Start_EndedBefore_EndsAfterIt(bool isReset)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: false);
         var sources = hand.Loop.SourceCount;

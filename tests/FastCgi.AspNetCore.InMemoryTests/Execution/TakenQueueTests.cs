@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 public sealed class TakenQueueTests
 {
     [Fact]
-    public async Task Report_BehindTheLastRequestOfItsReceive_IsMadeThoughTheHandlerBlocks()
+    public async Task Report_AfterTheLastRequestOfItsReceive_IsMadeAlthoughTheHandlerBlocks()
     {
         using var release = new ManualResetEventSlim();
         var begun = Waiting.Signal();

@@ -11,7 +11,7 @@ public sealed class ThreadPlatformTests : IDisposable
     public void Dispose() => _logs.Dispose();
 
     [Fact]
-    public async Task Step_Fails_IsLoggedAndTheThreadGoesOn()
+    public async Task Step_Fails_IsLoggedAndTheThreadContinues()
     {
         var steps = 0;
 
@@ -23,7 +23,7 @@ public sealed class ThreadPlatformTests : IDisposable
     }
 
     [Fact]
-    public async Task Wait_IsInterrupted_ThreadGoesOn()
+    public async Task Wait_IsInterrupted_ThreadContinues()
     {
         var steps = 0;
 

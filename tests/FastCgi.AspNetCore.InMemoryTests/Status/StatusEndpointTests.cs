@@ -75,7 +75,7 @@ public sealed class StatusEndpointTests
     [InlineData("Development", "192.0.2.7", true)]
     [InlineData("Production", "127.0.0.1", false)]
     [InlineData("Staging", "::1", false)]
-    public async Task Client_WithoutAPolicy_IsLetThroughInDevelopment(
+    public async Task Client_WithoutAPolicy_IsAllowedInDevelopment(
         string environment, string address, bool isAllowed)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello, environment: environment);
@@ -103,7 +103,7 @@ public sealed class StatusEndpointTests
     [InlineData("anonymous", true)]
     [InlineData("policy", false)]
     [InlineData("other", false)]
-    public async Task Client_OfAnEndpointWithAPolicy_IsLetThrough(string metadata, bool isAllowed)
+    public async Task Client_OfAnEndpointWithAPolicy_IsAllowed(string metadata, bool isAllowed)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
         object item = metadata switch

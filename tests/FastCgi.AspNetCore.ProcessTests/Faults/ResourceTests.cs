@@ -179,7 +179,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     [Theory]
     [InlineData("parameters that do not end", 10, 20_000_000)]
     [InlineData(Bodies, 2, 200_000_000)]
-    public async Task Connection_AHundredRequests_HoldsNoMoreThanSo(string what, int connections, long most)
+    public async Task Connection_AHundredRequests_MemoryIsBounded(string what, int connections, long most)
     {
         await using var server = await FaultedServer.StartAsync(
             new ServerSetup(FastCgiTransportEngine.Epoll, IsUnix: false), isFaulted: false);

@@ -41,7 +41,7 @@ public sealed class BuilderTests
     }
 
     [Fact]
-    public async Task UseKestrel_BehindUseFastCgi_KestrelServesAndAWarningSaysSo()
+    public async Task UseKestrel_AfterUseFastCgi_KestrelServesAndAWarningIsLogged()
     {
         using var logs = new CollectedLogs();
         var builder = WebApplication.CreateBuilder();

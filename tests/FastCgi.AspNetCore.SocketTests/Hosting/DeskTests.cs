@@ -63,7 +63,7 @@ public sealed class DeskTests : HostTest
 
     /// <summary>Installed web servers are logged only in development.</summary>
     [Fact]
-    public async Task Production_SendFileFolderIsAbsent_IsAllThatIsTold()
+    public async Task Production_SendFileFolderIsAbsent_OnlyThatIsLogged()
     {
         var folder = Folder.GetPath("files");
         await WriteSettingsAsync($$"""{ "FastCgi": { "SendFile": { "Roots": { "Files": { "Path": "{{folder}}", "Location": "/files/" }, "Here": { "Path": "{{Folder.Path}}" } } } } }""");

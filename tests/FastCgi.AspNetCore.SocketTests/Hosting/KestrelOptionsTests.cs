@@ -12,7 +12,7 @@ public sealed class KestrelOptionsTests : HostTest
     public KestrelOptionsTests() => _builder = CreateBuilder("--urls", "fastcgi://127.0.0.1:0");
 
     [Fact]
-    public async Task SetThroughConfigureKestrel_CountsAndIsTold()
+    public async Task SetThroughConfigureKestrel_AppliesAndIsLogged()
     {
         var rate = new MinDataRate(100, TimeSpan.FromSeconds(10));
         _builder.WebHost.ConfigureKestrel(kestrel =>
@@ -49,7 +49,7 @@ public sealed class KestrelOptionsTests : HostTest
     }
 
     [Fact]
-    public async Task SetThroughServicesOrBehindUseFastCgi_Counts()
+    public async Task SetThroughServicesOrAfterUseFastCgi_Applies()
     {
         _builder.Services.Configure<KestrelServerOptions>(static kestrel => kestrel.AllowSynchronousIO = true);
         _builder.WebHost.UseFastCgi();

@@ -10,7 +10,7 @@ public sealed class ApplicationThreadTests
     /// Concurrent handlers on different paths and folders: none is known to block, and each stalls the loop at first.
     /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handlers_ThatBlockOnDistinctPaths_AreNoMoreThanTheLimits(TransportSetup setup)
+    public async Task Handlers_ThatBlockOnDistinctPaths_StayWithinTheLimit(TransportSetup setup)
     {
         using var step = new SemaphoreSlim(0);
         using var isFull = new ManualResetEventSlim();

@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.SocketTests.Transport;
 public sealed class RefusedConnectionTests
 {
     [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
-    public async Task LogProvider_ThatBlocks_HoldsUpNobody(TransportSetup setup)
+    public async Task LogProvider_ThatBlocks_DelaysNoConnection(TransportSetup setup)
     {
         using var provider = new BlockingProvider("ConnectionRejected");
         await using var server = await TransportServer.StartAsync(

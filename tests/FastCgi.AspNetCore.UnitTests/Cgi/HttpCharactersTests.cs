@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.UnitTests.Cgi;
 public sealed class HttpCharactersTests
 {
     [Fact]
-    public void IsSuspect_EachByteAtEachPlace_IsFound()
+    public void IsSuspect_EachByteAtEachPosition_IsFound()
     {
         // Up to three steps of eight bytes, and what is left of a step.
         for (var length = 1; length <= 25; length++)

@@ -68,7 +68,7 @@ public sealed class PathBaseTests
 
     [Fact]
     [Trait("Contract", "T4")]
-    public void Map_HeaderThatTellsOfABaseOrScriptNameThatIsNotTrusted_IsNotBelieved()
+    public void Map_HeaderWithABaseOrUntrustedScriptName_IsIgnored()
     {
         foreach (var name in (string[])["HTTP_PATH_BASE", "HTTP_X_FORWARDED_PREFIX", "path_base"])
             Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), (name, "/app")).Map().PathBase);

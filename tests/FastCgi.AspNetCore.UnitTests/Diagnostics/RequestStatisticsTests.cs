@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
-/// <summary>The last minute, while somebody looks and for ten minutes after.</summary>
+/// <summary>The last minute, while the status is read and for ten minutes after.</summary>
 public sealed class RequestStatisticsTests
 {
     private readonly ManualTime _time = new();

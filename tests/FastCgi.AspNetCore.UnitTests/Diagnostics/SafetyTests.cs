@@ -30,7 +30,7 @@ public sealed class SafetyTests : IDisposable
     }
 
     [Fact]
-    public async Task Thread_IsOfTheBackgroundAndWithoutTheCallersContext()
+    public async Task Thread_IsABackgroundThreadWithoutTheCallersContext()
     {
         var context = new AsyncLocal<string?> { Value = "caller" };
         var seen = Waiting.Signal<(bool, string?, string?)>();

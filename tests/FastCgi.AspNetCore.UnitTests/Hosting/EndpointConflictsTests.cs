@@ -53,7 +53,7 @@ public sealed class EndpointConflictsTests
         });
 
     [Fact]
-    public void ThrowIfAny_TwiceInOnePlace_SaysThatItIsOne()
+    public void ThrowIfAny_TwiceFromOneSource_NamesTheSourceOnce()
     {
         var endpoints = EndpointAddress.ParseWithOptions("fastcgi://127.0.0.1:9009")
             .Concat(EndpointAddress.ParseWithOptions("fastcgi://0.0.0.0:9009")).ToList();

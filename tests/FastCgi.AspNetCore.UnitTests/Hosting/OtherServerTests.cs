@@ -13,7 +13,7 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-/// <summary>The server that was registered before ours, or behind it.</summary>
+/// <summary>A server that is registered before ours, or after it.</summary>
 public sealed class OtherServerTests : IDisposable
 {
     private readonly CollectedLogs _logs = new();
@@ -137,7 +137,7 @@ public sealed class OtherServerTests : IDisposable
     /// once.
     /// </summary>
     [Fact]
-    public void Registration_AnotherServerBehind_ItIsTheOneBeside()
+    public void Registration_AnotherServerAfter_BecomesTheHttpServer()
     {
         var services = new ServiceCollection();
         var configuration = new ConfigurationBuilder().Build();

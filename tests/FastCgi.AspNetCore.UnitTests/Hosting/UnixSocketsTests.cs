@@ -190,7 +190,7 @@ public sealed class UnixSocketsTests : IDisposable
 
     /// <summary>Anybody who can read the folder can lock it, for as long as he likes.</summary>
     [Fact]
-    public async Task Listen_FolderIsLockedForEver_GoesOnAfterAWhileAndSaysSo()
+    public async Task Listen_FolderIsLockedForever_ContinuesAfterAWhileAndWarns()
     {
         using var folder = new FolderLock(SocketPath);
         Assert.True(folder.TryAcquire());

@@ -8,7 +8,7 @@ public sealed class DescriptorsTests : IDisposable
 {
     private const int ClosedDescriptor = int.MaxValue;
 
-    // So many that those of other tests make no difference.
+    // Enough that the descriptors of other tests make no difference.
     private const int Many = 200;
 
     private readonly Socket _listener = TestSockets.ListenUnix();

@@ -56,7 +56,7 @@ public sealed class PeerAddressTests : IDisposable
     [InlineData("192.0.2.1", "192.0.2.1")]
     [InlineData("::ffff:192.0.2.1", "192.0.2.1")]
     [InlineData("2001:db8::1", "2001:db8::1")]
-    public void Describe_Address_AsItStandsInTheSetting(string address, string shown)
+    public void Describe_Address_AsInTheSetting(string address, string shown)
         => Assert.Equal(shown, PeerPolicy.Describe(new IPEndPoint(IPAddress.Parse(address), 9_000)));
 
     [Fact]

@@ -95,7 +95,7 @@ public sealed class RecordReaderTests
     [InlineData(5, 0)]
     [InlineData(0, 3)]
     [InlineData(5, 255)]
-    public void Read_VersionOfALaterRecordIsNotOne_ReportedBehindTheRecordsBefore(int contentLength, int padding)
+    public void Read_VersionOfALaterRecordIsNotOne_ReportedAfterTheRecordsBefore(int contentLength, int padding)
     {
         byte[] bytes =
         [

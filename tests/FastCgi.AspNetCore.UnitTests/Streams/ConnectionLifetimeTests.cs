@@ -60,7 +60,7 @@ public sealed class ConnectionLifetimeTests
             (int)Math.Pow(Enum.GetValues<Event>().Length, Depth),
             CountHistories(new ConnectionLifetime(), Depth, requests: 0, ends: 0, []));
 
-    /// <summary>Goes on with each event from what a history has led to.</summary>
+    /// <summary>Continues with each event from the state that a history has led to.</summary>
     private static int CountHistories(
         ConnectionLifetime from, int left, int requests, int ends, ImmutableStack<Event> history)
     {

@@ -77,7 +77,7 @@ public sealed class SocketSendTests : IDisposable
     [InlineData(64)]
     [InlineData(65)]
     [InlineData(200)]
-    public void Send_MoreThanTheSocketTakes_GoesOnWhereItWasFull(int count)
+    public void Send_MoreThanTheSocketAccepts_ContinuesWhereItWasFull(int count)
     {
         var (chain, expected) = CreateChain(count, BufferPool.SmallBlockSize);
         var received = new List<byte>();

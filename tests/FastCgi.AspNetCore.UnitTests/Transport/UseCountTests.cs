@@ -8,7 +8,7 @@ public sealed class UseCountTests
     [InlineData(0)]
     [InlineData(1)]
     [InlineData(2)]
-    public void Close_WithSoManyUses_IsForTheCallerOrTheLastUse(int uses)
+    public void Close_WithUses_IsReleasedByTheCallerOrTheLastUse(int uses)
     {
         Assert.True(_uses.TryBegin());
         Assert.False(_uses.End());
@@ -23,7 +23,7 @@ public sealed class UseCountTests
     }
 
     [Fact]
-    public void Close_WhileThreadsUse_ReleasesOnceAndBehindAllUses()
+    public void Close_WhileThreadsUse_ReleasesOnceAfterAllUses()
     {
         for (var round = 0; round < 2_000; round++)
         {

@@ -11,7 +11,7 @@ internal sealed unsafe class EpollLoop : IDisposable
 
     private const int MaxEvents = 256;
 
-    // If waiting fails, it would fail at once again and again.
+    // Without a pause, a wait that fails would be repeated at once, without end.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
     private readonly LogThrottle _waitsFailed = new(TimeProvider.System);

@@ -1,11 +1,11 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>When a request's place among MaxConcurrentRequests is free for another one.</summary>
-public class RequestPlaceTests
+/// <summary>When the slot of a request (MaxConcurrentRequests) is free for another one.</summary>
+public class RequestSlotTests
 {
     /// <summary>A client that asks again as soon as it has its answer is not refused: its slot is free.</summary>
     [Fact]
-    public async Task Place_IsFreeWhenTheAnswerIsThere()
+    public async Task Slot_WhenTheResponseHasArrived_IsFree()
     {
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 1);
@@ -25,7 +25,7 @@ public class RequestPlaceTests
 
     /// <summary>So it is where the application has begun the response, and does not wait for it.</summary>
     [Theory, Values("start", "flush", "write", "throw")]
-    public async Task Place_IsKeptWhileUnawaitedOnStartingRuns(string how)
+    public async Task Slot_WhileUnawaitedOnStartingRuns_IsHeld(string how)
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
@@ -56,13 +56,13 @@ public class RequestPlaceTests
         await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0), "the place to be free");
     }
 
-    /// <summary>A web server that does not take the answer holds up the request, and not the place.</summary>
+    /// <summary>A web server that does not accept the response delays the request but does not hold the slot.</summary>
     [Theory]
     [InlineData(false, 5)]
     [InlineData(true, 5)]
     [InlineData(false, 1_000_000)]
     [InlineData(true, 1_000_000)]
-    public async Task Place_IsFreeThoughTheAnswerIsNotTaken(bool isCompleted, int length)
+    public async Task Slot_WhileTheResponseIsNotAccepted_IsFree(bool isCompleted, int length)
     {
         var isFirst = true;
         await using var server = await TestServer.StartAsync(
@@ -86,9 +86,9 @@ public class RequestPlaceTests
         Assert.Equal(length, (await first.ReadResponseAsync()).Body.Length);
     }
 
-    /// <summary>Headers that cannot be decoded are found out when the request has its place.</summary>
+    /// <summary>Headers that cannot be decoded are detected when the request has its slot.</summary>
     [Fact]
-    public async Task Place_OfARequestThatIsRejectedLate_IsFreeWhenTheAnswerIsThere()
+    public async Task Slot_OfARequestThatIsRejectedLate_IsFreeWhenTheResponseHasArrived()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options =>
         {
