@@ -47,9 +47,12 @@ public sealed class FastCgiClient : IDisposable
             ? new UnixDomainSocketEndPoint(address[UnixPrefix.Length..])
             : IPEndPoint.Parse(address[TcpPrefix.Length..]));
 
-    public static async Task<FastCgiClient> ConnectAsync(EndPoint endPoint)
+    /// <param name="receiveBufferSize">How much the system receives before it is read, if not the usual.</param>
+    public static async Task<FastCgiClient> ConnectAsync(EndPoint endPoint, int? receiveBufferSize = null)
     {
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        if (receiveBufferSize is { } size)
+            socket.ReceiveBufferSize = size;
         try
         {
             await ConnectAsync(socket, endPoint).WaitAsync(Waiting.Patience);

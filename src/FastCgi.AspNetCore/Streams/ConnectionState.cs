@@ -11,6 +11,9 @@ internal struct ConnectionState
     public uint RequestCount;
     public int HalfOpenCount;
 
+    /// <summary>The id of the last request that began; 0 before the first.</summary>
+    public ushort LastId;
+
     /// <summary>Whether the web server has multiplexed, or has asked whether it may.</summary>
     public bool IsMultiplexed;
     public long PausedSince;

@@ -45,7 +45,11 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
         }
 
-        scope.State.IsMultiplexed |= scope.State.Requests.Count > 0;
+        scope.State.IsMultiplexed |= scope.State.Requests.Count > 0 || scope.State.Output.LastQueued is not null;
+        // A web server that reuses an id has received the END_REQUEST of the last response, and all before it.
+        if (id == scope.State.LastId && !scope.State.IsMultiplexed)
+            scope.State.Output.AnswersEnd = 0;
+        scope.State.LastId = id;
         var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
         var request = _server.CreateStream(
             this, new RequestStart(id, role, body.KeepConnection, scope.State.RequestCount, beganAt));

@@ -80,6 +80,44 @@ public sealed class RecordOutputTests
         Assert.Equal(isByEndRequest ? 0 : 1, _rig.Transport.CloseCount);
     }
 
+    /// <summary>
+    /// A web server that reuses an id has received the response before, whatever the system or the thread that has sent
+    /// it knows. END_REQUEST would look like the end of the response.
+    /// </summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void Cut_IdIsReused_IsByReset(bool isSending)
+    {
+        _rig.Transport.Holds = isSending;
+        _rig.Begin(1).Finish();
+        _rig.Begin(1);
+        _ = _rig.Response.Writer.FlushAsync().AsTask();
+        _rig.Transport.Undelivered = 1_000;
+
+        _rig.Response.Cut();
+
+        Assert.DoesNotContain(_rig.Transport.Records.Skip(3), static record => record.Type == RecordBytes.EndRequest);
+        Assert.Equal(1, _rig.Transport.CloseCount);
+    }
+
+    /// <summary>The response to another id that waits when a request begins is not known to have arrived.</summary>
+    [Fact]
+    public void Cut_IdIsReusedWhileAnotherResponseWaits_IsByEndRequest()
+    {
+        _rig.Occupy();
+        _rig.Begin(1).Finish();
+        _rig.Begin(2).Finish();
+        _rig.Begin(2);
+        Complete();
+        Complete();
+        _rig.Transport.Undelivered = 1_000;
+
+        _rig.Response.Cut();
+
+        Assert.Equal(0, _rig.Transport.CloseCount);
+    }
+
     private FastCgiRequest Begin(int id)
     {
         _rig.Begin(id);
