@@ -105,6 +105,33 @@ public sealed class CutTests
         Assert.True(frontEnd.Transport.IsReset);
     }
 
+    /// <summary>The deadline for a request of which a part has come is another one.</summary>
+    [Fact]
+    public async Task EndOfACutResponse_PartOfAnotherRequestHasCome_IsAwaitedAsLong()
+    {
+        var act = Waiting.Signal();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            context => RespondAsync(context, Reason.ProtocolError, State.WriteWaits, act.Task),
+            static options =>
+            {
+                options.Limits.LingerTimeout = s_limit;
+                options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(1);
+            });
+        frontEnd.Transport.HasReset = false;
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the start of the response");
+        frontEnd.Send(RecordBytes.Begin(2)[..12]);
+
+        await Act(frontEnd, Reason.Failure, act);
+        for (var i = 0; i < 4; i++)
+            frontEnd.Server.Clock.Advance(s_limit / 5);
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Server.Clock.Advance(s_limit);
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
     private static async Task RespondAsync(HttpContext context, Reason reason, State state, Task act)
     {
         var write = context.Response.Body.WriteAsync(Apps.Pattern(state == State.Idle ? 10 : 4 * Taken)).AsTask();

@@ -45,9 +45,9 @@ internal abstract class ConnectionTransport
     public abstract bool Send(BufferBlock chain);
 
     /// <summary>
-    /// The rest of the current send is no longer wanted: drops the blocks that are not begun, each of which holds whole
-    /// records, and sends the rest of the one that is, if possible without waiting for the peer. Any thread may call
-    /// it. Not called if <see cref="CanReset"/>.
+    /// If the current send is cut (<see cref="RecordOutput.IsSendCut"/>), drops the blocks that are not begun, each of
+    /// which holds whole records, and sends the rest of the one that is. If possible, neither this nor the ending waits
+    /// for the peer. Any thread may call it. Not called if <see cref="CanReset"/>.
     /// </summary>
     public virtual void CutSend()
     {

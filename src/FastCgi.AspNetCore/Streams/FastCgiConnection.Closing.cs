@@ -43,6 +43,8 @@ internal sealed partial class FastCgiConnection
                 return false;
 
             ending = DecideCut(scope, request, cutsSend: !scope.State.Output.IsIdle);
+            if (ending == RequestEnding.CutByClose)
+                Output.CutSend(scope);
             if (GetLength(ending) is > 0 and var length)
                 WriteEnding(Output.WriteControl(scope, length), request.Id, ending, status: default);
             OnRequestLeft(scope, request.IsInputOver);
@@ -89,6 +91,7 @@ internal sealed partial class FastCgiConnection
             {
                 // Also of responses that are complete, but not sent.
                 RecordOutput.DropQueued(scope);
+                Output.CutSend(scope);
                 WriteEnding(
                     Output.WriteControl(scope, ProtocolConstants.HeaderLength), started?.Id ?? 1,
                         RequestEnding.CutByClose, status: default);

@@ -39,11 +39,11 @@ internal sealed partial class FastCgiConnection
                 FindSlow(scope, threshold, since, now, ref ready);
             closes = CloseIfUnused(scope, now, limits.KeepAliveTimeout);
             // A cut response has a deadline of its own.
-            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout)
-                && scope.State.Lifetime.Phase != ConnectionPhase.Cutting;
+            var isCutting = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
+            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout) && !isCutting;
             isOverdue = scope.State.Lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout)
-                || IsRecordOverdue(scope, now, limits.RequestParametersTimeout)
-                || IsUnusedTwiceAsLong(scope, now, limits.RequestParametersTimeout);
+                || (!isCutting && (IsRecordOverdue(scope, now, limits.RequestParametersTimeout)
+                    || IsUnusedTwiceAsLong(scope, now, limits.RequestParametersTimeout)));
         }
 
         if (isStuck)

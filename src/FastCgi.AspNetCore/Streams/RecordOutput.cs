@@ -16,6 +16,7 @@ internal sealed class RecordOutput(
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
 
     private bool _isClosed;
+    private bool _isSendCut;
     private bool _hasWork;
     private long _progressCount;
 
@@ -23,6 +24,12 @@ internal sealed class RecordOutput(
 
     /// <summary>Whether the connection is gone, so that output is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
+
+    /// <summary>
+    /// Whether the rest of the current send is no longer wanted. What is sent after it, such as the ending of a cut
+    /// response, is.
+    /// </summary>
+    public bool IsSendCut => Volatile.Read(ref _isSendCut);
 
     /// <summary>Logs the records that are sent; <see langword="null"/> if that log is off.</summary>
     public RecordDescriber? SentRecords { get; init; }
@@ -88,6 +95,12 @@ internal sealed class RecordOutput(
         scope.State.Output.ClosesWhenSent = true;
         Volatile.Write(ref _hasWork, true);
     }
+
+    /// <summary>
+    /// The current send, if any, is no longer wanted. The caller then calls <see cref="ConnectionTransport.CutSend"/>
+    /// without the lock.
+    /// </summary>
+    public void CutSend(ConnectionScope scope) => Volatile.Write(ref _isSendCut, scope.State.Output.IsSending);
 
     public void Enqueue(ConnectionScope scope, RequestStream response)
     {
@@ -170,6 +183,7 @@ internal sealed class RecordOutput(
             return null;
 
         queue.SendNumber++;
+        Volatile.Write(ref _isSendCut, false);
         queue.Sending = CollectBatch(scope);
         queue.IsSending = queue.Sending is not null;
         EndWaits(scope);

@@ -29,7 +29,6 @@ internal sealed class PipeConnection : ConnectionTransport
     private bool _isLeaving;
     private bool _isEnding;
     private bool _isLost;
-    private bool _isCut;
 
     /// <param name="context">The connection of the transport.</param>
     /// <param name="socket">
@@ -137,18 +136,14 @@ internal sealed class PipeConnection : ConnectionTransport
         return true;
     }
 
-    public override void CutSend()
-    {
-        Volatile.Write(ref _isCut, true);
-        AskSocket(
-            static socket =>
-            {
-                // What is left of a record then fits sooner.
-                socket.SendBufferSize = int.MaxValue;
-                return true;
-            },
-            false);
-    }
+    public override void CutSend() => AskSocket(
+        static socket =>
+        {
+            // What is left of a record then fits sooner.
+            socket.SendBufferSize = int.MaxValue;
+            return true;
+        },
+        false);
 
     public override void Close()
     {
@@ -279,8 +274,7 @@ internal sealed class PipeConnection : ConnectionTransport
     /// </summary>
     private async ValueTask SendAsync(Socket socket, BufferBlock chain)
     {
-        var wasCut = Volatile.Read(ref _isCut);
-        for (var block = chain; block is not null && Volatile.Read(ref _isCut) == wasCut; block = block.Next)
+        for (var block = chain; block is not null && !Connection.Output.IsSendCut; block = block.Next)
         {
             for (var rest = block.UsedMemory; rest.Length > 0;)
                 rest = rest[await socket.SendAsync(rest, SocketFlags.None).ConfigureAwait(false)..];

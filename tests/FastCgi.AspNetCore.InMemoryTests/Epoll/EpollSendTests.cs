@@ -97,6 +97,55 @@ public sealed class EpollSendTests
         await hand.Server.AssertNothingIsRentedAsync();
     }
 
+    /// <summary>If the system does not enlarge the buffer, the ending of a cut response waits for the peer.</summary>
+    [RootFact]
+    public async Task Abort_SocketIsFull_EndingFollowsWhenThePeerReads()
+    {
+        const int SocketLevel = 1;
+        const int SendBufferForced = 32;
+        HttpContext? context = null;
+        var body = Apps.Pattern(20_000_000);
+        await using var hand = await HandConnection.StartAsync(async running =>
+        {
+            context = running;
+            await running.Response.Body.WriteAsync(body);
+            await Apps.UntilAborted(running);
+        });
+        // More than an ordinary user may set, so setting that is a reduction.
+        using (var socket = new Socket(new SafeSocketHandle(hand.Descriptor, ownsHandle: false)))
+            socket.SetRawSocketOption(SocketLevel, SendBufferForced, BitConverter.GetBytes(100 * 1024 * 1024));
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Loop.TurnUntil(
+            () => GuardedState.Of(hand.Connection.Connection).Output is { IsSending: false, SentLength: > 20_000_000 },
+            "the system to take the response");
+
+        context!.Abort();
+        Assert.NotEqual(0u, hand.Interest & Libc.EpollOut);
+
+        Assert.Equal(RecordBytes.Record(RecordBytes.AbortRequest, 1), ReadToEnd(hand).TakeLast(8));
+    }
+
+    private static List<byte> ReadToEnd(HandConnection hand)
+    {
+        var received = new List<byte>();
+        var buffer = new byte[1_000_000];
+        hand.Loop.TurnUntil(
+            () =>
+            {
+                while (hand.Peer.Poll(TimeSpan.Zero, SelectMode.SelectRead))
+                {
+                    var length = hand.Peer.Receive(buffer);
+                    if (length == 0)
+                        return true;
+                    received.AddRange(buffer.AsSpan(0, length));
+                }
+
+                return false;
+            },
+            "the end of the connection");
+        return received;
+    }
+
     private static async Task<HandConnection> StartAsync(
         Action<FastCgiServerOptions>? configure = null, bool isWatched = true)
     {

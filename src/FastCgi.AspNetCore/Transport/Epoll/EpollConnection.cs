@@ -28,7 +28,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private int _start;
     private int _isQueuedToClose;
     private bool _isDraining;
-    private bool _isCut;
     private bool _isLost;
     private bool _isClosed;
     private int _error;
@@ -133,12 +132,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (Volatile.Read(ref _isLost) || !_uses.TryBegin())
             return true;
 
-        var wasCut = Volatile.Read(ref _isCut);
         var isSent = Send(chain, offset: 0, out var isLost);
         EndUse();
         if (isLost)
             Connection.Fail(canSend: false);
-        if (!isSent && !wasCut && Volatile.Read(ref _isCut))
+        if (!isSent && Connection.Output.IsSendCut)
             ContinueSend();
         return isSent;
     }
@@ -151,7 +149,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         // What is left of a record then fits, even if the peer reads nothing.
         Libc.EnlargeSendBuffer(_socket);
         EndUse();
-        Interlocked.Exchange(ref _isCut, true);
         ContinueSend();
     }
 
@@ -251,9 +248,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         var isSent = false;
         var isLost = false;
-        var isCut = Volatile.Read(ref _isCut);
+        var isCut = false;
         if (Interlocked.Exchange(ref _unsent, null) is { } unsent)
         {
+            // Only now: until this thread has taken the rest, another one may end this send and begin the next.
+            isCut = Connection.Output.IsSendCut;
             isSent = (isCut && TryDropRest(unsent)) || Send(unsent, _unsentOffset, out isLost);
             if (!isSent)
                 Connection.Output.OnSendProgress();
@@ -266,7 +265,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             Connection.Fail(canSend: false);
         if (isSent)
             Connection.Output.OnSent();
-        else if (!isCut && Volatile.Read(ref _isCut))
+        else if (!isCut && Connection.Output.IsSendCut)
             ContinueSend();
     }
 
