@@ -41,7 +41,7 @@ public class AbortRequestTests
         byte[][] request = [RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(
             RecordBytes.RequestParams())), RecordBytes.Record(RecordBytes.Params, 1)];
 
-        // With all three the abort comes in the same receive, before anything was started.
+        // In all three cases, the abort arrives in the same receive, before anything starts.
         frontEnd.Send([.. request.Take(records).Append(RecordBytes.Abort())]);
 
         var end = Assert.Single(frontEnd.ReadAvailable());

@@ -8,7 +8,7 @@ public sealed class AllocationTests
     private const int WarmUp = 2_000;
     private const int Requests = 1_000;
 
-    // All that belongs to a request is made for it, so that what is kept cannot touch the next.
+    // All objects of a request are created for it, so that a kept one cannot affect the next request.
     private const int MaxGet = 1_312;
 
     // The string ?a=b, which hardly repeats and so is not cached.
@@ -38,7 +38,7 @@ public sealed class AllocationTests
         var queue = new RunQueue(static _ => BatchResult.Ended);
         var worker = new Worker(scheduler.Workers, scheduler, TimeProvider.System) { Hold = Hold.Loop };
 
-        // Tiered compilation may not be over: what it allocates is not the server's.
+        // Tiered compilation may still be running; its allocations are not the server's.
         Push(WarmUp);
         var least = long.MaxValue;
         for (var round = 0; round < 5; round++)

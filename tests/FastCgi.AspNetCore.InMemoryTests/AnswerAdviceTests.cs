@@ -1,13 +1,13 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Advice on the web server's configuration, drawn from the answers; correct setups get none.</summary>
+/// <summary>Advice on the web server's configuration, based on responses; correct setups get none.</summary>
 public sealed class AnswerAdviceTests
 {
     /// <summary>
     /// nginx counts milliseconds from the end of the request, so that a timeout of 2 s may end one that is a little
     /// younger here.
     /// </summary>
-    /// <param name="sinceTick">What passes before each: the ticks of the clock do not make a request older.</param>
+    /// <param name="sinceTick">The time before each request: clock ticks do not make a request older.</param>
     [Theory]
     [InlineData(0, 1.899, false)]
     [InlineData(0.9, 1.1, false)]
@@ -22,7 +22,7 @@ public sealed class AnswerAdviceTests
             await run.GiveUpAsync(seconds, "nginx/1.22.1");
         }
 
-        // The only one that counts, if the others do not.
+        // The only one that counts if the others do not.
         if (!isReported)
             await run.GiveUpAsync(2, "nginx/1.22.1");
 
@@ -54,7 +54,7 @@ public sealed class AnswerAdviceTests
         Assert.Empty(run.Journal.GetEntries());
     }
 
-    /// <summary>Clients try without it first, in the same second, and of another web server too.</summary>
+    /// <summary>Clients first try without it, in the same second, and through another web server too.</summary>
     [Theory]
     [InlineData("Apache/2.4.71 (Debian)", "HAProxy 2.6.12")]
     [InlineData("HAProxy 2.6.12", "Apache/2.4.71 (Debian)")]

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Header block, body, end and farewell are put into one block where they fit it: here at its edges.</summary>
+/// <summary>Header block, body, end, and farewell share a block if they fit: tests at the edges of a block.</summary>
 public class BlockEdgeTests
 {
     // The capacity of a small and of a large block after the header block.
@@ -48,7 +48,7 @@ public class BlockEdgeTests
         }
     }
 
-    /// <summary>A writer over the body may hold memory while another thread flushes.</summary>
+    /// <summary>A writer on top of the body may hold memory while another thread flushes.</summary>
     [Theory, Values(10, 1_000)]
     public async Task HeaderBlock_WhileMemoryIsHandedOut_DoesNotMoveIt(int headerLength)
     {

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// The window of a request body holds what the application has not looked at. What it has examined, and waits for the
-/// rest of, does not count: a JSON string, a form value or a buffered body may be longer than the window.
+/// The window of a request body limits unexamined bytes. Bytes that the application has examined while it waits for
+/// more do not count: a JSON string, a form value, or a buffered body may be longer than the window.
 /// </summary>
 public sealed class BodyWindowTests
 {
@@ -55,8 +55,8 @@ public sealed class BodyWindowTests
         });
 
     /// <summary>
-    /// The application reads on one thread while the connection pauses on another; no clock ticks that would hide a
-    /// lost wake-up.
+    /// The application reads on one thread while the connection pauses on another. The clock does not tick, because a
+    /// tick would hide a lost wake-up.
     /// </summary>
     [Fact]
     public async Task Body_ReadWhileReceivingPauses_NoWakeUpIsLost()
@@ -100,7 +100,7 @@ public sealed class BodyWindowTests
         }
     }
 
-    /// <summary>As a transport: sends on when it was not paused, or was resumed.</summary>
+    /// <summary>Acts as a transport: pushes more unless it was paused, or after it was resumed.</summary>
     private static async Task SendInPiecesAsync(FrontEnd frontEnd, byte[] body, byte type, int length = 6_000)
     {
         var resumed = 0;

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>
-/// A connection that is to be closed is closed, however its last request leaves it, and not while anything is being
-/// sent.
-/// </summary>
+/// <summary>A connection that must close does so however its last request ends, but not during a send.</summary>
 public sealed class ConnectionEndTests
 {
     [Fact]
@@ -50,7 +47,7 @@ public sealed class ConnectionEndTests
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
-    /// <summary>The engine may have received it before it comes to the reset.</summary>
+    /// <summary>The engine may have received it before it performs the reset.</summary>
     [Fact]
     public async Task Reset_ARequestArrivesAllTheSame_ApplicationIsNotCalled()
     {

@@ -21,13 +21,13 @@ public sealed class CutTests
 
     public enum State
     {
-        /// <summary>The web server has everything that the application has written.</summary>
+        /// <summary>The web server has received everything that the application has written.</summary>
         Idle,
 
-        /// <summary>The web server does not take the rest.</summary>
+        /// <summary>The web server does not receive the rest.</summary>
         WriteWaits,
 
-        /// <summary>The same, and the application has returned: only the server knows the rest.</summary>
+        /// <summary>The same, after the application has returned: only the server has the rest.</summary>
         EndWaits,
     }
 

@@ -119,8 +119,8 @@ public sealed class DoctorTests
             i => i * ofFirst / (ofFirst + ofSecond) != (i + 1) * ofFirst / (ofFirst + ofSecond) ? first : second)
             .ToList();
 
-        // Ten seconds, in which the connections come evenly; those that are looked at are not always of the same place
-        // among them.
+        // Ten seconds, in which connections arrive evenly. The sampled ones do not always have the same position among
+        // them.
         for (var i = 0; i < all.Count; i++)
         {
             if (i % (all.Count / 10) == i / (all.Count / 10) % 2)
@@ -203,7 +203,7 @@ public sealed class DoctorTests
         Assert.Contains(line, report.Message, StringComparison.Ordinal);
         Assert.Single(run.Journal.GetEntries());
 
-        // For twice as long there may be one that is not given up yet.
+        // One that takes up to twice as long may not have been abandoned yet.
         for (var i = 0; i < 12; i++)
             run.Visit();
         Assert.Empty(run.Journal.GetEntries());
@@ -272,7 +272,7 @@ public sealed class DoctorTests
         Assert.Equal(isOn ? 1 : 0, run.Status.FrontEnds.Count);
     }
 
-    /// <summary>Names come from a peer, and are as many and as long as it likes.</summary>
+    /// <summary>Names come from a peer, which chooses their number and length.</summary>
     [Fact]
     public async Task FrontEnds_ManyAndLong_AreBounded()
     {

@@ -1,8 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// Flushes of handlers that came back from await: the one that is likely the last waits a moment for the end of the
-/// response.
+/// Flushes after an await: the one that is probably the last waits a moment for the end of the response.
 /// </summary>
 public class HeldFlushTests
 {

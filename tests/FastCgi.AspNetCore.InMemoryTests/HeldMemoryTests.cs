@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// What clients that read nothing make the server hold: the limit and one block for each response, however much the
-/// application writes at a time, because memory is counted and not what is used of it.
+/// The memory that the server holds for clients that read nothing: the limit plus one block for each response, however
+/// much the application writes at a time. The limit counts allocated memory, not its used part.
 /// </summary>
 public sealed class HeldMemoryTests
 {

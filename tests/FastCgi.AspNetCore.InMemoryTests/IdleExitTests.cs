@@ -12,7 +12,7 @@ public class IdleExitTests
     [Theory]
     [InlineData("299")]
     [InlineData("ask 150 ask 299")]
-    // A kept connection that is closed later is no use of the server.
+    // Closing a kept connection later does not count as use.
     [InlineData("ask 150 close 149")]
     // No tick has seen this connection.
     [InlineData("150 connect-ask-close 299")]

@@ -79,7 +79,8 @@ public class KeepConnectionTests
         Assert.Equal("POST /early", (await frontEnd.ReadResponseAsync(2)).Text);
         go.SetResult();
 
-        // Its STDIN may be on its way still: a socket closed before it came would be reset, and the last answer lost.
+        // Its STDIN may still be in transit. If the socket were closed before it arrived, it would be reset, and the
+        // last response lost.
         Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
         Assert.False(frontEnd.IsInputComplete);
     }

@@ -6,8 +6,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public sealed class LateUseTests
 {
     /// <summary>
-    /// The web server takes any status below 400 for a permission, so that only the answer of the authorizer that was
-    /// asked first may have one.
+    /// The web server treats any status below 400 as permission, so only the first authorizer's response may have one.
     /// </summary>
     [Theory, Values("exception", "status", "branch", "shortcut", "redirect", "afterwards", "meanwhile", "cleared")]
     public async Task Authorizer_AnotherMiddlewareAnswers_DoesNotAllow(string how)
@@ -89,8 +88,8 @@ public sealed class LateUseTests
     }
 
     /// <summary>
-    /// Nothing more of the body comes behind the end of the response: a read gets what is there, and then fails instead
-    /// of waiting for ever.
+    /// After the end of the response, no more of the body arrives: a read returns the available bytes, and then fails
+    /// instead of waiting forever.
     /// </summary>
     [Theory, Values(true, false)]
     public async Task Body_ReadAfterTheResponseIsComplete_EndsAndGivesItsPlaceBack(bool isStarted)
@@ -190,8 +189,8 @@ public sealed class LateUseTests
     }
 
     /// <summary>
-    /// What the callbacks use, such as the services of the request, is there until they are over, and so it is with a
-    /// request whose client has gone.
+    /// Objects that the callbacks use, such as the request's services, exist until the callbacks have ended, even if
+    /// the client has disconnected.
     /// </summary>
     [Theory, Values("callback", "handler")]
     public async Task Stop_WhileTheApplicationWorksOn_WaitsForIt(string what)

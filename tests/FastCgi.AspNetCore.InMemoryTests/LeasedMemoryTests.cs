@@ -1,12 +1,11 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// Memory that an application got from a body and keeps: what it writes there later, or reads there, is in no other
-/// request.
+/// Memory that an application got from a body and kept: later reads and writes there affect no other request.
 /// </summary>
 public sealed class LeasedMemoryTests
 {
-    // Enough that they get each buffer that the first request had.
+    // Enough requests to reuse each buffer of the first one.
     private const int Others = 40;
 
     public static TheoryData<string, int> Ends

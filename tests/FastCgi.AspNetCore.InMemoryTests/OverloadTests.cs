@@ -1,8 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// More requests than the application may work on: who waits, for how long, who is refused, and who has a place all the
-/// same.
+/// More requests than MaxConcurrentRequests: which ones wait, for how long, which are refused, and which need no slot.
 /// </summary>
 public class OverloadTests
 {
@@ -38,7 +37,7 @@ public class OverloadTests
         Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("RequestsWaitedTooLong")).Level);
         Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count => count.Key == (
             503, "RequestQueueTimeout")).Value);
-        // The one that runs is not concerned, nor is the connection.
+        // This affects neither the running request nor the connection.
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
         Assert.Equal("Hello", (await second.AskAsync(RecordBytes.Get(uri: "/3"))).Text);
@@ -69,7 +68,7 @@ public class OverloadTests
         Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
     }
 
-    /// <summary>Between two looks at the clock, too.</summary>
+    /// <summary>Even between two clock readings.</summary>
     [Fact]
     public async Task RequestQueueTimeout_OverWhenAPlaceIsFree_NotBegun()
     {
@@ -112,7 +111,7 @@ public class OverloadTests
         Assert.Equal(["/1", isRoom ? "/new" : "/late"], _begun);
     }
 
-    /// <summary>It is the time in the queue; that of the params has a limit of its own.</summary>
+    /// <summary>This is the time in the queue; the time for the params has its own limit.</summary>
     [Fact]
     public async Task RequestQueueTimeout_ParamsThatComeSlowly_DoNotCount()
     {
@@ -214,7 +213,7 @@ public class OverloadTests
         Assert.Equal([.. Enumerable.Repeat(200, 8), 503], answers);
     }
 
-    /// <summary>A place of the status is not for others.</summary>
+    /// <summary>A slot of the status is not for others.</summary>
     [Fact]
     public async Task Status_Ends_TheQueueStillWaits()
     {

@@ -1,12 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>
-/// How connections over anybody's pipes end when their peer does nothing about it: it neither sends nor completes its
-/// side.
-/// </summary>
+/// <summary>How connections over third-party pipes end if the peer neither sends nor completes its side.</summary>
 public sealed class PipeAbortTests
 {
-    // What a peer that does not close may take: the drain, and two ticks of the clock.
+    // The time allowed to a peer that does not close: the drain, and two clock ticks.
     private static readonly TimeSpan s_drain = TimeSpan.FromSeconds(7);
 
     [Theory, Values("/now", "/started", "/later")]
@@ -36,7 +33,7 @@ public sealed class PipeAbortTests
         Assert.True(pipes.IsDisposed);
     }
 
-    /// <summary>The web server does not take what is sent: after a deadline, the transport is aborted.</summary>
+    /// <summary>The web server does not receive what is sent: after a deadline, the transport is aborted.</summary>
     [Theory, Values(true, false)]
     public async Task Abort_WhileAFlushWaits_TransportIsAbortedAndTheConnectionEnds(bool hasSentAll)
     {

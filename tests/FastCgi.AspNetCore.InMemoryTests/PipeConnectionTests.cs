@@ -52,7 +52,7 @@ public class PipeConnectionTests
         await running.Within("the end");
     }
 
-    /// <summary>Timers of .NET end after 49 days. What is longer is for ever.</summary>
+    /// <summary>.NET's timers last at most 49 days. Longer times are infinite.</summary>
     [Theory, Values(50, 60, 0)]
     public async Task End_LingerTimeoutBeyondTheTimers_WaitsForTheTransport(int days)
     {
@@ -74,7 +74,7 @@ public class PipeConnectionTests
         Assert.Equal(0, pipes.AbortCount);
     }
 
-    /// <summary>It would keep the send for ever, and the connection its place.</summary>
+    /// <summary>The send would never end, and the connection would keep its slot.</summary>
     [Fact]
     public async Task End_PeerTakesNothing_SendIsGivenUp()
     {
@@ -95,7 +95,7 @@ public class PipeConnectionTests
         await server.AssertNothingIsRentedAsync();
     }
 
-    /// <summary>The application may never read on.</summary>
+    /// <summary>The application may never continue to read.</summary>
     [Fact]
     public async Task Reset_WhileReceivingPauses_ConnectionEndsAndIsAbortedOnce()
     {
@@ -193,7 +193,7 @@ public class PipeConnectionTests
         Assert.True(pipes.IsAborted.Task.IsCompleted);
     }
 
-    /// <summary>The peer would take what is sent next for the bytes that were lost.</summary>
+    /// <summary>The peer would mistake the next bytes for the lost ones.</summary>
     [Theory, Values(true, false)]
     public async Task Send_BehindBytesThatWereLost_SendsNothing(bool isLostAtOnce)
     {
@@ -220,7 +220,7 @@ public class PipeConnectionTests
         block.Return();
     }
 
-    /// <summary>Gives one piece for each read, at once, and then nothing until the read is cancelled.</summary>
+    /// <summary>Returns one piece for each read at once, and then nothing until the read is cancelled.</summary>
     private sealed class PiecesReader(byte[][] pieces) : PipeReader
     {
         private readonly TaskCompletionSource<ReadResult> _cancelled = Waiting.Signal<ReadResult>();

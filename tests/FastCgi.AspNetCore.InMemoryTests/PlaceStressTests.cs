@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// Web servers on threads of their own that begin, abort and leave, applications that end in every way, and time that
-/// passes, all at once: the limits are kept, OnStarting included, each request that somebody waits for has one end, and
-/// all places are there again.
+/// Web servers on separate threads that begin requests, abort, and leave, applications that end in every way, and
+/// passing time, all at once: the limits hold, even for OnStarting, each awaited request ends once, and all slots are
+/// free again.
 /// </summary>
 public sealed class PlaceStressTests
 {

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// Real sockets, whose loops a handler holds up as long as the test wants: what waits meanwhile is neither lost nor
-/// held up by others.
+/// Real sockets, whose loops a handler blocks for as long as the test requires: waiting connections are neither lost
+/// nor delayed by others.
 /// </summary>
 [SupportedOSPlatform("linux")]
 public sealed class QueuedConnectionTests : IDisposable

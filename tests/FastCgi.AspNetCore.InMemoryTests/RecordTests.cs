@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Records that are odd, and bytes that are none.</summary>
+/// <summary>Unusual records, and bytes that are not records.</summary>
 public class RecordTests
 {
     [Theory, Values(0, 2, 6, 255)]
@@ -112,7 +112,7 @@ public class RecordTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        // What a client says in HTTP does not hide a web server that says it in another protocol.
+        // A client that speaks HTTP does not hide a web server that uses another protocol.
         frontEnd.Server.Connect().Send("GET / HTTP/1.1\r\n\r\n"u8.ToArray());
         frontEnd.Send(Encoding.Latin1.GetBytes(bytes));
 

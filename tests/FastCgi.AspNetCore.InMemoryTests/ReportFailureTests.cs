@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// What is done after the end of a request (reports, statistics, callbacks, hosting's clean-up) can fail, and keeps
-/// nothing from being done.
+/// Each step after the end of a request (reports, statistics, callbacks, hosting's cleanup) can fail without preventing
+/// the others.
 /// </summary>
 public sealed class ReportFailureTests
 {

@@ -1,8 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// What is left behind when a request is over: on the thread that ended it, in the counts of its connection, in the
-/// log.
+/// What remains after a request: on the thread that ended it, in its connection's counts, and in the log.
 /// </summary>
 public sealed class RequestReturnTests
 {
@@ -69,7 +68,7 @@ public sealed class RequestReturnTests
         connection.Output.OnSent();
     }
 
-    /// <summary>Each step of the end fails by itself; those behind it are taken all the same.</summary>
+    /// <summary>Each step of the end fails in turn; the later steps still run.</summary>
     [Theory, Values("Send", "Close", "Send Close")]
     public async Task Transport_ThatFailsAtTheEnd_RequestIsOver(string failing)
     {

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Two threads change one request, or one ends it: no change is lost or half done.</summary>
+/// <summary>Two threads change a request, or one ends it: no change is lost or incomplete.</summary>
 public class RequestThreadTests
 {
     private const int Rounds = 100;

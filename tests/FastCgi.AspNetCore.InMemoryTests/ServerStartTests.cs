@@ -3,7 +3,7 @@ using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What the server makes of its endpoints when it starts, and of its idle time.</summary>
+/// <summary>How the server handles its endpoints at startup, and its idle time.</summary>
 public sealed class ServerStartTests
 {
     [Fact]
@@ -43,7 +43,7 @@ public sealed class ServerStartTests
         await stopping.Within("the stop");
     }
 
-    /// <summary>A listener of another library that fails is no reason to cut requests.</summary>
+    /// <summary>A failing third-party listener must not cut requests.</summary>
     [Fact]
     public async Task Stop_ListenerFails_RequestThatRunsIsAnswered()
     {

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What the web server says of a request, beyond what HTTP has.</summary>
+/// <summary>The web server's information about a request, beyond HTTP.</summary>
 public class ServerVariableTests
 {
     [Fact]

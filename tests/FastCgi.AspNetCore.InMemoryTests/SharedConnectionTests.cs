@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A request that goes wrong after its start beside others on its connection: they keep their answers, complete or
-/// running, wherever these are, and it ends with END_REQUEST and appStatus 1.
+/// A request that fails after its start, alongside others on its connection: the others keep their responses, complete
+/// or not, and it ends with END_REQUEST and appStatus 1.
 /// </summary>
 public sealed class SharedConnectionTests
 {
@@ -82,7 +82,7 @@ public sealed class SharedConnectionTests
             records, static record => record is { Id: 1, Type: RecordBytes.Stdout, Content.Length: 0 });
     }
 
-    /// <summary>If it is alone and all before it was delivered, a reset shows the error for certain.</summary>
+    /// <summary>If it is alone and everything before it was delivered, a reset reliably signals the error.</summary>
     [Theory, Values("abort", "throw", "too few")]
     public async Task Fault_WhenTheOtherAnswerIsDelivered_ResetsTheConnection(string fault)
     {

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A hostile client can send any header, and front-ends make HTTP_… variables of all. Nothing but
-/// <c>Request.Headers</c> may show it: not with every option on that makes the server believe more.
+/// A hostile client can send any header, and front-ends turn each into an HTTP_… variable. Only <c>Request.Headers</c>
+/// may show them, even with all options on that make the server trust more parameters.
 /// </summary>
 public class SpoofingTests
 {

@@ -67,7 +67,7 @@ public sealed class StatusRowTests
         _go.SetResult();
     }
 
-    /// <summary>An application that runs on without its client has its place all the same.</summary>
+    /// <summary>An application that continues without its client keeps its slot.</summary>
     [Fact]
     public async Task Slots_OfRequestsWhoseClientsHaveGone_AreCountedUntilTheApplicationReturns()
     {

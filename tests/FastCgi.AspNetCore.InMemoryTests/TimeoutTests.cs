@@ -36,7 +36,7 @@ public class TimeoutTests
         Assert.True(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
     }
 
-    /// <summary>It would be closed, if only there were nothing to receive first.</summary>
+    /// <summary>It would be closed if there were nothing to receive first.</summary>
     [Fact]
     public async Task Connection_OnWhichNoRequestBeginsAndSomethingAlwaysComes_ResetInTwiceTheTime()
     {
@@ -53,7 +53,7 @@ public class TimeoutTests
         Assert.True(frontEnd.Transport.IsReset);
     }
 
-    /// <summary>Web servers keep connections for hours, and what is between two requests is theirs.</summary>
+    /// <summary>Web servers keep connections for hours, and decide what to do between two requests.</summary>
     [Theory]
     [Trait("Contract", "G3")]
     [Values("nothing", "half a header", "GET_VALUES", "an unknown record")]
@@ -176,7 +176,7 @@ public class TimeoutTests
         Assert.False(frontEnd.Transport.IsReset);
     }
 
-    /// <summary>The connection is one for all of them, and none of them can be answered.</summary>
+    /// <summary>They all share the connection, and none of them can be answered.</summary>
     [Fact]
     public async Task SendTimeout_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsGoOn()
     {
@@ -218,7 +218,7 @@ public class TimeoutTests
         Assert.Equal("Hello", (await other.AskAsync()).Text);
     }
 
-    /// <summary>Answers to GET_VALUES are no response, but they are not taken either.</summary>
+    /// <summary>Results of GET_VALUES are not responses, but the peer does not receive them either.</summary>
     [Fact]
     public async Task UnsentAnswer_OfManagement_ResetToo()
     {

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>A thread of an ended request finishes its work without reaching another request.</summary>
 public class UseBeyondTheEndTests
 {
-    // Enough that they have each buffer that the first had.
+    // Enough requests to reuse each buffer of the first one.
     private const int Enough = 40;
 
     /// <summary>An unawaited copy of the body: bytes that its destination has not taken stay unchanged.</summary>
@@ -20,7 +20,7 @@ public class UseBeyondTheEndTests
             RecordBytes.StdinStream(1, "own"u8));
         await frontEnd.ReadResponseAsync();
 
-        // All at once, so that they have each buffer that the first had.
+        // All at once, so that they reuse each buffer of the first one.
         var others = Enumerable.Range(0, Enough).Select(_ => frontEnd.Server.Connect()).ToList();
         others.ForEach(static other => other.Send(RecordBytes.Post(1, "/next", "secret"u8.ToArray())));
         destination.GoOn.SetResult();
@@ -67,7 +67,7 @@ public class UseBeyondTheEndTests
         Assert.Equal(status, response.Status);
     }
 
-    /// <summary>Takes writes when the test says so.</summary>
+    /// <summary>Accepts writes when the test allows it.</summary>
     private sealed class SlowStream : MemoryStream
     {
         public TaskCompletionSource HasBytes { get; } = Waiting.Signal();

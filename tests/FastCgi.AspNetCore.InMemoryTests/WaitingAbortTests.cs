@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
-/// A request waits for a thread, because handlers block all there are, and its client leaves: what it has sent is
-/// released at once, not when a thread comes to it.
+/// A request waits for a thread, because handlers block all of them, and its client disconnects: its data is released
+/// at once, not when a thread becomes free.
 /// </summary>
 public sealed class WaitingAbortTests
 {
@@ -39,7 +39,7 @@ public sealed class WaitingAbortTests
 
         Assert.Equal(0, request.Parameters.Length);
         await Waiting.UntilAsync(() => server.Context.Buffers.RentedCount == 0, "all buffers to be returned");
-        // A thread comes to it at last.
+        // Finally, a thread is free.
         request.Execute();
         Assert.False(isCalled);
         await Waiting.UntilAsync(() => request.IsOver, "the end");
@@ -87,7 +87,7 @@ public sealed class WaitingAbortTests
         Assert.True(failure is IOException or ConnectionAbortedException, $"{failure}");
     }
 
-    // Apart, so that no local variable keeps them.
+    // In a separate method, so that no local variable keeps them alive.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static (WeakReference Path, WeakReference Query) GetTarget(IHttpRequestFeature request)
         => (new(request.Path), new(request.QueryString));

@@ -18,7 +18,7 @@ public sealed partial class ConfigurationDocumentTests
     // Functions cannot be configured.
     private static readonly string[] s_codeOnly = ["RequestHeaderEncodingSelector", "ResponseHeaderEncodingSelector"];
 
-    // The system decides: what it is comes to the same on every machine, in words.
+    // The system determines the value, so the document describes it in words.
     private static readonly Dictionary<string, string> s_defaultsInWords = new()
     {
         ["options.Transport.LoopCount"] = "half the processors, 1 to 16",
@@ -59,7 +59,7 @@ public sealed partial class ConfigurationDocumentTests
             static row => Assert.NotEmpty(row.Unit));
     }
 
-    /// <summary>What a reader copies into appsettings.json is understood.</summary>
+    /// <summary>Blocks that a reader copies into appsettings.json are valid.</summary>
     [Fact]
     public void Json_InEachDocument_IsUnderstood()
     {

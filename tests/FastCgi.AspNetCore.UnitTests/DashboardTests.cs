@@ -2,7 +2,7 @@ using System.Text.Json;
 
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>The dashboard asks for what the server tells, by its names.</summary>
+/// <summary>The dashboard queries only metrics that the server exports, by their names.</summary>
 public sealed partial class DashboardTests
 {
     private static readonly string s_dashboard = File.ReadAllText(Repository.GetPath("samples/grafana/fastcgi.json"));

@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.UnitTests;
 /// <summary>Checks by reading: links, who runs the blocks, and the events that documents name.</summary>
 public sealed partial class DocumentTests(ITestOutputHelper output)
 {
-    // Of these, tests run the sections by their headings, or the page as a whole.
+    // Tests run these pages by the headings of their sections, or as a whole.
     private static readonly string[] s_pagesWithTests = ["docs/front-ends/"];
 
     private static readonly string s_root = Repository.GetPath("");
@@ -43,7 +43,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
                 + $"new links, then copy {written} over {List}.");
     }
 
-    /// <summary>A block that is copied is one that a test runs, or its source says why none does.</summary>
+    /// <summary>A test runs each block that readers copy, or a comment in the source states why not.</summary>
     [Fact]
     public void Blocks_OfCommandsAndConfigurations_AreRunOrSayWhyNot()
     {
@@ -54,7 +54,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
             .Where(static file => !s_pagesWithTests.Any(page => file.StartsWith(page, StringComparison.Ordinal)))
             .SelectMany(static file => Block().Matches(Read(file)).Select(
                 match => (File: file, Language: match.Groups["language"].Value, Mark: match.Groups["mark"].Value)))
-            // Of json, ConfigurationDocumentTests runs each; a picture has no language.
+            // ConfigurationDocumentTests runs all JSON blocks; a picture has no language.
             .Where(static block => block.Language is not ("csharp" or "json" or "") || block.Mark.Length > 0)
             .ToList();
 
@@ -90,7 +90,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
             static cell => Assert.Matches(@"^ [✓~✗] .*\]\(", cell)));
     }
 
-    /// <summary>The scripts that the workflows start are there and can be started.</summary>
+    /// <summary>The scripts that the workflows run exist and are executable.</summary>
     [Fact]
     public void Workflows_Scripts_AreThere()
     {

@@ -34,7 +34,7 @@ public sealed class EventJournalTests : IDisposable
         Assert.Equal((7, "Kind", "third", 3), (entry.EventId, entry.Name, entry.Message, entry.Count));
     }
 
-    /// <summary>What an application puts into the message of an exception may be a secret.</summary>
+    /// <summary>An application's exception message may contain a secret.</summary>
     [Fact]
     public void Log_OfAnException_ShowsItsTypeAndNotItsMessage()
     {
@@ -48,7 +48,7 @@ public sealed class EventJournalTests : IDisposable
         Assert.Equal("failed (InvalidOperationException)", Assert.Single(_journal.GetEntries()).Message);
     }
 
-    /// <summary>Half a character would be none in JSON.</summary>
+    /// <summary>Half a surrogate pair would be invalid in JSON.</summary>
     [Theory]
     [InlineData(100_000, 2_000)]
     [InlineData(1_999, 1_999)]

@@ -35,7 +35,7 @@ public sealed partial class EventListTests
 
     private static string GetRow(string name, LoggerMessageAttribute message)
     {
-        // A message without a level gets it at each call.
+        // The level of a message without one varies by call.
         var level = message.Level == LogLevel.None ? "varies" : message.Level.ToString();
         return $"| <a id=\"event-{message.EventId}\"></a>{message.EventId} {name} | {level} | "
             + $"{Shorten(message.Message)} |";

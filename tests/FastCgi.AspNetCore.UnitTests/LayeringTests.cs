@@ -12,7 +12,7 @@ public sealed partial class LayeringTests
     /// <summary>Options, roles and features: what every stage may use.</summary>
     private const string Root = "";
 
-    /// <summary>What only the user calls: the extensions, which start it all.</summary>
+    /// <summary>Code that only the user calls: the extensions.</summary>
     private const string Extensions = "Extensions";
 
     /// <summary>The stages, each above those it may refer to.</summary>
@@ -95,7 +95,7 @@ public sealed partial class LayeringTests
             Assert.DoesNotMatch(HttpName(), File.ReadAllText(path));
     }
 
-    /// <summary>What the compiler leaves nothing of, such as constants, is seen in the source.</summary>
+    /// <summary>Constants and the like leave no trace in the assembly, so the source is checked.</summary>
     [Fact]
     public void Usings_OfEachFolder_GoOneWay()
     {
@@ -145,7 +145,7 @@ public sealed partial class LayeringTests
     public void Folders_All_AreKnown()
         => Assert.Equal(s_allowed.Keys.ToHashSet(), s_types.Where(IsOurs).Select(Folder).ToHashSet());
 
-    /// <summary>What depends on the system, and on what it allows, is in one place.</summary>
+    /// <summary>Code that depends on the system and its permissions is in one place.</summary>
     [Fact]
     public void SystemCalls_All_AreInLinux()
     {
@@ -161,7 +161,7 @@ public sealed partial class LayeringTests
             static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
     }
 
-    /// <summary>The test sees what it should: the code of methods, lambdas, iterators and generic arguments.</summary>
+    /// <summary>The test detects references in methods, lambdas, iterators, and generic arguments.</summary>
     [Fact]
     public void TypeReferences_OfThisTest_AreFound()
     {
@@ -215,7 +215,7 @@ public sealed partial class LayeringTests
             .Where(reference => reference.Assembly != type.Assembly && isRefused(reference.Namespace ?? ""))
             .Select(reference => $"{Name(type)} -> {reference}"));
 
-    /// <summary>Whether a type is of the library's source: what the compiler adds has other namespaces.</summary>
+    /// <summary>Whether a type is from the library's source: compiler-generated types have other namespaces.</summary>
     private static bool IsOurs(Type type)
         => type.Assembly == typeof(FastCgiServerOptions).Assembly && Namespace(type) is { } name
             && (name.StartsWith(Library, StringComparison.Ordinal) || IsRoot(name));

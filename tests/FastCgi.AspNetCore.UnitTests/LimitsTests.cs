@@ -14,7 +14,7 @@ public sealed class LimitsTests
     public static TheoryData<string> Names
         => [.. typeof(FastCgiServerLimits).GetProperties().Select(static property => property.Name)];
 
-    /// <summary>The message names each place that a new limit was forgotten in.</summary>
+    /// <summary>The message lists the places where a new limit is missing.</summary>
     [Theory]
     [MemberData(nameof(Names))]
     public void Limit_Each_HasAllItsPlaces(string name)

@@ -43,8 +43,7 @@ public sealed partial class ProtocolCoverageTests
     }
 
     /// <summary>
-    /// The tests of all projects, as Class.Method: their source is looked at, for this project does not refer to the
-    /// others.
+    /// The tests of all projects, as Class.Method, from their source: this project does not reference the others.
     /// </summary>
     private static HashSet<string> FindTests() =>
     [

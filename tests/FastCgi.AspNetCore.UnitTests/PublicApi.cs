@@ -3,7 +3,7 @@ using System.Reflection;
 
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>The public members of an assembly as text: a line for each, in the order of their names.</summary>
+/// <summary>The public members of an assembly as text: one line each, sorted by name.</summary>
 internal static class PublicApi
 {
     private const BindingFlags Public =
@@ -24,7 +24,7 @@ internal static class PublicApi
         [typeof(uint)] = "uint",
     };
 
-    /// <summary>Compares with a file, and writes what is there now beside the test.</summary>
+    /// <summary>Compares with a file, and writes the current list next to the test.</summary>
     public static void AssertIs(Assembly assembly, string snapshot)
     {
         var written = Path.Combine(AppContext.BaseDirectory, "PublicApi.txt");
@@ -44,7 +44,7 @@ internal static class PublicApi
         => assembly.GetExportedTypes()
             .OrderBy(static type => type.FullName, StringComparer.Ordinal).SelectMany(DescribeType);
 
-    /// <summary>The members, each with its type, that only the first has.</summary>
+    /// <summary>The members, each with its type, that only the first list has.</summary>
     private static IEnumerable<string> Difference(string[] lines, string[] others, string sign)
         => Qualify(lines).Except(Qualify(others)).Select(line => sign + line);
 

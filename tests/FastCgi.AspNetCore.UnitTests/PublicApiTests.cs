@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>
-/// The public surface is what <c>PublicApi.txt</c> says. A change of it is a decision: look at the difference that this
-/// test prints, and if it is meant, copy the file that it has written over the old one.
+/// The public API matches <c>PublicApi.txt</c>. If a change is intended, check the printed difference, and replace the
+/// old file with the one that this test has written.
 /// </summary>
 public sealed class PublicApiTests
 {

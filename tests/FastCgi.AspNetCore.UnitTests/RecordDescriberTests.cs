@@ -129,7 +129,7 @@ public sealed class RecordDescriberTests
         Assert.InRange(_lines[0].Length, 32 * 1024, 33 * 1024);
     }
 
-    /// <summary>What a peer sends without end is not kept.</summary>
+    /// <summary>Endless input from a peer is not kept.</summary>
     [Fact]
     public void Params_WithoutEnd_AreBounded()
     {
@@ -145,7 +145,7 @@ public sealed class RecordDescriberTests
         GC.KeepAlive(describer);
     }
 
-    /// <summary>In the middle of a stream, nothing tells the value of a cookie from a name.</summary>
+    /// <summary>In the middle of a stream, a cookie's value cannot be distinguished from a name.</summary>
     [Fact]
     public void Params_WhoseBeginningWasNotKept_AreNotDescribed()
     {

@@ -16,7 +16,7 @@ public sealed partial class SourceTests
         Repository.GetPath("tests/FastCgi.AspNetCore.UnitTests/Execution"),
     ];
 
-    /// <summary>The name of an event is that of its method.</summary>
+    /// <summary>The log messages. The name of an event is that of its method.</summary>
     private static readonly (string Name, LoggerMessageAttribute Attribute)[] s_logMessages =
         [.. typeof(FastCgiServerOptions).Assembly.GetTypes()
             .SelectMany(static type => type.GetMethods(Declared))
@@ -106,7 +106,7 @@ public sealed partial class SourceTests
             Repository.GetPath("src/FastCgi.AspNetCore"), "*.cs", SearchOption.AllDirectories)
             .Where(file => !file.Contains("/obj/", StringComparison.Ordinal)
                 && Path.GetFileName(file) is var name && name != "ThreadRoot.cs"
-                // A clock, which hands timers out to those that call it.
+                // A clock, which provides timers to its callers.
                 && !(name == "ServerClock.cs" && start == ".CreateTimer("));
 
         Assert.DoesNotContain(files, file => File.ReadAllText(file).Contains(start, StringComparison.Ordinal));

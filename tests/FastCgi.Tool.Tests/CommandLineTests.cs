@@ -3,8 +3,8 @@ using System.Text.RegularExpressions;
 namespace FastCgi.Tool.Tests;
 
 /// <summary>
-/// The commands, arguments and options are what <c>CommandLine.txt</c> says: they are the public API of the tool. A change of it is a decision: if it is
-/// meant, copy the file that this test has written over the old one.
+/// The commands, arguments, and options match <c>CommandLine.txt</c>, because they are the public API of the tool. If a
+/// change is intended, replace the old file with the one that this test has written.
 /// </summary>
 public sealed partial class CommandLineTests
 {

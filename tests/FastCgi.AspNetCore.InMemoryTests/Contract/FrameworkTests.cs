@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary>Parts of ASP.NET Core that lean on the server the most.</summary>
+/// <summary>Parts of ASP.NET Core that depend on the server the most.</summary>
 public class FrameworkTests
 {
     [Fact]

@@ -62,7 +62,7 @@ public class HeaderTests
     public async Task RequestHeaders_UsedAsADictionary_AsKestrel() => await Parity.AssertAsync(
         static (context, seen) =>
         {
-            // A front-end does not pass on what is between it and the client.
+            // A front-end does not pass on hop-by-hop headers.
             context.Request.Headers.Remove("Connection");
             foreach (var (name, value) in context.Request.Headers.OrderBy(
                 static header => header.Key, StringComparer.Ordinal))

@@ -248,7 +248,7 @@ public class RequestEndTests
         public void Dispose() => onDispose();
     }
 
-    /// <summary>Hosting asks it for contexts where it is registered.</summary>
+    /// <summary>Hosting uses it to create contexts if it is registered.</summary>
     private sealed class FailingContextFactory : IHttpContextFactory
     {
         public HttpContext Create(IFeatureCollection featureCollection)

@@ -5,8 +5,8 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 /// <summary>The feature collection: its content, its gaps, and its state after the request.</summary>
 public class RequestFeatureTests
 {
-    // Absent, for no front-end can carry what they promise, or (items, persistent state) unrelated clients share the
-    // connection.
+    // Absent, because no front-end can provide what they promise or, for items and persistent state, because unrelated
+    // clients share the connection.
     private static readonly string[] s_onlyInKestrel =
     [
         nameof(IHttpExtendedConnectFeature), "IHttpMinResponseDataRateFeature", nameof(IHttpRequestTrailersFeature),

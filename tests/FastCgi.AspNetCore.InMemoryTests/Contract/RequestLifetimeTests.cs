@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary><c>RequestAborted</c> and <c>Abort()</c>: when they fire, and when nothing fires any more.</summary>
+/// <summary><c>RequestAborted</c> and <c>Abort()</c>: when they fire, and when they no longer do.</summary>
 public class RequestLifetimeTests
 {
     [Theory]
@@ -82,8 +82,8 @@ public class RequestLifetimeTests
     }
 
     /// <summary>
-    /// The log has the exception that was thrown, and so the place, and not one that only says that a task was
-    /// cancelled.
+    /// The log contains the exception that was thrown, with its stack trace, and not one that only reports a cancelled
+    /// task.
     /// </summary>
     [Fact]
     [Trait("Contract", "A6")]

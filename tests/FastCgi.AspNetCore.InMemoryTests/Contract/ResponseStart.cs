@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 internal static class ResponseStart
 {
-    /// <summary>Uses the response in the way that is named; all but "advance" start it.</summary>
+    /// <summary>Uses the response in the named way. All except "advance" start it.</summary>
     public static Task UseAsync(HttpResponse response, string use)
     {
         switch (use)

@@ -2,7 +2,7 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary>When a response starts, and what can change before and after; Kestrel is asked the same.</summary>
+/// <summary>When a response starts, and what can change before and after, compared with Kestrel.</summary>
 public class ResponseStartTests
 {
     [Theory]

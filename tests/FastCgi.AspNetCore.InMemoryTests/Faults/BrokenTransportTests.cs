@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
 /// <summary>
-/// A transport that cuts, delays and throttles at every byte. Nothing of a connection is left, each request ends once,
-/// and what the peer has of an answer is its beginning, or all of it.
+/// A transport that cuts, delays, and throttles at every byte. No part of a connection leaks, each request ends once,
+/// and the peer has received the beginning of a response or all of it.
 /// </summary>
 public sealed class BrokenTransportTests
 {
@@ -52,7 +52,7 @@ public sealed class BrokenTransportTests
         await using var server = await TestServer.StartAsync(Run);
         var input = s_exchanges[exchange];
         var expected = await GetAnswersAsync(server, exchange, static (frontEnd, input) => frontEnd.Send(input));
-        // As one receive, in two parts that are cut at each byte, and each byte by itself.
+        // In one receive, in two parts split at each byte, and byte by byte.
         for (var length = 1; length < input.Length; length += exchange == "large answer" ? 40 : 1)
         {
             var answers = await GetAnswersAsync(server, exchange, (frontEnd, input) =>
@@ -110,7 +110,7 @@ public sealed class BrokenTransportTests
         _ => Apps.Target(context),
     };
 
-    /// <summary>Says its length, which the server adds only where it is known at the first send.</summary>
+    /// <summary>Sets its length, which the server adds only if it is known at the first send.</summary>
     private static async Task HashAsync(HttpContext context)
     {
         var body = new MemoryStream();

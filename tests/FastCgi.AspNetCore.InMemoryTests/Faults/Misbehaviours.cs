@@ -3,7 +3,7 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
-/// <summary>What applications should not do.</summary>
+/// <summary>Things that applications should not do.</summary>
 internal static class Misbehaviours
 {
     public static IReadOnlyDictionary<string, Func<HttpContext, Task>> All { get; } =

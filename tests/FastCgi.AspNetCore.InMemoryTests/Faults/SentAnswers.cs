@@ -10,10 +10,10 @@ internal sealed class SentAnswer
     public bool IsOver { get; set; }
 }
 
-/// <summary>Takes what was sent on a connection apart, wherever it ends, and checks that it is well-formed.</summary>
+/// <summary>Parses what was sent on a connection, even if it is cut, and checks that it is well-formed.</summary>
 internal static class SentAnswers
 {
-    /// <returns>The answers by the id of their request; those of management have 0.</returns>
+    /// <returns>The responses by request id. Results of management records have the id 0.</returns>
     public static Dictionary<int, SentAnswer> Read(ReadOnlySpan<byte> sent)
     {
         var answers = new Dictionary<int, SentAnswer>();

@@ -17,7 +17,7 @@ internal static class CodeCoverage
     /// <summary>The lines and branches; 0 where the library is not instrumented.</summary>
     public static int Count => s_counters.Length;
 
-    /// <summary>Notes what has run: each line or branch once for 1, 2, 4, 8 times, and so on.</summary>
+    /// <summary>Records which lines and branches have run, and how often: 1, 2, 4, 8 times, and so on.</summary>
     public static void VisitAll(StateFeedback feedback)
     {
         for (var i = 0; i < s_counters.Length; i++)

@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>
-/// What a connection must do with any bytes if its application answers at once and reads nothing, written down from the
-/// specification and the documents without any code of the server: which requests begin, which of them are ended, and
-/// whether the connection is reset or closed.
+/// The required behavior of a connection for any bytes, if its application responds at once and reads nothing: which
+/// requests begin, which of them end, and whether the connection is reset or closed. It is based on the specification
+/// and the documents, and uses no code of the server.
 /// </summary>
 internal sealed class ConnectionModel
 {
@@ -28,7 +28,7 @@ internal sealed class ConnectionModel
     /// <summary>Whether the connection is closed after its last answer.</summary>
     public bool IsClosed { get; private set; }
 
-    /// <summary>Whether the peer speaks HTTP and gets an answer in HTTP.</summary>
+    /// <summary>Whether the peer speaks HTTP and gets a response in HTTP.</summary>
     public bool IsHttp { get; private set; }
 
     public int ValuesResults { get; private set; }

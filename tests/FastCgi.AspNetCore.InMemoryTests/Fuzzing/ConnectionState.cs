@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
-/// <summary>What a connection is like inside, as a number: small counts as they are, large ones alike.</summary>
+/// <summary>The internal state of a connection as a number. Small counts are exact, large ones are grouped.</summary>
 internal static class ConnectionState
 {
     public static ulong Get(FastCgiConnection connection)

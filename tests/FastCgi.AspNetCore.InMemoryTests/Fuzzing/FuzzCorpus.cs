@@ -8,7 +8,7 @@ internal static class FuzzCorpus
     // The mutations of a long upload are those of a short one, and cost more.
     private const int MaxCaptureLength = 6_000;
 
-    /// <summary>Inputs that were, or could have been, the end of a server of FastCGI, ours or another.</summary>
+    /// <summary>Inputs that broke, or could have broken, a FastCGI server, ours or another.</summary>
     public static IReadOnlyList<(string Name, byte[] Bytes)> PastFailures { get; } =
     [
         ("lengths whose sum is more than 32 bits, CVE-2025-23016", Request(

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
-/// <summary>Random numbers that are equal in every version of .NET and cheap to seed (SplitMix64).</summary>
+/// <summary>Random numbers that are the same in every version of .NET and cheap to seed (SplitMix64).</summary>
 internal struct FuzzRandom(ulong seed)
 {
     private ulong _state = seed;
@@ -16,7 +16,7 @@ internal struct FuzzRandom(ulong seed)
     /// <summary>A number from 0 to one less than the bound.</summary>
     public int Next(int bound) => (int)(Next() % (ulong)bound);
 
-    /// <summary>The length of the next piece of a stream that is cut: all of it, or a few bytes, or some.</summary>
+    /// <summary>The length of the next piece of a split stream: all of it, a few bytes, or some.</summary>
     public int NextPiece(int rest, int mode) => mode switch
     {
         0 => Math.Min(rest, 65_536),

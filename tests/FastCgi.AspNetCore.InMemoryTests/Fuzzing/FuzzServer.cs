@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
-/// <summary>A server without hosting, sockets and time, for hundreds of thousands of connections.</summary>
+/// <summary>A server without hosting, sockets, or a clock, for hundreds of thousands of connections.</summary>
 internal sealed class FuzzServer : ILogger
 {
     private readonly ConcurrentQueue<string> _errors = new();
@@ -8,7 +8,7 @@ internal sealed class FuzzServer : ILogger
 
     public FuzzServer(IHttpApplication<IFeatureCollection> application)
     {
-        // A limit that is never reached, so that places are counted.
+        // A limit that is never reached, so that slots are counted.
         var options = new FastCgiServerOptions
         {
             Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
@@ -46,7 +46,7 @@ internal sealed class FuzzServer : ILogger
     public static void Close(FastCgiConnection connection)
         => connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
 
-    /// <summary>Fails if anything is left behind, or went wrong in the server.</summary>
+    /// <summary>Fails if anything leaked, or an error occurred in the server.</summary>
     public void AssertNothingIsLeft()
     {
         if (_errors.TryPeek(out var error))

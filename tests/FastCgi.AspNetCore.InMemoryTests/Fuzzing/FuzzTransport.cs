@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
-/// <summary>Takes all that is sent, at once.</summary>
+/// <summary>Accepts everything at once.</summary>
 internal sealed class FuzzTransport : ConnectionTransport
 {
     private readonly Lock _lock = new();

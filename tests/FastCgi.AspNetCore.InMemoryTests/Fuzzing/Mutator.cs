@@ -13,7 +13,7 @@ internal sealed class Mutator(int maxLength)
     private readonly List<(int Start, int Length)> _records = [];
     private int _length;
 
-    /// <summary>Takes an input, and some of another, and damages it.</summary>
+    /// <summary>Combines an input with a part of another, and damages the result.</summary>
     /// <returns>The result, until the next call.</returns>
     public ReadOnlySpan<byte> Mutate(ReadOnlySpan<byte> input, ReadOnlySpan<byte> other, ref FuzzRandom random)
     {

@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>
-/// Keeps the inputs that lead to states which no input led to before, so that they are mutated further. What counts as
-/// new is a hash of what the parser and the connection show of themselves and, where the library is instrumented (<see
-/// cref="CodeCoverage"/>), the code that was run.
+/// Keeps the inputs that lead to new states, so that they are mutated further. A state is a hash of the visible state
+/// of the parser and the connection and, if the library is instrumented (<see cref="CodeCoverage"/>), of the code that
+/// ran.
 /// </summary>
 internal sealed class StateFeedback(IEnumerable<byte[]> seeds)
 {
@@ -31,7 +31,7 @@ internal sealed class StateFeedback(IEnumerable<byte[]> seeds)
         _foundNew = true;
     }
 
-    /// <summary>The input is over: it is kept if it led anywhere new.</summary>
+    /// <summary>Ends an input, and keeps it if it led to a new state.</summary>
     public void End(ReadOnlySpan<byte> input, ref FuzzRandom random)
     {
         CodeCoverage.VisitAll(this);

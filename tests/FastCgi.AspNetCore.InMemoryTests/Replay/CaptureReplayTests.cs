@@ -4,8 +4,8 @@ using FastCgi.AspNetCore.Protocol;
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>
-/// The bytes of real front-ends, through the whole server: the application sees the HTTP requests that clients sent,
-/// but for what <see cref="FrontEndRules"/> says of the front-end.
+/// The bytes of real front-ends, through the whole server: the application sees the clients' HTTP requests, except for
+/// the front-end's changes in <see cref="FrontEndRules"/>.
 /// </summary>
 public sealed class CaptureReplayTests(ReplayServer server) : IClassFixture<ReplayServer>
 {

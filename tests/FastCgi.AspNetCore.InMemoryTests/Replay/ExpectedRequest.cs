@@ -6,10 +6,10 @@ namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 /// <summary>What the application should see of a captured request, by the rules of the front-end.</summary>
 internal sealed class ExpectedRequest
 {
-    /// <summary>The one byte in the headers of the captures that is no UTF-8.</summary>
+    /// <summary>The only byte in the captured headers that is not UTF-8.</summary>
     private const char Latin1 = '\xe9';
 
-    /// <summary>The paths of those targets whose path is not itself.</summary>
+    /// <summary>The paths of the targets that differ from their path.</summary>
     private static readonly Dictionary<string, string> s_decodedPaths = new()
     {
         ["/a%20b/%E2%82%AC/%c3%a9/x%2By"] = "/a b/€/é/x+y",
@@ -85,11 +85,11 @@ internal sealed class ExpectedRequest
         }
     }
 
-    /// <summary>The headers, a text for each, values that are apart with a bar between them.</summary>
-    /// <param name="madeUpHost">What stands for a Host that the client did not send.</param>
+    /// <summary>The headers, one text each, with a bar between separate values.</summary>
+    /// <param name="madeUpHost">The replacement for a Host header that the client did not send.</param>
     public IEnumerable<string> GetHeaders(long? contentLength, string? madeUpHost)
     {
-        // By the name that the client sent: only what was the same there is joined by the front-end.
+        // By the name that the client sent: the front-end joins only headers with the same name.
         var passed = _http.Headers.GroupBy(static header => header.Name, StringComparer.OrdinalIgnoreCase)
             .Select(
                 group => group.Select(
@@ -115,8 +115,7 @@ internal sealed class ExpectedRequest
     }
 
     /// <summary>
-    /// The server tells the length that it knows, and hides Transfer-Encoding beside one, for the body has been
-    /// de-chunked.
+    /// The server reports the known length. It then hides Transfer-Encoding, because the body has been de-chunked.
     /// </summary>
     private static bool IsOfTheServer(string name, long? contentLength)
         => name is "Host" or "Content-Length" || (name == "Transfer-Encoding" && contentLength is not null);

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>
-/// What a front-end does to the HTTP request before the application can see it: each member is one peculiarity, with
-/// the front-ends that have it. What no rule changes arrives as the client sent it.
+/// A front-end's changes to the HTTP request before the application sees it. Each member is one peculiarity, with the
+/// front-ends that have it. Everything else arrives as the client sent it.
 /// </summary>
 internal sealed class FrontEndRules(Capture capture)
 {
@@ -20,22 +20,21 @@ internal sealed class FrontEndRules(Capture capture)
     public bool JoinsRepeatedHeaders => IsAny("apache", "fcgid", "lighttpd");
 
     /// <summary>
-    /// Apache joins the cookies of HTTP/1 like any other header; the others as it should be, or leave that to this
-    /// server.
+    /// Apache joins HTTP/1 cookies like any other header. The others join them correctly, or leave that to this server.
     /// </summary>
     public string GetCookieSeparator(string protocol) => IsApacheKind && protocol != "HTTP/2" ? ", " : "; ";
 
-    /// <summary>What CONTENT_LENGTH says of a request without a body: nothing in nginx, Apache and cgi-fcgi.</summary>
+    /// <summary>The CONTENT_LENGTH of a request without a body: nginx, Apache, and cgi-fcgi pass none.</summary>
     public long? LengthOfNoBody => IsAny("fcgid", "lighttpd", "haproxy") ? 0 : null;
 
     /// <summary>
-    /// Whether a body of untold length is passed on while it arrives, so that CONTENT_LENGTH may be missing. Others
-    /// count it first.
+    /// Whether a body of unknown length is passed on while it arrives, so that CONTENT_LENGTH may be missing. Other
+    /// front-ends count it first.
     /// </summary>
     public bool StreamsBodies
         => IsAny("apache") || (IsAny("nginx") && capture.Mode.EndsWith("nobuf", StringComparison.Ordinal));
 
-    /// <summary>A header that the front-end makes up itself.</summary>
+    /// <summary>A header that the front-end adds itself.</summary>
     public (string Name, string Value)? Added => IsAny("fcgid") ? ("Connection", "close") : null;
 
     /// <summary>The header as the front-end passes it on, or <see langword="null"/>.</summary>
@@ -54,8 +53,8 @@ internal sealed class FrontEndRules(Capture capture)
     private bool PassesOddNames => IsAny("lighttpd") || (IsAny("nginx") && capture.Mode == "opts");
 
     /// <summary>
-    /// lighttpd makes an underscore of every odd byte; nginx leaves all but the hyphen as it is. Either way an
-    /// underscore is seen as a hyphen.
+    /// lighttpd replaces every special byte with an underscore; nginx replaces only the hyphen. Either way, an
+    /// underscore becomes a hyphen.
     /// </summary>
     private string MapOddName(string name) => IsAny("lighttpd")
         ? string.Concat(name.Select(static c => char.IsAsciiLetterOrDigit(c) ? c : '-'))

@@ -5,7 +5,7 @@ public sealed class ReplayServer : IAsyncLifetime
 {
     private const int HeaderLength = 8;
 
-    // Not a size that anybody sends: records and pairs are cut anywhere.
+    // An unusual size, so that records and pairs are split anywhere.
     private const int PieceSize = 1_447;
 
     private readonly ConcurrentQueue<Task<SeenRequest>> _seen = new();
@@ -29,7 +29,7 @@ public sealed class ReplayServer : IAsyncLifetime
         foreach (var record in Split(bytes))
         {
             var id = BinaryPrimitives.ReadUInt16BigEndian(record.AsSpan(2));
-            // The front-end did not use an id again before it had the answer.
+            // The front-end did not reuse an id before it had the response.
             if (record[1] == RecordBytes.BeginRequest && !open.Add(id))
                 await ReadEndAsync(frontEnd, id);
             await SendAsync(frontEnd, record);

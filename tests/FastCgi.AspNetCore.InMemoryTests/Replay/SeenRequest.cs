@@ -1,12 +1,12 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
-/// <summary>What an application saw of a request, read while that was under way.</summary>
+/// <summary>An application's observations of a request, made while it was active.</summary>
 internal sealed record SeenRequest(
     string Method, string Protocol, bool IsHttps, string PathBase, string Path, string QueryString, string RawTarget,
     string? RemoteAddress,
     string? ServerName, long? ContentLength, string[] Headers, byte[] Body, bool IsBodyWhole)
 {
-    /// <summary>Reads a request to its end, or as far as it came.</summary>
+    /// <summary>Reads a request to its end, or as far as it arrived.</summary>
     public static async Task<SeenRequest> ReadAsync(HttpContext context)
     {
         var request = context.Request;

@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Authorization;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
 
-/// <summary>Who may see the status, and in which form it comes.</summary>
+/// <summary>Who may see the status, and in which form.</summary>
 public sealed class StatusEndpointTests
 {
     private const string Html = "text/html; charset=utf-8";

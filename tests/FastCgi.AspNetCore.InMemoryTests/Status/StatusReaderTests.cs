@@ -4,7 +4,7 @@ using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
 
-/// <summary>What the status says of a server whose every event is known.</summary>
+/// <summary>The status of a server whose events are all known.</summary>
 public sealed class StatusReaderTests
 {
     private static readonly string[] s_limits =

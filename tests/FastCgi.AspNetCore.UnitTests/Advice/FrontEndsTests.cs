@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 namespace FastCgi.AspNetCore.UnitTests.Advice;
 
-/// <summary>What the params of a request show of the configuration of its web server.</summary>
+/// <summary>Conclusions about a web server's configuration from the parameters of a request.</summary>
 public sealed class FrontEndsTests
 {
     private readonly ManualTime _time = new();

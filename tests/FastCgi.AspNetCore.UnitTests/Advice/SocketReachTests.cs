@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Advice;
 
 namespace FastCgi.AspNetCore.UnitTests.Advice;
 
-/// <summary>What is said at start of who can connect to a unix socket.</summary>
+/// <summary>The startup message about who can connect to a Unix socket.</summary>
 public sealed class SocketReachTests : IDisposable
 {
     // A user of every distribution that no test runs as.
@@ -13,7 +13,7 @@ public sealed class SocketReachTests : IDisposable
     private static readonly string s_owner =
         Environment.UserName == "root" ? "root" : $"root, user {Environment.UserName}";
 
-    // A folder that everybody may enter; that of TMPDIR may be the user's own.
+    // A folder that everyone may enter. The one in TMPDIR may be private.
     private readonly DirectoryInfo _folder = Directory.CreateDirectory($"/tmp/fastcgi-{Guid.NewGuid():N}");
     private readonly CollectedLogs _logs = new();
     private readonly Socket _socket;

@@ -51,7 +51,7 @@ public sealed class BlockPoolTests
     {
         ReturnAll(Rent(36));
 
-        // The first call counts, but does not know yet for how long they were free.
+        // The first call counts the blocks, but does not know how long they have been free.
         foreach (var count in new[] { 36, 18, 9, 4, 2, 1, 0, 0 })
         {
             _pool.Trim();

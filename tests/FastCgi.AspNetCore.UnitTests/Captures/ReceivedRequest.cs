@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Captures;
 
-/// <summary>What the records of a request brought: its whole params, and its body as far as it came.</summary>
+/// <summary>A request from its records: all params, and the part of the body that arrived.</summary>
 internal sealed class ReceivedRequest(int id)
 {
     private readonly List<byte> _parameters = [];
@@ -39,7 +39,7 @@ internal sealed class ReceivedRequest(int id)
         if (piece.Header.Type == RecordType.BeginRequest && piece.IsStart)
             requests.Add(new ReceivedRequest(id));
 
-        // An id is used again on a kept connection: a record belongs to the request that began last.
+        // A kept connection reuses ids: a record belongs to the latest request.
         var request = requests.FindLast(request => request.Id == id);
         if (piece.Header.Type == RecordType.Params)
             request!._parameters.AddRange(piece.Content);

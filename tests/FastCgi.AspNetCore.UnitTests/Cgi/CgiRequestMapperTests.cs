@@ -67,7 +67,7 @@ public sealed class CgiRequestMapperTests
         "HTTPS=off|REQUEST_SCHEME=https")]
     [InlineData(false, "", "HTTPS=off", "HTTPS=0", "HTTPS=", "HTTPS=no", "HTTPS=onion")]
     [InlineData(false, "REQUEST_SCHEME=http", "REQUEST_SCHEME=", "REQUEST_SCHEME=wss", "REQUEST_SCHEME=httpsx")]
-    // A header that claims it is not believed.
+    // A header with the same claim is ignored.
     [InlineData(
         false, "HTTP_X_FORWARDED_PROTO=https", "HTTP_FORWARDED=proto=https", "HTTP_HTTPS=on", "HTTP_FRONT_END_HTTPS=on",
         "https=on")]

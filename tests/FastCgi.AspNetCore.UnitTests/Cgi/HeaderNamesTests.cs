@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 public sealed class HeaderNamesTests
 {
-    /// <summary>The request headers that ASP.NET Core names and that another spelling would be wrong for.</summary>
+    /// <summary>Request headers in ASP.NET Core's <c>HeaderNames</c>, which must have exactly that spelling.</summary>
     public static TheoryData<string> Headers =>
     [
         Known.Accept, Known.AcceptCharset, Known.AcceptEncoding, Known.AcceptLanguage,

@@ -5,7 +5,7 @@ public sealed class HttpCharactersTests
     [Fact]
     public void IsSuspect_EachByteAtEachPosition_IsFound()
     {
-        // Up to three steps of eight bytes, and what is left of a step.
+        // Up to three steps of eight bytes, and a partial step.
         for (var length = 1; length <= 25; length++)
         {
             for (var position = 0; position < length; position++)
@@ -13,7 +13,7 @@ public sealed class HttpCharactersTests
                 for (var value = 0; value <= byte.MaxValue; value++)
                 {
                     var bytes = new byte[length];
-                    // The plain bytes that are nearest to what is not.
+                    // The allowed bytes that are next to forbidden ones.
                     Array.Fill(bytes, position % 2 == 0 ? (byte)0x7f : (byte)0x20);
                     bytes[position] = (byte)value;
 

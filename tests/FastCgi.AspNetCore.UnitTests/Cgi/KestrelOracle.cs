@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Hosting;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
-/// <summary>A Kestrel that tells what it made of a request line.</summary>
+/// <summary>A Kestrel that reports how it parsed a request line.</summary>
 public sealed class KestrelOracle : IAsyncLifetime
 {
     private WebApplication? _application;

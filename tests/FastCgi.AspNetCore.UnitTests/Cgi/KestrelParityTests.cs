@@ -37,7 +37,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         // Null and control characters.
         "/%00", "/a%00b", "/%C3%00", "/%2500", "/?%00", "/a\0", "/\x01", "/\x7f", "/\t", "/?\x01",
 
-        // What is special to others.
+        // Characters that are special elsewhere.
         "/a;b=c", "/a:b@c", "/a\\b", "/a\\..\\b", "/\"<>^`{|}", "/[a]", "/a#b", "/#", "/?#", "/~a", "/http://h/x",
         "//h/x", "/*", "/:80",
 
@@ -53,7 +53,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         "%ed%a0%80", "%c0%af", "%80", "%FF", "c3", "a9", "?", "#", "*", ":", "@", "%00",
     ];
 
-    // All but HEAD, whose answer could not tell what was seen.
+    // All except HEAD, whose response cannot report what was seen.
     private static readonly string[] s_methods =
     [
         "GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "M-SEARCH", "get", "Post",
@@ -119,7 +119,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         Assert.Equal(expected with { RawTarget = rawTarget }, Ask("GET", target));
     }
 
-    /// <summary>What differs otherwise, all of it outside of what a front-end lets through as a path.</summary>
+    /// <summary>Other differences, all for targets that no front-end passes on as a path.</summary>
     [Theory]
 
     // Kestrel takes the path of an absolute form from System.Uri, which decodes %2F and refuses what it cannot parse.

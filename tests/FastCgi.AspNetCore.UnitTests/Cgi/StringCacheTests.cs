@@ -21,7 +21,7 @@ public sealed class StringCacheTests
         Assert.Same(_cache.GetString(bytes.AsSpan(1)), _cache.GetString(bytes.AsSpan(1)));
     }
 
-    /// <summary>Strings that are alike at both ends and so fall on one another.</summary>
+    /// <summary>Strings with equal ends, which therefore share an entry.</summary>
     [Fact]
     public void GetString_StringsThatDifferInTheMiddleOnly_AreNotMixedUp()
     {

@@ -11,7 +11,7 @@ public sealed class TargetMappingTests
         Assert.Equal(("", "/a b/%2F", "?c=%20d&e=%zz+?"), (head.PathBase, head.Path, head.QueryString));
     }
 
-    /// <summary>Which of the variables, with bars between them, are believed.</summary>
+    /// <summary>The variables that are used, separated by bars.</summary>
     [Theory]
     [Trait("Contract", "T4")]
     [InlineData(

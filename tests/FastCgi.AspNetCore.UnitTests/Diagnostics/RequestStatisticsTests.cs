@@ -93,7 +93,7 @@ public sealed class RequestStatisticsTests
         Assert.Equal((TimeSpan.Zero, 0L, 0.0), (recent.Time, recent.Latencies.Sum(), recent.RequestRate));
     }
 
-    /// <summary>Counters that are read one after the other may seem to go back.</summary>
+    /// <summary>Counters that are read one after another may appear to decrease.</summary>
     [Fact]
     public void Rate_NeverBelowZero()
         => Assert.Equal(0, new RecentRequests(

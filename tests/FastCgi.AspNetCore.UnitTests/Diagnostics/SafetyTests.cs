@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
-/// <summary>What is not ours is called without a lock, and a failure of it ends nothing.</summary>
+/// <summary>Foreign code is called without a lock, and its failure ends nothing else.</summary>
 public sealed class SafetyTests : IDisposable
 {
     private readonly CollectedLogs _logs = new();
@@ -41,7 +41,9 @@ public sealed class SafetyTests : IDisposable
         Assert.Equal((true, "name", null), await seen.Task.Within("the thread"));
     }
 
-    /// <summary>The bound is of what waits, not of what was ever written, and what was lost takes no room.</summary>
+    /// <summary>
+    /// The limit applies to waiting lines, not to all lines ever written, and lost lines do not count.
+    /// </summary>
     [Fact]
     public async Task RecordLog_WrittenInPiecesThatAreRead_LosesNothingMore()
     {

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
-/// <summary>A failure at a thread's root is logged and ends one thing; log providers do no harm.</summary>
+/// <summary>A failure at a thread's root is logged and affects one operation; log providers cannot do harm.</summary>
 public sealed class ThreadRootTests
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);

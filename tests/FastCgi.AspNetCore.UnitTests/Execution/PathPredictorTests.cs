@@ -7,19 +7,20 @@ public sealed class PathPredictorTests
     private readonly PathPredictor _predictor = new();
 
     /// <summary>
-    /// What is seen of paths (! stalled, k kept its thread, r returned), and which are predicted to keep it (+) or not (-). Each path has a digit, because
-    /// the keys of paths without one differ from process to process, and two of them may share an entry.
+    /// Observations of paths (! stalled, k kept its thread, r returned), and predictions: keeps it (+) or not (-). Each
+    /// path has a digit, because the keys of paths without one differ from process to process, and two of them may
+    /// share an entry.
     /// </summary>
     [Theory]
     [InlineData("-/folder1/path")]
     [InlineData("!/folder1/path +/folder1/path -/elsewhere1")]
     [InlineData("!/folder1/path r/folder1/path +/folder1/path r/folder1/path -/folder1/path")]
-    // One that stalled and returns says nothing of its siblings.
+    // A path that stalled once and then returns predicts nothing about its siblings.
     [InlineData("!/folder1/path !/folder1/other r/folder1/path +/folder1/new")]
-    // One that was pooled and kept its thread once among many is unmoved.
+    // One long call among many does not change the prediction for a pooled path.
     [InlineData("k/folder1/path -/folder1/path k/folder1/path +/folder1/path")]
     [InlineData("!/folder1/path !/other1/path -/folder1/sibling")]
-    // Two siblings stalled: neither the folder above, nor one below, nor one beside.
+    // Two siblings stalled: this does not affect the folders above, below, or beside.
     [InlineData("!/folder1/first !/folder1/second +/folder1/path -/folder1 -/folder1/below/path -/folder1s/path")]
     // A sibling that did not keep its thread is an exception, until it stalls.
     [InlineData("!/folder1/first !/folder1/second k/folder1/kept r/folder1/path -/folder1/path +/folder1/further")]
@@ -75,10 +76,11 @@ public sealed class PathPredictorTests
             _predictor.OnReturned(new PathKey($"/folder1/{Word(i)}"), microseconds: 1, hasBlocked: true);
 
         var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.Predict(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")).Blocks);
-        // Hashes differ from process to process. If that of one of the 26 folders is that of another path, its 39 pages go with it.
+        // Hashes differ between processes. If one of the 26 folders has the same hash as another path, its 39 pages are
+        // affected too.
         Assert.InRange(predicted, 0, 100);
     }
 
-    // Without a digit, so that nothing but its place tells that it is data.
+    // Without a digit, so that only its position identifies it as data.
     private static string Word(int number) => string.Concat(number.ToString(CultureInfo.InvariantCulture).Select(static digit => (char)('a' + digit - '0')));
 }

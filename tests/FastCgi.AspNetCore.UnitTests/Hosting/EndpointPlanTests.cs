@@ -16,8 +16,8 @@ public sealed class EndpointPlanTests : IDisposable
     public void Dispose() => _logs.Dispose();
 
     /// <summary>
-    /// What the code says, the addresses of the host, and the configuration; what FastCGI and Kestrel listen on then,
-    /// and what is logged.
+    /// The endpoints in code, the host's addresses, and the configuration; the resulting endpoints of FastCGI and
+    /// Kestrel, and the log.
     /// </summary>
     [Theory]
     [InlineData("", "", "", Default, "", null)]

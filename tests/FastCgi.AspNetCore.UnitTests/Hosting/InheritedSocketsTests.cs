@@ -32,7 +32,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
         Assert.Equal(_listener.LocalEndPoint, socket.EndPoint);
         Assert.True(socket is { IsShared: true, IsPassedOn: true });
         Assert.Equal(DescriptorTable.CloseOnExec, DescriptorTable.GetFlags(Descriptor));
-        // Who disposes it leaves the descriptor open: another server of the process may start with it.
+        // Disposal leaves the descriptor open, because another server in the process may use it.
         socket.Socket.Dispose();
         Assert.True(Descriptors.IsListening(Descriptor));
     }
@@ -47,7 +47,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
         var socket = inherited.Open(At(0));
 
         Assert.Equal(_listener.LocalEndPoint, socket.EndPoint);
-        // Of descriptor 0, a web server makes a new one for the next process.
+        // A web server creates a new descriptor 0 for the next process.
         Assert.False(socket.IsPassedOn);
         GC.KeepAlive(socket);
     }

@@ -3,7 +3,7 @@ using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-/// <summary>Each setting of Kestrel by itself: it counts here too, or it is named as without effect.</summary>
+/// <summary>Each Kestrel setting on its own: it applies here too, or the log lists it as having no effect.</summary>
 public sealed class KestrelSettingsTests : IDisposable
 {
     private const string KeepAlive = "Limits.KeepAliveTimeout (the web server sets it for clients; "
@@ -76,7 +76,7 @@ public sealed class KestrelSettingsTests : IDisposable
             log.Message,
             StringComparison.Ordinal);
 
-        // A setting of FastCGI's own says otherwise.
+        // A FastCGI setting overrides it.
         using var logs = new CollectedLogs();
         settings.Report(
             new FastCgiServerOptions
@@ -126,7 +126,7 @@ public sealed class KestrelSettingsTests : IDisposable
             ours,
             Read(kestrel => kestrel.Limits.MaxResponseBufferSize = kestrels).Options.Limits.MaxResponseBufferSize);
 
-    /// <summary>It may be the code of another place, such as one with a certificate that is not here.</summary>
+    /// <summary>The code may be for another environment, for example with a certificate that is missing here.</summary>
     [Fact]
     public void Settings_WhoseCodeFails_AreLeftOutAndTheErrorIsLogged()
     {

@@ -133,8 +133,8 @@ public sealed class OtherServerTests : IDisposable
     }
 
     /// <summary>
-    /// Another server that was put behind ours is left as the one beside, and ours is added again with what it needs,
-    /// once.
+    /// A server that was registered after ours becomes the one alongside, and ours is added again, once, with its
+    /// dependencies.
     /// </summary>
     [Fact]
     public void Registration_AnotherServerAfter_BecomesTheHttpServer()

@@ -5,7 +5,7 @@ public sealed class PeerPoliciesTests
     private static readonly IPEndPoint s_tcp = new(IPAddress.Any, 9000);
     private static readonly UnixDomainSocketEndPoint s_unix = new("/run/app.sock");
 
-    /// <summary>What is allowed, what the variable says, and peers.</summary>
+    /// <summary>The allowed peers, the variable's value, and the peers that connect.</summary>
     [Theory]
     [InlineData("192.0.2.1", null, true, "192.0.2.1", "::ffff:192.0.2.1")]
     [InlineData("192.0.2.1", null, false, "192.0.2.2", "::ffff:192.0.2.2", "::1")]

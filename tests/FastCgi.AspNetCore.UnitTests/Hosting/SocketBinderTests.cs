@@ -68,7 +68,9 @@ public sealed class SocketBinderTests
         }
     }
 
-    /// <summary>Peers that cannot be are found when the socket listens already: the port is free again.</summary>
+    /// <summary>
+    /// Invalid peers are detected only when the socket is already listening; afterwards, the port is free again.
+    /// </summary>
     [Fact]
     public void Listen_PeersThatCannotBe_PortIsFreeAgain()
     {

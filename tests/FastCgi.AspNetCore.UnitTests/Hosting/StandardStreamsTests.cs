@@ -29,7 +29,7 @@ public sealed class StandardStreamsTests
             DescriptorTable.Close(descriptor);
     }
 
-    /// <summary>The streams of the tests are as they ought to be: nothing is changed.</summary>
+    /// <summary>The standard streams of the tests are valid, so nothing changes.</summary>
     [Fact]
     public void Secure_StreamsThatAreOpen_AreLeftAlone()
     {

@@ -2,14 +2,16 @@ using System.Runtime.ExceptionServices;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-/// <summary>Refusals for an ordinary user: the error says who, what and what to do; no file is left.</summary>
+/// <summary>
+/// Refusals for an ordinary user: the error names the user, the cause, and the fix, and no file remains.
+/// </summary>
 public sealed partial class UnixSocketRefusalTests : IDisposable
 {
     private const uint Nobody = 65_534;
     private const UnixFileMode All = (UnixFileMode)0x1FF;
     private const UnixFileMode ReadOnly = (UnixFileMode)0x16D;
 
-    // A folder that everybody may enter; that of TMPDIR may be the user's own.
+    // A folder that everyone may enter. The one in TMPDIR may be private.
     private readonly DirectoryInfo _folder = Directory.CreateDirectory($"/tmp/fastcgi-{Guid.NewGuid():N}");
     private readonly CollectedLogs _logs = new();
 
@@ -80,7 +82,7 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
         Assert.True(File.Exists(SocketPath));
     }
 
-    /// <summary>Nor can what was made be removed then, which must not be what the error says.</summary>
+    /// <summary>The new file cannot be removed either, but this must not be the reported error.</summary>
     [Theory]
     [InlineData(false, " cannot replace the file there: Read-only file system")]
     [InlineData(true, " cannot create a socket in ")]
@@ -227,7 +229,7 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
         => Assert.IsType<IOException>(
             AsNobody(() => Listen(path ?? SocketPath, configure ?? (static _ => { })))).Message;
 
-    /// <summary>What an action throws on a thread for which the system judges files as for an ordinary user.</summary>
+    /// <summary>The exception that an action throws on a thread with an ordinary user's file permissions.</summary>
     private static Exception? AsNobody(Action action)
     {
         ExceptionDispatchInfo? thrown = null;

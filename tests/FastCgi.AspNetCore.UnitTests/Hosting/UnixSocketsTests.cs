@@ -76,7 +76,7 @@ public sealed class UnixSocketsTests : IDisposable
     public void Listen_SocketInUse_ErrorAndItIsLeftAlone(int backlog)
     {
         using var other = Listen(listen => listen.Backlog = backlog).Socket;
-        // Those that fill the backlog of one.
+        // The connections that fill a backlog of one.
         using var first = Connect(SocketPath);
         using var second = Connect(SocketPath);
 
@@ -188,7 +188,7 @@ public sealed class UnixSocketsTests : IDisposable
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
-    /// <summary>Anybody who can read the folder can lock it, for as long as he likes.</summary>
+    /// <summary>Anyone who can read the folder can lock it indefinitely.</summary>
     [Fact]
     public async Task Listen_FolderIsLockedForever_ContinuesAfterAWhileAndWarns()
     {

@@ -32,7 +32,7 @@ public sealed class DescriptorsTests : IDisposable
         Assert.False(Descriptors.IsReadOnly(ClosedDescriptor));
     }
 
-    /// <summary>Both flags of the reading end are 0, which is no error.</summary>
+    /// <summary>Both flags of the read end are 0, which is not an error.</summary>
     [Fact]
     public void IsOpen_AndIsReadOnly_OfAnEndWithoutFlags()
     {
@@ -45,7 +45,7 @@ public sealed class DescriptorsTests : IDisposable
         Assert.False(Descriptors.IsReadOnly(write));
     }
 
-    /// <summary>What the kernel says, or what it lists.</summary>
+    /// <summary>The number that the kernel reports, or the entries that it lists.</summary>
     [Fact]
     public void Count_IsHowManyFilesTheSystemLists()
     {
@@ -110,7 +110,7 @@ public sealed class DescriptorsTests : IDisposable
 
     private static void AssertNoneIsKept(Action act)
     {
-        // What is loaded and opened at the first time stays.
+        // Files loaded and opened the first time stay open.
         act();
         var before = Descriptors.Count();
         for (var i = 0; i < Many; i++)

@@ -25,7 +25,7 @@ public sealed class ForbiddenCallTests : IDisposable
         Assert.Contains(name, error.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>It is there before it is needed, and again when it was used.</summary>
+    /// <summary>It exists before it is needed, and again after it has been used.</summary>
     [Fact]
     public void Reserve_HasADescriptor() => Sandbox.RunWithOwnDescriptors(() =>
     {
@@ -61,7 +61,7 @@ public sealed class ForbiddenCallTests : IDisposable
     {
         using var client = TestSockets.Connect(_listener);
         using var accepted = _listener.Accept();
-        // What they load, they have loaded before.
+        // They have already loaded everything they need.
         Assert.NotNull(Descriptors.Count());
         Assert.NotNull(PeerAddress.DescribeProcess(accepted));
         Assert.NotNull(LocalAccounts.Find("root"));

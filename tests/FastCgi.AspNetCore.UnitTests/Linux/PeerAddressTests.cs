@@ -71,7 +71,7 @@ public sealed class PeerAddressTests : IDisposable
             "example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);
     }
 
-    /// <summary>The operator is to know which one to change.</summary>
+    /// <summary>The operator must know which one to change.</summary>
     [Theory]
     [InlineData(true, true, "FCGI_WEB_SERVER_ADDRS, which allows no process to connect")]
     [InlineData(true, false, "AllowedUsers or AllowedGroups")]
@@ -84,7 +84,7 @@ public sealed class PeerAddressTests : IDisposable
         Assert.Contains(setting, policy.GetSetting(isUnix), StringComparison.Ordinal);
     }
 
-    /// <summary>A setting for the one kind of endpoint keeps all out of the other.</summary>
+    /// <summary>A setting for one kind of endpoint excludes all peers of the other kind.</summary>
     [Theory]
     [InlineData(true, false, false)]
     [InlineData(false, true, false)]

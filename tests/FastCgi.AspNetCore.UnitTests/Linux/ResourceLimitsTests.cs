@@ -6,7 +6,7 @@ public sealed class ResourceLimitsTests
     public void Get_OnLinux_IsWhatTheSystemShows()
     {
         Assert.Equal(ReadLimit("Max open files") ?? int.MaxValue, ResourceLimits.GetDescriptors());
-        // Root may pass it.
+        // Root may exceed it.
         Assert.Equal(
             Environment.IsPrivilegedProcess ? null : ReadLimit("Max processes"), ResourceLimits.GetThreadsOfUser());
     }

@@ -30,7 +30,7 @@ public sealed class SocketFileTests : IDisposable
         [FilePath, Path.Combine(_folder.Path, "no/folder/file")],
         static path => Assert.Null(SocketFile.IsSocket(path)));
 
-    /// <summary>What cannot be examined is not replaced.</summary>
+    /// <summary>A file that cannot be examined is not replaced.</summary>
     [Fact]
     public void IsSocket_StatusIsForbidden_Fails()
     {
@@ -44,7 +44,7 @@ public sealed class SocketFileTests : IDisposable
         Assert.StartsWith($"statx of {FilePath} failed: ", error!.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>What cannot be seen is not replaced: the bind that follows says why.</summary>
+    /// <summary>A file that cannot be seen is not replaced; the bind then reports the reason.</summary>
     [Fact]
     public void IsSocket_FolderMayNotBeSearched_Null()
     {

@@ -105,7 +105,7 @@ public sealed class SystemAccountsTests
         Assert.Null(none.IsSleeping);
     }
 
-    /// <summary>A wait for a disk is no work either. What is cut off says nothing.</summary>
+    /// <summary>Waiting for a disk does not count as work either. A truncated line gives no information.</summary>
     [Theory]
     [InlineData("7 (name) S 1", true)]
     [InlineData("7 (name) D 1", true)]

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
-/// <summary>What is written: how it is counted, and when it is refused. The rest is asked of Kestrel too.</summary>
+/// <summary>Written bytes: how they are counted, and when they are refused. Other tests compare with Kestrel.</summary>
 public sealed class ResponseBodyTests
 {
     private readonly ResponseRig _rig = new();
@@ -40,7 +40,7 @@ public sealed class ResponseBodyTests
         _rig.Put("abc");
         headers.ContentLength = 10;
         Assert.Throws<InvalidOperationException>(() => _rig.Put("d"));
-        // They are not looked at again.
+        // They are not checked again.
         headers["no name"] = "x";
         await Response.Writer.FlushAsync();
         Response.Finish();

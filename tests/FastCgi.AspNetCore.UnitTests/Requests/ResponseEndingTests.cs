@@ -10,7 +10,7 @@ public sealed class ResponseEndingTests
 
     private FastCgiResponse Response => _rig.Response;
 
-    /// <summary>In the headers too, for what looks at them later.</summary>
+    /// <summary>In the headers too, for code that reads them later.</summary>
     [Theory]
     [InlineData("GET", 200, "", 0L)]
     [InlineData("GET", 205, "", 0L)]

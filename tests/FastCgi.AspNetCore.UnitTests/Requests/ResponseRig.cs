@@ -30,7 +30,7 @@ internal sealed class ResponseRig
 
     public FastCgiResponse Response => Request.Response;
 
-    /// <summary>The blocks that were not given back.</summary>
+    /// <summary>The blocks that were not returned.</summary>
     public int RentedCount => _server!.Buffers.RentedCount;
 
     public string Stdout => string.Concat(Transport.Records.Where(
@@ -41,7 +41,7 @@ internal sealed class ResponseRig
     public string Layout
         => string.Join(' ', Transport.Records.Select(static record => $"{record.Name}{record.Content.Length}"));
 
-    /// <summary>A request comes, and its application is about to be called.</summary>
+    /// <summary>A request arrives, and its application is about to be called.</summary>
     public FastCgiResponse Begin(int id = 1, string method = "GET", FastCgiRole role = FastCgiRole.Responder)
     {
         var parameters = RecordBytes.ParamsStream(id, RecordBytes.RequestParams(method));
@@ -80,7 +80,7 @@ internal sealed class ResponseRig
         Response.Writer.Advance(text.Length);
     }
 
-    /// <summary>A request whose params have come, and that waits to be executed.</summary>
+    /// <summary>A request whose params have arrived and that is waiting to be executed.</summary>
     public static FastCgiRequest CreateRequest(byte[] parameters, FastCgiServerOptions options)
     {
         var server = RequestServer.Create(options, new NoApplication(), NullLogger.Instance, new ManualTime());
@@ -130,7 +130,7 @@ internal sealed class ResponseRig
         };
     }
 
-    /// <summary>Takes what is sent, at once or when the test says so.</summary>
+    /// <summary>Accepts sends, immediately or when the test allows it.</summary>
     public sealed class SentTransport : ConnectionTransport
     {
         public FastCgiConnection Connection { get; set; } = null!;
@@ -143,12 +143,12 @@ internal sealed class ResponseRig
 
         public List<int> Blocks { get; } = [];
 
-        /// <summary>Whether a send is not over until <see cref="Complete"/>.</summary>
+        /// <summary>Whether a send does not complete until <see cref="Complete"/>.</summary>
         public bool Holds { get; set; }
 
         public int CloseCount { get; private set; }
 
-        /// <summary>What the system holds of what was sent.</summary>
+        /// <summary>The sent bytes that the system still holds.</summary>
         public long? Undelivered { get; set; }
 
         public override EndPoint? RemoteEndPoint => null;

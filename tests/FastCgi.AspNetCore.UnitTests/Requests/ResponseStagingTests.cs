@@ -101,7 +101,7 @@ public sealed class ResponseStagingTests
         Assert.Equal(body, _rig.Body);
     }
 
-    /// <summary>Text that differs from its neighbours, so that lost or doubled bytes show.</summary>
+    /// <summary>Text that differs from its neighbors, so that lost or duplicated bytes are detected.</summary>
     private static string Pattern(int length) => string.Create(length, 0, static (chars, _) =>
     {
         for (var i = 0; i < chars.Length; i++)

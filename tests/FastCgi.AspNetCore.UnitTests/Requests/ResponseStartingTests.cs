@@ -41,7 +41,7 @@ public sealed class ResponseStartingTests
         Assert.StartsWith(isRefused ? "Status: 500" : $"Status: {status}", _rig.Stdout, StringComparison.Ordinal);
     }
 
-    /// <summary>What is the application's own is asked without the lock: meanwhile the request may end.</summary>
+    /// <summary>The application's own code is called without the lock, so the request may end meanwhile.</summary>
     [Theory]
     [InlineData("write")]
     [InlineData("flush")]

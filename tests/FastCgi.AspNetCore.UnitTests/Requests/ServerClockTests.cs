@@ -28,7 +28,7 @@ public sealed class ServerClockTests
 
         Assert.Equal((counted, counted), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
 
-        // What was skipped is not made up for.
+        // Skipped time is not added later.
         Pass(400);
         Assert.Equal((counted, counted + 400), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
         Pass(600);

@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.UnitTests.Status;
 
-/// <summary>What the status answers as JSON and as a page, from a snapshot: monitoring depends on the names.</summary>
+/// <summary>The status as JSON and as a page, from a snapshot. Monitoring depends on the names.</summary>
 public sealed class StatusJsonTests
 {
     private const string Expected = """

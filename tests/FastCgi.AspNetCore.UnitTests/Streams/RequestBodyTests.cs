@@ -8,8 +8,8 @@ public sealed class RequestBodyTests : IDisposable
     public void Dispose() => _pool.Dispose();
 
     /// <summary>
-    /// The reader that is woken up comes when its thread is free; until then the window must hold, but for the byte
-    /// that it waits for.
+    /// The awakened reader continues when its thread is free. Until then, the window must hold, except for the byte
+    /// that it awaits.
     /// </summary>
     [Fact]
     public async Task UnreadLength_WhileAReaderIsWokenUp_CountsWhatComes()
