@@ -122,7 +122,7 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     }
 
     [Theory, MemberData(nameof(Kinds))]
-    public void Document_OfEachWebServer_TellsWhatItCannotDo(FrontEndKind kind)
+    public void Document_OfEachWebServer_ListsWhatItCannotDo(FrontEndKind kind)
     {
         var document = DocumentedFrontEnd.GetDocument(kind).Text;
 

@@ -35,7 +35,7 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
     }
 
     [Theory, MemberData(nameof(Kinds))]
-    public async Task Request_PastTheBalancer_IsNotBelieved(FrontEndKind kind)
+    public async Task Request_PastTheBalancer_IsNotTrusted(FrontEndKind kind)
     {
         var (site, balancer) = await StartAsync(kind);
         await using (balancer)

@@ -153,7 +153,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     [Theory]
     [InlineData(FrontEndKind.Nginx, "203.0.113.9", 1)]
     [InlineData(FrontEndKind.Caddy, "127.0.0.1", 0)]
-    public async Task Get_ForwardedHeadersOfAnybodyAreBelieved_IsReported(
+    public async Task Get_ForwardedHeadersOfAnyoneAreTrusted_IsReported(
         FrontEndKind kind, string address, int reports)
     {
         var options = new ForwardedHeadersOptions { ForwardedHeaders = ForwardedHeaders.All };

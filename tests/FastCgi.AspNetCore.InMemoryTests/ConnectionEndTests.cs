@@ -49,7 +49,7 @@ public sealed class ConnectionEndTests
 
     /// <summary>The engine may have received it before it performs the reset.</summary>
     [Fact]
-    public async Task Reset_ARequestArrivesAllTheSame_ApplicationIsNotCalled()
+    public async Task Reset_ARequestArrivesAfterwards_ApplicationIsNotCalled()
     {
         var calls = 0;
         await using var server = await TestServer.StartAsync(context =>
@@ -68,7 +68,7 @@ public sealed class ConnectionEndTests
     }
 
     [Fact]
-    public async Task Leaving_ARefusedRoleArrives_ConnectionClosedBehindTheRefusal()
+    public async Task Leaving_ARefusedRoleArrives_ConnectionClosedAfterTheRefusal()
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));

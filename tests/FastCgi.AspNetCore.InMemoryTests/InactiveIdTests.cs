@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class InactiveIdTests
 {
     [Theory, Values(RecordBytes.Stdin, RecordBytes.Params, RecordBytes.Data, RecordBytes.AbortRequest)]
-    public async Task RECORD_OfAnInactiveId_IgnoredAndConnectionGoesOn(byte type)
+    public async Task RECORD_OfAnInactiveId_IgnoredAndConnectionContinues(byte type)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         await frontEnd.AskAsync(RecordBytes.Get(5));

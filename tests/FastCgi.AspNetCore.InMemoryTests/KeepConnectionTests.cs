@@ -18,7 +18,7 @@ public class KeepConnectionTests
     }
 
     [Fact]
-    public async Task KEEP_CONN_NotSetForOneOfSeveral_ClosedBehindTheLast()
+    public async Task KEEP_CONN_NotSetForOneOfSeveral_ClosedAfterTheLast()
     {
         var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));

@@ -135,7 +135,7 @@ public sealed class LateUseTests
     [Theory]
     [InlineData("HEAD", 200)]
     [InlineData("GET", 304)]
-    public async Task ContentLength_SetBehindMoreBytesOfNoBody_IsSent(string method, int statusCode)
+    public async Task ContentLength_SetAfterMoreBytesWithoutABody_IsSent(string method, int statusCode)
     {
         var response = await TestServer.AskAsync(context =>
         {
@@ -149,7 +149,7 @@ public sealed class LateUseTests
     }
 
     [Theory, Values(false, true)]
-    public async Task ContentLength_SetBehindMoreBytes_IsAnError(bool isFlushed)
+    public async Task ContentLength_SetAfterMoreBytes_IsAnError(bool isFlushed)
     {
         var response = await TestServer.AskFailingAsync(HandleAsync);
 
@@ -165,7 +165,7 @@ public sealed class LateUseTests
     }
 
     [Fact]
-    public async Task CancelPendingFlush_BehindAFlushThatATokenCancelled_IsOfTheNextFlush()
+    public async Task CancelPendingFlush_AfterAFlushThatATokenCancelled_CancelsTheNextFlush()
     {
         var isCanceled = Waiting.Signal<bool>();
         await using var frontEnd = await TestServer.ConnectAsync(HandleAsync);

@@ -121,7 +121,7 @@ public class MultiplexingTests
     }
 
     [Fact]
-    public async Task Requests_HalfOpenForTooLong_408AndOthersGoOn()
+    public async Task Requests_HalfOpenForTooLong_408AndOthersContinue()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Params, 2, [11]));

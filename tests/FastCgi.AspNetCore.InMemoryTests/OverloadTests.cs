@@ -132,7 +132,7 @@ public class OverloadTests
     }
 
     [Fact]
-    public async Task RequestQueueTimeout_None_WaitsForEver()
+    public async Task RequestQueueTimeout_None_WaitsForever()
     {
         await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = null);
         Send(server, "/1");

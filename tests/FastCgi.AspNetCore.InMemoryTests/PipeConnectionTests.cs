@@ -195,7 +195,7 @@ public class PipeConnectionTests
 
     /// <summary>The peer would mistake the next bytes for the lost ones.</summary>
     [Theory, Values(true, false)]
-    public async Task Send_BehindBytesThatWereLost_SendsNothing(bool isLostAtOnce)
+    public async Task Send_AfterBytesThatWereLost_SendsNothing(bool isLostAtOnce)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var pipe = new Pipe();

@@ -22,7 +22,7 @@ public sealed class PlaceStressTests
     [InlineData(2, true)]
     [InlineData(3, false)]
     [InlineData(4, true)]
-    public async Task Places_AllAtOnce_AreKeptAndGivenBack(int seed, bool isStopped)
+    public async Task Slots_AllAtOnce_AreLimitedAndReleased(int seed, bool isStopped)
     {
         await using var server = await TestServer.StartAsync(
             RunAsync,

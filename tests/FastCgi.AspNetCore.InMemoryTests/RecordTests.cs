@@ -25,7 +25,7 @@ public class RecordTests
     [InlineData((byte)0)]
     [InlineData((byte)12)]
     [InlineData((byte)255)]
-    public async Task RECORD_TypeOfNoUseWithRequestId_Ignored(byte type)
+    public async Task RECORD_UnusedTypeWithRequestId_Ignored(byte type)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 

@@ -27,7 +27,7 @@ public sealed class RequestBoundaryTests
     public static TheoryData<string> Mistakes => [.. s_mistakes.Keys];
 
     [Theory, MemberData(nameof(Mistakes))]
-    public async Task Mistake_BeforeTheStart_500AndTheServerGoesOn(string mistake)
+    public async Task Mistake_BeforeTheStart_500AndTheServerContinues(string mistake)
     {
         await using var server = await TestServer.StartAsync(ForBad(s_mistakes[mistake]), expects: "ApplicationError");
 

@@ -154,7 +154,7 @@ public class TimeoutTests
     }
 
     [Theory, Values(true, false)]
-    public async Task SendTimeout_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
+    public async Task SendTimeout_SomethingReceivedOccasionally_SendContinues(bool isWholeSend)
     {
         await using var frontEnd = await StartWithDefaultAsync(
             static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
@@ -178,7 +178,7 @@ public class TimeoutTests
 
     /// <summary>They all share the connection, and none of them can be answered.</summary>
     [Fact]
-    public async Task SendTimeout_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsGoOn()
+    public async Task SendTimeout_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsContinue()
     {
         var aborted = new System.Collections.Concurrent.ConcurrentQueue<string>();
         await using var stuck = await StartWithDefaultAsync(async context =>
@@ -235,7 +235,7 @@ public class TimeoutTests
     }
 
     [Theory, Values(false, true)]
-    public async Task Record_ThatCameInPieces_LeavesNothingThatIsAwaited(bool isOfManagement)
+    public async Task Record_ThatCameInPieces_LeavesNothingPending(bool isOfManagement)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         for (var i = 0; i < 2; i++)

@@ -10,7 +10,7 @@ public class UnreadBodyTests
     private readonly TaskCompletionSource _go = Waiting.Signal();
 
     [Fact]
-    public async Task STDIN_UnreadBeyondTheWindowAmongOthers_PausesThenIsRefusedAndOthersGoOn()
+    public async Task STDIN_UnreadBeyondTheWindowAmongOthers_PausesThenIsRefusedAndOthersContinue()
     {
         await using var frontEnd = await StartAsync(_go.Task);
         await ShareAsync(frontEnd);

@@ -31,7 +31,7 @@ public sealed partial class PackageContentTests
     }
 
     [Fact]
-    public async Task Nuspec_TellsWhatItIs()
+    public async Task Nuspec_DescribesThePackage()
     {
         var metadata = XDocument.Parse(
             (await PackageFeed.Instance).ReadText("FastCgi.AspNetCore.nuspec")).Root!.Elements().Single();

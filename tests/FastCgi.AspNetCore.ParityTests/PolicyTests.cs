@@ -50,7 +50,7 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
     });
 
     [Fact]
-    public Task Get_ForgedForwardedHeaders_AreNotBelieved() => CompareAsync(async client =>
+    public Task Get_ForgedForwardedHeaders_AreNotTrusted() => CompareAsync(async client =>
     {
         await client.SendAsync(
             ClientRequest.Get("/echo").With("X-Forwarded-For", "10.0.0.1").With("X-Forwarded-Proto", "https"));

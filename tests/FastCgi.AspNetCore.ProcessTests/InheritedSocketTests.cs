@@ -94,7 +94,7 @@ public sealed class InheritedSocketTests : IDisposable
     [InlineData("2>&-", "/console")]
     [InlineData(">&- 2>&-", "/console")]
     [InlineData(">/dev/full 2>&1", "/process")]
-    public async Task SpawnFcgi_StandardStreamsOfNoUse_IsServed(string redirections, string uri)
+    public async Task SpawnFcgi_UnusableStandardStreams_IsServed(string redirections, string uri)
     {
         await using var starter = Starter.Start(
             ["Logging__LogLevel__Default=Trace"],

@@ -53,7 +53,7 @@ public sealed class AddressTests
     [InlineData("fastcgi://unix:@")]
     [InlineData("/")]
     [InlineData("*:9000")]
-    public void Parse_Other_TellsTheForms(string address)
+    public void Parse_Other_ErrorListsTheForms(string address)
     {
         var exception = Assert.Throws<FormatException>(() => FastCgiAddress.Parse(address));
 

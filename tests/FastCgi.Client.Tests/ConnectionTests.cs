@@ -129,7 +129,7 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task Dispose_OfAnAnswerThatGoesOn_ClosesTheConnection()
+    public async Task Dispose_OfAnUnfinishedAnswer_ClosesTheConnection()
     {
         using var client = new FastCgiClient(_application.Address);
         var answer = client.SendAsync(Requests.Create());

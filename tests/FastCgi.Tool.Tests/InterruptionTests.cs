@@ -13,7 +13,7 @@ namespace FastCgi.Tool.Tests;
 public sealed class InterruptionTests
 {
     [Fact]
-    public async Task Signal_BeforeTheFirstWait_TellsTheCommand()
+    public async Task Signal_BeforeTheFirstWait_ReachesTheCommand()
     {
         var code = await Interruption.RunAsync(token =>
         {

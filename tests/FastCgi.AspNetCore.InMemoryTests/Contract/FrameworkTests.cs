@@ -27,7 +27,7 @@ public class FrameworkTests
     [Trait("Contract", "T37")]
     [InlineData("192.0.2.7", "192.0.2.7 http")]
     [InlineData("127.0.0.1", "203.0.113.9 https")]
-    public async Task ForwardedHeaders_LeftIn_BelievedFromTheLocalMachineOnly(string remoteAddress, string seen)
+    public async Task ForwardedHeaders_LeftIn_TrustedOnlyFromTheLocalMachine(string remoteAddress, string seen)
     {
         var options =
             new ForwardedHeadersOptions { ForwardedHeaders = Microsoft.AspNetCore.HttpOverrides.ForwardedHeaders.All };

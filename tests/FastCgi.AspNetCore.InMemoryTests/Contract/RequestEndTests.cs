@@ -46,7 +46,7 @@ public class RequestEndTests
     [Trait("Contract", "A4")]
     [InlineData("/create", 500, "ApplicationError")]
     [InlineData("/dispose", 200, "DisposeContextFailed")]
-    public async Task Context_CreatingOrDisposingThrows_AnsweredAndServerGoesOn(
+    public async Task Context_CreatingOrDisposingThrows_AnsweredAndServerContinues(
         string path, int status, string eventName)
     {
         await using var frontEnd = await TestServer.ConnectAsync(

@@ -8,7 +8,7 @@ public class ResponseCompletionTests
     [Theory]
     [Trait("Contract", "D7")]
     [Values(true, false)]
-    public async Task Complete_ApplicationGoesOn_ResponseEndsAndWritesThrow(bool byFeature)
+    public async Task Complete_ApplicationContinues_ResponseEndsAndWritesThrow(bool byFeature)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
         {

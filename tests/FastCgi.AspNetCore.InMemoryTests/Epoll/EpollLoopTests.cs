@@ -80,7 +80,7 @@ public sealed class EpollLoopTests
     }
 
     [Fact]
-    public async Task Events_MoreThanOneWaitTells_ComeInSeveralTurns()
+    public async Task Events_MoreThanOneWaitReturns_ComeInSeveralTurns()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);

@@ -7,7 +7,7 @@ public sealed class EpollSendTests
     private static readonly byte[] s_body = Apps.Pattern(300_000);
 
     [Fact]
-    public async Task Response_LargerThanTheSocketTakes_GoesOnWhenItIsTaken()
+    public async Task Response_LargerThanTheSocketAccepts_ContinuesWhenItIsReceived()
     {
         await using var hand = await StartAsync();
         hand.Peer.Send(RecordBytes.Get());
@@ -47,7 +47,7 @@ public sealed class EpollSendTests
 
     /// <summary>The peer would mistake later bytes for the lost ones.</summary>
     [Fact]
-    public async Task Send_SystemDoesNotTellWhenItGoesOn_NothingIsSentBehindAndTheConnectionIsReset()
+    public async Task Send_SystemDoesNotReportSpace_NothingMoreIsSentAndTheConnectionIsReset()
     {
         await using var hand = await StartAsync(isWatched: false);
         hand.Peer.Send(RecordBytes.Get());

@@ -292,7 +292,7 @@ public sealed class StallWatchdogTests : SchedulerTest
     }
 
     [Fact]
-    public void Step_ShortCallsNowAndThen_DoesNotPark()
+    public void Step_OccasionalShortCalls_DoesNotPark()
     {
         Scheduler.Watchdog.Start();
         for (var i = 0; i < 200; i++)

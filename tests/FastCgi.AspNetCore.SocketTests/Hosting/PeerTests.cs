@@ -37,7 +37,7 @@ public sealed class PeerTests : HostTest
             "127.0.0.1", () => AssertRefusedAsync(FastCgiTransportEngine.Auto, Address, static _ => { }));
 
     [Fact]
-    public async Task Start_BadVariable_FailsInsteadOfLettingEverybodyIn()
+    public async Task Start_BadVariable_FailsInsteadOfAdmittingEveryone()
         => await WithVariableAsync("127.0.0.1;192.0.2.1", async () =>
         {
             await using var app = Build(FastCgiTransportEngine.Auto, Loopback, static _ => { });

@@ -45,7 +45,7 @@ public sealed class StartFailureTests : HostTest
     }
 
     [Fact]
-    public async Task Start_Failed_DescriptorsAreGivenBack()
+    public async Task Start_Failed_DescriptorsAreReleased()
     {
         var taken = $"fastcgi://{_other.LocalEndPoint}";
         await AssertStartFailsAsync(FastCgiTransportEngine.Auto, taken);

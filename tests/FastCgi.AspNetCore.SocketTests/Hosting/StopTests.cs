@@ -75,7 +75,7 @@ public sealed class StopTests : HostTest
     }
 
     [Theory, EveryEngine]
-    public async Task Stop_EachTime_DescriptorsAreGivenBack(FastCgiTransportEngine engine)
+    public async Task Stop_EachTime_DescriptorsAreReleased(FastCgiTransportEngine engine)
     {
         // The first requests open descriptors that stay open: assemblies, and the event loops of the client's sockets.
         await StartAndStopAsync(engine, times: 3);

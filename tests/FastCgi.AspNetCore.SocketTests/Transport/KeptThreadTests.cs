@@ -60,7 +60,7 @@ public sealed class KeptThreadTests
     }
 
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_ThatNeverReturns_HoldsUpNobody(TransportSetup setup)
+    public async Task Handler_ThatNeverReturns_DelaysNoOtherRequest(TransportSetup setup)
     {
         using var stuck = new ManualResetEventSlim();
         var begun = Waiting.Signal();
@@ -88,7 +88,7 @@ public sealed class KeptThreadTests
     }
 
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_ThatBlocks_IsToldThatTheWebServerIsGone(TransportSetup setup)
+    public async Task Handler_ThatBlocks_LearnsThatTheWebServerHasDisconnected(TransportSetup setup)
     {
         using var aborted = new ManualResetEventSlim();
         var begun = Waiting.Signal();
@@ -112,7 +112,7 @@ public sealed class KeptThreadTests
     /// An application that interrupts a handler's thread may be too late: the thread is idle, or about to be.
     /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_WhoseThreadIsInterruptedAtItsEnd_HoldsUpNobody(TransportSetup setup)
+    public async Task Handler_WhoseThreadIsInterruptedAtItsEnd_DelaysNoOtherRequest(TransportSetup setup)
     {
         await using var server = await TransportServer.StartAsync(setup, static app => app.Run(static context =>
         {

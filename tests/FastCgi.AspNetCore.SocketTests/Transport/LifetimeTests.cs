@@ -11,7 +11,7 @@ public sealed class LifetimeTests
     }
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task AbortRequest_WhileTheHandlerRuns_CancelsItAndTheConnectionGoesOn(TransportSetup setup)
+    public async Task AbortRequest_WhileTheHandlerRuns_CancelsItAndTheConnectionContinues(TransportSetup setup)
     {
         var app = new WaitingApplication();
         await using var server = await TransportServer.StartAsync(setup, app.Map);

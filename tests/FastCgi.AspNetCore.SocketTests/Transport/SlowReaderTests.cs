@@ -27,7 +27,7 @@ public sealed class SlowReaderTests
 
     /// <summary>The peer reads, but too little to make room for more data.</summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Response_AByteIsAcceptedNowAndThen_RequestsAreAborted(TransportSetup setup)
+    public async Task Response_AByteIsAcceptedOccasionally_RequestsAreAborted(TransportSetup setup)
     {
         var aborted = new CountdownEvent(2);
         await using var server = await TransportServer.StartAsync(

@@ -117,7 +117,7 @@ public sealed class CgiRequestMapperTests
     [InlineData("HTTP_CONTENT_LENGTH")]
     [InlineData("HTTP_content-length")]
     [InlineData("Content-Length")]
-    public void Map_ContentLengthFromAHeader_IsNotBelieved(string name)
+    public void Map_ContentLengthFromAHeader_IsIgnored(string name)
         => Assert.Null(CgiParameters.Get((name, "5")).Map().ContentLength);
 
     [Theory]

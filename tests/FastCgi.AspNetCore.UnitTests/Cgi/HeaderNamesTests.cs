@@ -99,13 +99,13 @@ public sealed class HeaderNamesTests
     [Theory]
     [InlineData(true, "Proxy", "PROXY", "content-type", "Content-Length")]
     [InlineData(false, "Proxy-Authorization", "Content-Language", "Hosts")]
-    public void IsIgnored_Header_TellsWhetherItComesFromNoVariable(bool isIgnored, params string[] headers)
+    public void IsIgnored_Header_ReportsWhetherItComesFromNoVariable(bool isIgnored, params string[] headers)
         => Assert.All(headers, header => Assert.Equal(isIgnored, HeaderNames.IsIgnored(header)));
 
     [Theory]
     [InlineData(true, "Cookie", "authorization", "PROXY-AUTHORIZATION", "X-Forwarded-For", "X-Real-IP")]
     [InlineData(false, "Accept", "Accept-Language", "Referer")]
-    public void IsUncached_Header_TellsWhetherItsValuesAreSecretOrHardlyRepeat(bool isUncached, params string[] headers)
+    public void IsUncached_Header_IfItsValuesAreSecretOrHardlyRepeat(bool isUncached, params string[] headers)
         => Assert.All(headers, header =>
         {
             Assert.Equal(isUncached, HeaderNames.IsUncached(header));

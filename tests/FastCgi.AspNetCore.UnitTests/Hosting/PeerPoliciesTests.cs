@@ -48,7 +48,7 @@ public sealed class PeerPoliciesTests
 
     [Theory]
     [InlineData(",", "192.0.2.1,", "192.0.2.1;192.0.2.2", "192.0.2.0/24", "localhost")]
-    public void Create_BadVariable_ErrorInsteadOfEverybody(params string[] variables)
+    public void Create_BadVariable_ErrorInsteadOfEveryone(params string[] variables)
         => Assert.All(variables, static variable =>
         {
             var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(), s_tcp, variable));

@@ -80,7 +80,7 @@ public sealed class DescriptorsTests : IDisposable
 
     /// <summary>A server that is started and stopped in one process, as in tests, must not use them up.</summary>
     [Fact]
-    public void Descriptors_OfWhatIsDisposed_AreGivenBack() => AssertNoneIsKept(() =>
+    public void Descriptors_OfDisposedObjects_AreReleased() => AssertNoneIsKept(() =>
     {
         new EpollHandle().Dispose();
         new EventHandle().Dispose();
