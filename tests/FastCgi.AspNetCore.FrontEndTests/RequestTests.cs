@@ -163,21 +163,4 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
             Assert.Equal(method, await response.Content.ReadAsStringAsync());
         }
     }
-
-    [Theory, EveryFrontEnd]
-    public async Task Get_HeadersOverTheLimit_IsAnswered431(FrontEndSetup setup)
-    {
-        var site = await StartAsync(
-            setup,
-            app => app.MapGet("/", () => "not reached with large headers"),
-            options => options.Limits.MaxRequestParametersTotalSize = 4096);
-
-        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
-        request.Headers.Add("X-Large", new string('x', 5000));
-        using var refused = await site.Client.SendAsync(request);
-        using var served = await site.Client.GetAsync("/");
-
-        Assert.Equal(HttpStatusCode.RequestHeaderFieldsTooLarge, refused.StatusCode);
-        Assert.Equal(HttpStatusCode.OK, served.StatusCode);
-    }
 }

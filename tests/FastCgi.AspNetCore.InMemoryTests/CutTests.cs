@@ -56,6 +56,7 @@ public sealed class CutTests
     }
 
     [Theory, MemberData(nameof(Cases))]
+    [Trait("Contract", "B10")]
     public async Task StartedResponse_IsSeenAsCut(Reason reason, State state, bool hasReset)
     {
         var act = Waiting.Signal();

@@ -5,30 +5,51 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </summary>
 public class OverloadTests
 {
-    private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
-
     private readonly ConcurrentQueue<string> _begun = [];
     private readonly TaskCompletionSource _go = Waiting.Signal();
 
+    /// <summary>
+    /// Web servers send requests, of which "begin" and "params" are the two halves of /slow, and seconds pass. Then the
+    /// slot is free: which requests the application gets, and which get a 503.
+    /// </summary>
     [Theory]
-    [InlineData(9, false)]
-    [InlineData(10, true)]
-    [InlineData(11, true)]
-    public async Task RequestQueueTimeout_AtTheTime_Decides(int seconds, bool isRefused)
+    [InlineData(10, 2, "/1 /2 9", "/1 /2", "")]
+    [InlineData(10, 2, "/1 /2 10", "/1", "/2")]
+    [InlineData(10, 2, "/1 /2 11", "/1", "/2")]
+    [InlineData(null, 2, "/1 /2 3600", "/1 /2", "")]
+    // Even between two clock readings.
+    [InlineData(10, 2, "/1 0.5 /late 0.5 /in-time 9.75", "/1 /in-time", "/late")]
+    // A new request takes the place of one that has waited too long.
+    [InlineData(10, 1, "/1 0.5 /late 9.999 /new", "/1 /late", "/new")]
+    [InlineData(10, 1, "/1 0.5 /late 10 /new", "/1 /new", "/late")]
+    // This is the time in the queue; the time for the params has its own limit.
+    [InlineData(10, 2, "/1 begin 20 params 9", "/1 /slow", "")]
+    [InlineData(10, 2, "/1 begin 20 params 10", "/1", "/slow")]
+    public async Task RequestQueueTimeout_OfRequestsThatWait_Decides(
+        int? timeout, int queue, string steps, string begun, string refused)
+    {
+        await using var server = await StartAsync(
+            queue,
+            limits => limits.RequestQueueTimeout = timeout is { } seconds ? TimeSpan.FromSeconds(seconds) : null);
+        var sent = new Dictionary<string, FrontEnd>();
+        foreach (var step in steps.Split(' '))
+            Act(server, sent, step);
+
+        _go.SetResult();
+
+        foreach (var (path, frontEnd) in sent)
+            Assert.Equal(path == refused ? 503 : 200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(begun.Split(' '), _begun);
+    }
+
+    [Fact]
+    public async Task RequestQueueTimeout_Over_503AndTheSettingAndOthersGoOn()
     {
         await using var server = await StartAsync(
             queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
         var (first, second) = (Send(server, "/1"), Send(server, "/2"));
 
-        server.Clock.Advance(TimeSpan.FromSeconds(seconds));
-
-        if (!isRefused)
-        {
-            Assert.Empty(second.ReadAvailable());
-            _go.SetResult();
-            Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
-            return;
-        }
+        server.Clock.Advance(TimeSpan.FromSeconds(10));
 
         var refused = await second.ReadResponseAsync();
         Assert.Equal((503, 2, "1"), (refused.Status, refused.ProtocolStatus, refused["Retry-After"]));
@@ -37,7 +58,6 @@ public class OverloadTests
         Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("RequestsWaitedTooLong")).Level);
         Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count => count.Key == (
             503, "RequestQueueTimeout")).Value);
-        // This affects neither the running request nor the connection.
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
         Assert.Equal("Hello", (await second.AskAsync(RecordBytes.Get(uri: "/3"))).Text);
@@ -64,82 +84,6 @@ public class OverloadTests
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
         goOn.Set();
-
-        Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
-    }
-
-    /// <summary>Even between two clock readings.</summary>
-    [Fact]
-    public async Task RequestQueueTimeout_OverWhenAPlaceIsFree_NotBegun()
-    {
-        await using var server = await StartAsync(
-            queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
-        Send(server, "/1");
-        server.Clock.Advance(s_tick / 2);
-        var late = Send(server, "/late");
-        server.Clock.Advance(s_tick / 2);
-        var inTime = Send(server, "/in-time");
-        server.Clock.Advance(TimeSpan.FromSeconds(9.75));
-        Assert.Empty(late.ReadAvailable());
-
-        _go.SetResult();
-
-        Assert.Equal(503, (await late.ReadResponseAsync()).Status);
-        Assert.Equal("Hello", (await inTime.ReadResponseAsync()).Text);
-        Assert.Equal(["/1", "/in-time"], _begun);
-    }
-
-    /// <summary>A new request takes the place of one that has waited too long.</summary>
-    [Theory]
-    [InlineData(9.999, false)]
-    [InlineData(10, true)]
-    public async Task RequestQueueTimeout_OverWhenTheQueueIsFull_MakesRoom(double waited, bool isRoom)
-    {
-        await using var server = await StartAsync(
-            queue: 1, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
-        Send(server, "/1");
-        server.Clock.Advance(s_tick / 2);
-        var late = Send(server, "/late");
-        server.Clock.Advance(TimeSpan.FromSeconds(waited));
-
-        var newcomer = Send(server, "/new");
-        _go.SetResult();
-
-        Assert.Equal(
-            (isRoom ? 503 : 200, isRoom ? 200 : 503),
-            ((await late.ReadResponseAsync()).Status, (await newcomer.ReadResponseAsync()).Status));
-        Assert.Equal(["/1", isRoom ? "/new" : "/late"], _begun);
-    }
-
-    /// <summary>This is the time in the queue; the time for the params has its own limit.</summary>
-    [Fact]
-    public async Task RequestQueueTimeout_ParamsThatComeSlowly_DoNotCount()
-    {
-        await using var server = await StartAsync(
-            queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
-        Send(server, "/1");
-        var second = server.Connect();
-        second.Send(RecordBytes.Begin());
-        server.Clock.Advance(TimeSpan.FromSeconds(20));
-        second.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
-
-        server.Clock.Advance(TimeSpan.FromSeconds(9));
-        Assert.Empty(second.ReadAvailable());
-        server.Clock.Advance(s_tick);
-
-        Assert.Equal(503, (await second.ReadResponseAsync()).Status);
-        _go.SetResult();
-    }
-
-    [Fact]
-    public async Task RequestQueueTimeout_None_WaitsForever()
-    {
-        await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = null);
-        Send(server, "/1");
-        var second = Send(server, "/2");
-
-        server.Clock.Advance(TimeSpan.FromHours(1));
-        _go.SetResult();
 
         Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
     }
@@ -256,6 +200,18 @@ public class OverloadTests
             configure?.Invoke(options.Limits);
         },
         statusPaths: statusPaths);
+
+    private static void Act(TestServer server, Dictionary<string, FrontEnd> sent, string step)
+    {
+        if (step[0] == '/')
+            sent[step] = Send(server, step);
+        else if (step == "begin")
+            (sent["/slow"] = server.Connect()).Send(RecordBytes.Begin());
+        else if (step == "params")
+            sent["/slow"].Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/slow")));
+        else
+            server.Clock.Advance(TimeSpan.FromSeconds(double.Parse(step, CultureInfo.InvariantCulture)));
+    }
 
     private static FrontEnd Send(TestServer server, string path)
     {

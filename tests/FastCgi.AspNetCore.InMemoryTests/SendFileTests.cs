@@ -15,23 +15,6 @@ public sealed class SendFileTests : IDisposable
         Assert.Equal(content, (await GetAsync(context => context.Response.SendFileAsync(path))).Body);
     }
 
-    [Theory]
-    [InlineData(0, 0L)]
-    [InlineData(0, 10L)]
-    [InlineData(100, null)]
-    [InlineData(100, 99_900L)]
-    [InlineData(7, 70_000L)]
-    [InlineData(100_000, null)]
-    public async Task SendFile_OffsetAndCount_ThatPartComes(int offset, long? count)
-    {
-        var content = Apps.Pattern(100_000);
-        var path = _folder.Write("file", content);
-
-        var response = await GetAsync(context => context.Response.SendFileAsync(path, offset, count));
-
-        Assert.Equal(content.AsSpan(offset, (int)(count ?? 100_000 - offset)).ToArray(), response.Body);
-    }
-
     [Fact]
     public async Task SendFile_BetweenWrites_IsInOrder()
     {

@@ -10,6 +10,7 @@ public sealed class SignalRTests(ParitySites sites) : IClassFixture<NodeClient>
     [Theory]
     [InlineData(SiteKind.FastCgiBehindNginx)]
     [InlineData(SiteKind.FastCgiBehindApache)]
+    [Trait("Contract", "T2")]
     public async Task Negotiate_OffersWhatWorks(SiteKind kind)
     {
         using var client = new Conversation(GetSite(kind), tls: null);

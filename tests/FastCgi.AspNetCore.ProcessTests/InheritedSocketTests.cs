@@ -159,29 +159,5 @@ public sealed class InheritedSocketTests : IDisposable
         Assert.Single(starter.Output.Split("Now listening on").Skip(1));
     }
 
-    [Theory]
-    [InlineData("fastcgi://fd:0", "the descriptor is not a listening socket")]
-    [InlineData("fastcgi://fd:9999", "the descriptor is not open")]
-    [InlineData("fastcgi://fd:web", "no socket named 'web' was passed to this process")]
-    [InlineData("fastcgi://fd:web", "the passed sockets are not for this process: LISTEN_PID is 1 but this is process", "LISTEN_PID=1", "LISTEN_FDS=1")]
-    public async Task Start_NamedSocketIsNotThere_FailsWithALineThatSaysWhy(
-        string address, string reason, params string[] environment)
-    {
-        await using var starter = Starter.Start(["ASPNETCORE_URLS=" + address, .. environment], Starter.Application);
-
-        Assert.NotEqual(0, await starter.WaitForExitAsync());
-        Assert.Contains($"Failed to listen on {address}: {reason}", starter.Output, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task Start_ListenPidOfAnotherProcess_IsIgnoredWithAWarning()
-    {
-        await using var starter = Starter.Start(
-            ["LISTEN_PID=1", "LISTEN_FDS=1", $"ASPNETCORE_URLS=fastcgi://unix:{SocketPath}"], Starter.Application);
-
-        Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
-        Assert.Contains("LISTEN_PID is 1", starter.Output, StringComparison.Ordinal);
-    }
-
     public void Dispose() => _folder.Dispose();
 }

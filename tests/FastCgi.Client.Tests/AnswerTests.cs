@@ -42,18 +42,6 @@ public sealed class AnswerTests : IDisposable
     }
 
     [Fact]
-    public async Task Answer_AByteAtATime_IsTheSame()
-    {
-        using var client = CreateClient();
-        var (connection, sending) = await BeginAsync(client);
-        foreach (var value in ScriptedConnection.Answer("A: b\r\n\r\nhello"))
-            await connection.SendAsync([value]);
-
-        using var response = await sending.Within("the answer");
-        Assert.Equal("hello", await response.ReadTextAsync());
-    }
-
-    [Fact]
     public async Task Answer_OfLargestRecords_IsWhole()
     {
         using var client = CreateClient();

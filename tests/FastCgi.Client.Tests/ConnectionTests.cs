@@ -247,19 +247,6 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task NewConnection_ClosedBeforeTheAnswer_Fails()
-    {
-        using var client = new FastCgiClient(_application.Address);
-        var answer = client.SendAsync(Requests.Create());
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        connection.Dispose();
-
-        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await answer.FailAsync()).Error);
-        Assert.True(_application.HasNoOther());
-    }
-
-    [Fact]
     public async Task KeptConnection_ThatSaysSomethingUnasked_IsClosed()
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });

@@ -50,31 +50,6 @@ public class RequestBodyTests
         Assert.Equal(418, answer.Outcome.Status);
     }
 
-    [Theory]
-    [Trait("Contract", "E8")]
-    [Trait("Contract", "T1")]
-    [Trait("Contract", "T17")]
-    [InlineData("GET", null, true, false)]
-    [InlineData("POST", "", true, false)]
-    [InlineData("POST", "x", true, true)]
-    [InlineData("POST", "x", false, true)]
-    [InlineData("GET", "x", true, true)]
-    public async Task CanHaveBody_WhatTheClientSent_AsKestrel(
-        string method, string? body, bool hasLength, bool expected)
-    {
-        var answer = await Parity.AssertAsync(
-            async (context, seen) =>
-            {
-                seen.Note("can", context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody);
-                seen.Note("length", context.Request.ContentLength);
-                seen.Note("body", await new StreamReader(context.Request.Body).ReadToEndAsync());
-                seen.Note("at the end", await context.Request.Body.ReadAsync(new byte[1]));
-            },
-            new TestRequest(method) { Body = body is null ? null : Apps.Utf8(body), HasLength = hasLength });
-
-        Assert.Equal($"can: {expected}", answer.Observed[0]);
-    }
-
     [Fact]
     [Trait("Contract", "E8")]
     public async Task Reader_NoBody_CompletedAtOnce() => await Parity.AssertAsync(static async (context, seen) =>

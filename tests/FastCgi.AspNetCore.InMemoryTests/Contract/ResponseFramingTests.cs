@@ -291,14 +291,4 @@ public class ResponseFramingTests
         Assert.Equal(sent, (await frontEnd.AskAsync()).Status);
         Assert.Equal(status != sent, frontEnd.Server.Logs.All.Any(static log => log.EventName == "ApplicationError"));
     }
-
-    [Fact]
-    [Trait("Contract", "C12")]
-    public async Task Expect100Continue_BodyRead_NothingIsSentForIt()
-    {
-        var response = await TestServer.AskAsync(
-            Apps.BodyHash, RecordBytes.Post(1, "/", "abc"u8.ToArray(), true, ("HTTP_EXPECT", "100-continue")));
-
-        Assert.Equal((200, Apps.HashOf("abc"u8.ToArray())), (response.Status, response.Text));
-    }
 }

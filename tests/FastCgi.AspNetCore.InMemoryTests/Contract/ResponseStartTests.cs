@@ -89,42 +89,6 @@ public class ResponseStartTests
     });
 
     [Fact]
-    [Trait("Contract", "B9")]
-    public async Task Exception_BeforeTheStart_OnlyTheStatusIsLeft()
-    {
-        var answer = await Parity.AssertAsync((context, seen) =>
-        {
-            var response = context.Response;
-            response.StatusCode = 201;
-            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "Mine";
-            response.Headers["X-Gone"] = "1";
-            response.Cookies.Append("a", "b");
-            response.OnCompleted(Apps.Do(() => seen.Note(
-                "completed", $"{response.StatusCode} {context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase}")));
-            throw new InvalidOperationException("on purpose");
-        });
-
-        Assert.Equal(["completed: 500 "], answer.Observed);
-        Assert.Equal([KeyValuePair.Create("Content-Length", "0")], answer.Outcome.Headers);
-    }
-
-    [Theory]
-    [Trait("Contract", "B10")]
-    [Values(false, true)]
-    public async Task Exception_AfterTheStart_ResponseVisiblyCut(bool hasLength)
-    {
-        var answer = await Parity.AssertAsync(async (context, _) =>
-        {
-            if (hasLength)
-                context.Response.ContentLength = 100;
-            await context.Response.WriteAsync("partial");
-            throw new InvalidOperationException("on purpose");
-        });
-
-        Assert.Equal((200, true, "partial"), (answer.Outcome.Status, answer.Outcome.IsCut, answer.Outcome.Text));
-    }
-
-    [Fact]
     [Trait("Contract", "B11")]
     public async Task Status_NothingSet_200AndNoReason() => await Parity.AssertAsync((context, seen) =>
     {

@@ -196,16 +196,6 @@ public sealed class AddressTests : HostTest
         Assert.Equal(!hasFastCgi, Logs.All.Any(static log => log.EventName == "OnlyHttp"));
     }
 
-    [Fact]
-    [Trait("Contract", "T6")]
-    public async Task HttpPorts_BesideFastCgi_AreNotListenedOn()
-    {
-        await using var app = await StartAsync("--http_ports", "0", "--FastCgi:Endpoints:Main:Url", Address);
-
-        Assert.Equal([Address], app.Urls);
-        Assert.Contains(Logs.All, static log => log.EventName == "PortsDropped");
-    }
-
     private static bool IsFastCgi(string address) => address.StartsWith("fastcgi:", StringComparison.Ordinal);
 
     private static async Task AssertServesAsync(IEnumerable<string> addresses)

@@ -6,39 +6,6 @@ public sealed class HeaderCollectionTests
     private readonly RequestHeaders _request = RequestHeadersBuilder.Build();
     private readonly ResponseHeaders _response = new(new RequestLock());
 
-    public static TheoryData<bool> Kinds => [true, false];
-
-    [Theory]
-    [MemberData(nameof(Kinds))]
-    public void ContentLength_NumberAndText_AreOne(bool ofRequest)
-    {
-        var headers = Headers(ofRequest);
-
-        headers.ContentLength = 5;
-        Assert.Equal("5", headers["content-length"]);
-        Assert.Equal("Content-Length", Assert.Single(headers.Keys));
-
-        headers["CONTENT-LENGTH"] = "6";
-        Assert.Equal(6, headers.ContentLength);
-
-        headers.Remove("content-length");
-        Assert.Null(headers.ContentLength);
-
-        headers.Add("Content-Length", "7");
-        Assert.Equal(7, headers.ContentLength);
-        headers.ContentLength = null;
-        Assert.False(headers.ContainsKey("Content-Length"));
-
-        headers.ContentLength = long.MaxValue;
-        Assert.Equal("9223372036854775807", headers["Content-Length"]);
-        headers.Clear();
-        Assert.Null(headers.ContentLength);
-
-        Assert.Throws<ArgumentOutOfRangeException>(() => headers.ContentLength = -1);
-        var error = ofRequest ? typeof(BadHttpRequestException) : typeof(InvalidOperationException);
-        Assert.Throws(error, () => headers["Content-Length"] = new StringValues(["1", "1"]));
-    }
-
     /// <summary>Any sequence of changes leaves the same as in <see cref="HeaderDictionary"/>.</summary>
     [Theory]
     [InlineData(true, 5)]
