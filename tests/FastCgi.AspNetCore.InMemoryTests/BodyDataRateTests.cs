@@ -18,7 +18,7 @@ public class BodyDataRateTests
     public async Task Body_AtTheRate_Decides(int received, bool isTooSlow)
     {
         await using var frontEnd = await StartAsync(Apps.BodyHash);
-        frontEnd.Send(Head(1, 1_000), Piece(1, received));
+        frontEnd.Send(RecordBytes.PostHead(1_000), Piece(1, received));
 
         frontEnd.Server.Clock.Advance(s_grace);
         AssertNoneIsTooSlow(frontEnd.Server);
@@ -62,7 +62,7 @@ public class BodyDataRateTests
                 await context.Response.WriteAsync("caught");
             }
         });
-        frontEnd.Send(Head(1, 1_000));
+        frontEnd.Send(RecordBytes.PostHead(1_000));
 
         frontEnd.Server.Clock.Advance(s_grace + s_tick);
 
@@ -79,7 +79,8 @@ public class BodyDataRateTests
         var go = Waiting.Signal();
         await using var frontEnd = await StartAsync(
             context => context.Request.Path == "/wait" ? Apps.HelloAfter(go.Task)(context) : Apps.BodyHash(context));
-        frontEnd.Send(RecordBytes.Get(7, "/wait"), Head(8, 1_000), Head(9, 10_000), Piece(9, 700));
+        frontEnd.Send(RecordBytes.Get(7, "/wait"), RecordBytes.PostHead(1_000, id: 8));
+        frontEnd.Send(RecordBytes.PostHead(10_000, id: 9), Piece(9, 700));
 
         frontEnd.Server.Clock.Advance(s_grace + s_tick);
 
@@ -105,7 +106,7 @@ public class BodyDataRateTests
             waits.SetResult();
             await next;
         });
-        frontEnd.Send(Head(1, 1_000), Piece(1, 10));
+        frontEnd.Send(RecordBytes.PostHead(1_000), Piece(1, 10));
 
         frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
         go.SetResult();
@@ -128,7 +129,9 @@ public class BodyDataRateTests
                 options.Limits.MaxRequestBufferSize = 1_000;
                 options.Limits.UnreadBodyTimeout = TimeSpan.FromDays(1);
             });
-        frontEnd.Send(Head(1, 1_000, "/slow"), Head(2, 3_000, "/unread"), Piece(2, 2_000));
+        frontEnd.Send(
+            RecordBytes.PostHead(1_000, uri: "/slow"),
+            RecordBytes.PostHead(3_000, id: 2, uri: "/unread"), Piece(2, 2_000));
         Assert.True(frontEnd.IsPaused);
 
         frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(5));
@@ -162,8 +165,8 @@ public class BodyDataRateTests
         var (slow, patient) = isConfigured ? (plain, other) : (other, plain);
         for (var i = 0; i < 20; i++)
         {
-            plain.Send(Head(1, 1_000, "/"));
-            other.Send(Head(1, 1_000, "/other"));
+            plain.Send(RecordBytes.PostHead(1_000));
+            other.Send(RecordBytes.PostHead(1_000, uri: "/other"));
             frontEnd.Server.Clock.Advance(s_grace + s_tick);
 
             Assert.Equal(408, (await slow.ReadResponseAsync()).Status);
@@ -187,13 +190,6 @@ public class BodyDataRateTests
     /// <summary>Counted in the same step, while the answer may be on its way.</summary>
     private static void AssertNoneIsTooSlow(TestServer server)
         => Assert.Empty(server.Context.Counters.RejectedRequests);
-
-    private static byte[] Head(int id, int length, string path = "/")
-        =>
-        [
-            .. RecordBytes.Begin(id),
-            .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", path, ("CONTENT_LENGTH", $"{length}"))),
-        ];
 
     private static byte[] Piece(int id, int length)
         => length == 0 ? [] : RecordBytes.Record(RecordBytes.Stdin, id, new byte[length]);

@@ -73,9 +73,7 @@ public class KeepConnectionTests
         var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow", keepConnection: false));
-        frontEnd.Send(
-            RecordBytes.Begin(2),
-            RecordBytes.ParamsStream(2, RecordBytes.RequestParams("POST", "/early", ("CONTENT_LENGTH", "1000"))));
+        frontEnd.Send(RecordBytes.PostHead(1_000, id: 2, uri: "/early"));
         Assert.Equal("POST /early", (await frontEnd.ReadResponseAsync(2)).Text);
         go.SetResult();
 

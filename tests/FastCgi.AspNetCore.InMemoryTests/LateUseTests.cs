@@ -100,10 +100,7 @@ public sealed class LateUseTests
             static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1));
         var frontEnd = server.Connect();
 
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "10"))),
-            RecordBytes.Record(RecordBytes.Stdin, 1, "01234"u8));
+        frontEnd.Send(RecordBytes.PostHead(10), RecordBytes.Record(RecordBytes.Stdin, 1, "01234"u8));
 
         Assert.IsType<BadHttpRequestException>(await error.Task);
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "56789"u8), RecordBytes.Record(RecordBytes.Stdin, 1));

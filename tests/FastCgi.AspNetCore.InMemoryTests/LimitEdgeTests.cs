@@ -43,7 +43,7 @@ public class LimitEdgeTests
     {
         await using var frontEnd = await StartAsync(Apps.BodyHash, static limits => limits.MaxRequestBodySize = 100);
 
-        frontEnd.Send(Head(1, $"{declared}"), sent == 0 ? [] : RecordBytes.StdinStream(1, new byte[sent]));
+        frontEnd.Send(RecordBytes.PostHead(declared), sent == 0 ? [] : RecordBytes.StdinStream(1, new byte[sent]));
 
         Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
     }
@@ -55,7 +55,7 @@ public class LimitEdgeTests
     public async Task MaxRequestBodySize_Counted(int sent, int status)
     {
         await using var frontEnd = await StartAsync(Apps.BodyHash, static limits => limits.MaxRequestBodySize = 100);
-        frontEnd.Send(Head(1, ""));
+        frontEnd.Send(RecordBytes.PostHead(""));
 
         for (var i = 0; i < sent; i++)
         {
@@ -72,6 +72,7 @@ public class LimitEdgeTests
     [InlineData(999, false)]
     [InlineData(1_000, false)]
     [InlineData(1_001, true)]
+    [Trait("Contract", "E12")]
     public async Task MaxRequestBufferSize_UnreadThenRead_PausesAndResumes(int unread, bool isPaused)
     {
         var go = Waiting.Signal();
@@ -91,7 +92,7 @@ public class LimitEdgeTests
             },
             static limits => limits.MaxRequestBufferSize = 1_000);
 
-        frontEnd.Send(Head(1, "5000"), RecordBytes.Record(RecordBytes.Stdin, 1, new byte[unread]));
+        frontEnd.Send(RecordBytes.PostHead(5_000), RecordBytes.Record(RecordBytes.Stdin, 1, new byte[unread]));
 
         Assert.Equal(isPaused, frontEnd.IsPaused);
         go.SetResult();
@@ -122,11 +123,4 @@ public class LimitEdgeTests
 
     private static Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerLimits> configure)
         => TestServer.ConnectAsync(application, options => configure(options.Limits), expects: "ApplicationError");
-
-    private static byte[] Head(int id, string length)
-        =>
-        [
-            .. RecordBytes.Begin(id),
-            .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", length))),
-        ];
 }

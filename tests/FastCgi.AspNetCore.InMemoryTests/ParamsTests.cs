@@ -36,16 +36,6 @@ public class ParamsTests
         }
     }
 
-    [Fact]
-    public async Task PARAMS_Empty_400ForMissingMethod()
-    {
-        var response = await TestServer.AskAsync(
-            Apps.Hello, RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1));
-
-        Assert.Equal(400, response.Status);
-        Assert.Contains("REQUEST_METHOD", response.Text, StringComparison.Ordinal);
-    }
-
     [Theory]
     [InlineData(-1, 1, 200)]
     [InlineData(-1, 2, 200)]

@@ -87,8 +87,7 @@ public sealed class RequestReturnTests
             var connection = new FastCgiConnection(server.Connections, new FailingTransport(failing));
             Assert.True(server.Connections.TryAdd(connection));
             var ready = new ReadyRequests();
-            connection.OnReceived([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(
-                1, RecordBytes.RequestParams("POST", path, ("CONTENT_LENGTH", "9000")))], ref ready);
+            connection.OnReceived([.. RecordBytes.PostHead(9_000, uri: path)], ref ready);
             connection.OnReceived(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000]), ref ready);
             ready.RemoveFirst().Execute();
 

@@ -57,9 +57,7 @@ public sealed class ServerTimeTests
         unsent.Send(RecordBytes.Get());
         draining.Send(RecordBytes.Post(1, "/", new byte[10], keepConnection: false).AsSpan()[..^16].ToArray());
         slow.Send(RecordBytes.Get(uri: "/slow"));
-        body.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        body.Send(RecordBytes.PostHead(3));
         queued.Send(RecordBytes.Get());
         halfOpen.Send(RecordBytes.Begin());
         server.Clock.Advance(TimeSpan.FromSeconds(5));

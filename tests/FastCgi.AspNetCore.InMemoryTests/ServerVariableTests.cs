@@ -4,21 +4,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class ServerVariableTests
 {
     [Fact]
-    public async Task GetServerVariable_AnyCase_IsFound() => await RunAsync(
-        static context =>
-        {
-            Assert.Equal("/srv/www/html", context.GetServerVariable("DOCUMENT_ROOT"));
-            Assert.Equal("/srv/www/html", context.GetServerVariable("Document_Root"));
-            Assert.Equal("DE", context.GetServerVariable("geoip_country"));
-            Assert.Equal("test/1.0", context.GetServerVariable("HTTP_USER_AGENT"));
-            Assert.Equal("mixed", context.GetServerVariable("PROXY-NOKEEPALIVE"));
-            Assert.Equal("", context.GetServerVariable("CONTENT_TYPE"));
-            Assert.Null(context.GetServerVariable("NOT_THERE"));
-        },
-        ("GEOIP_COUNTRY", "DE"),
-        ("proxy-nokeepalive", "mixed"));
-
-    [Fact]
     public async Task GetServerVariable_Set_ReadsBack() => await RunAsync(
         static context =>
         {

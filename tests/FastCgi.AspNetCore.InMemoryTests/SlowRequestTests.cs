@@ -25,9 +25,7 @@ public sealed class SlowRequestTests
             static options => options.SlowRequestThreshold = s_threshold);
         if (uri == "/write")
             frontEnd.Transport.HoldSends();
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", uri, ("CONTENT_LENGTH", "3"))));
+        frontEnd.Send(RecordBytes.PostHead(3, uri: uri));
 
         frontEnd.Server.Clock.Advance(s_threshold - TimeSpan.FromSeconds(1));
         Assert.Empty(Reports(frontEnd.Server));

@@ -24,7 +24,7 @@ public sealed class StandardErrorWriterTests
     }
 
     /// <summary>A line is sent when it ends or is flushed, and does not wait for the request.</summary>
-    [Theory, Values("flush", "dispose", "close")]
+    [Theory, Values("end", "flush", "dispose", "close")]
     public async Task Line_NotEnded_IsSentAtOnceWhen(string how)
     {
         var go = Waiting.Signal();
@@ -36,6 +36,9 @@ public sealed class StandardErrorWriterTests
             error.Write("half");
             switch (how)
             {
+                case "end":
+                    error.WriteLine();
+                    break;
                 case "flush":
                     await error.FlushAsync();
                     break;

@@ -22,44 +22,12 @@ public class StderrTests
         Assert.EndsWith("Hello", string.Concat(Texts(records, RecordBytes.Stdout)), StringComparison.Ordinal);
     }
 
-    [Theory]
-    [InlineData(2_000, 1)]
-    [InlineData(2_001, 2)]
-    [InlineData(4_001, 3)]
-    public async Task STDERR_LineBeyondTheLimit_BecomesSeveral(int length, int records)
-    {
-        var all = await RunAsync(Apps.Do(context => StandardErrorOf(context).WriteLine(new string('x', length))));
-
-        var texts = Texts(all, RecordBytes.Stderr).Where(static text => text.Length > 0).ToList();
-        Assert.Equal(records, texts.Count);
-        Assert.All(texts, static text => Assert.InRange(text.TrimEnd('\n').Length, 1, 2_000));
-    }
-
     [Theory, Values(false, true)]
     public async Task STDERR_NothingWritten_NoRecord(bool isUsed)
     {
         var records = await RunAsync(context => isUsed ? StandardErrorOf(context).FlushAsync() : Apps.Hello(context));
 
         Assert.Empty(Texts(records, RecordBytes.Stderr));
-    }
-
-    [Fact]
-    public async Task STDERR_Line_IsSentWhileTheApplicationContinues()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            await context.Response.Body.FlushAsync();
-            StandardErrorOf(context).WriteLine("working on it");
-            await _go.Task;
-        });
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(RecordBytes.Stdout, (await frontEnd.ReadRecordAsync()).Type);
-        var record = await frontEnd.ReadRecordAsync();
-        Assert.Equal((RecordBytes.Stderr, "working on it\n"), (record.Type, Encoding.UTF8.GetString(record.Content)));
-        _go.SetResult();
-        await frontEnd.ReadRequestAsync();
     }
 
     /// <summary>nginx reads both into one buffer of a page.</summary>

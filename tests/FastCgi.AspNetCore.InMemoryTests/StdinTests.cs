@@ -10,9 +10,7 @@ public class StdinTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
         var body = Apps.Pattern(5_000);
 
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", contentLength))));
+        frontEnd.Send(RecordBytes.PostHead(contentLength));
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, 3_000)));
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(3_000)));
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
@@ -25,10 +23,7 @@ public class StdinTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
 
-        frontEnd.Send(
-            RecordBytes.Begin(), RecordBytes.ParamsStream(
-                1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
-            RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
+        frontEnd.Send(RecordBytes.PostHead(4), RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
 
         Assert.Equal(Apps.HashOf("abcd"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
     }
@@ -38,9 +33,7 @@ public class StdinTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
 
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "0"))));
+        frontEnd.Send(RecordBytes.PostHead(0));
 
         Assert.Equal(Apps.HashOf([]), (await frontEnd.ReadResponseAsync()).Text);
     }
@@ -51,10 +44,7 @@ public class StdinTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
 
-        frontEnd.Send(
-            RecordBytes.Begin(), RecordBytes.ParamsStream(
-                1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
-            RecordBytes.StdinStream(1, "abcdefgh"u8));
+        frontEnd.Send(RecordBytes.PostHead(4), RecordBytes.StdinStream(1, "abcdefgh"u8));
         Assert.Equal(Apps.HashOf("abcd"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "late"u8), RecordBytes.Post(1, "/", "next"u8.ToArray()));
@@ -66,10 +56,7 @@ public class StdinTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash, expects: "ApplicationError");
 
-        frontEnd.Send(
-            RecordBytes.Begin(), RecordBytes.ParamsStream(
-                1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))),
-            RecordBytes.StdinStream(1, "abcd"u8));
+        frontEnd.Send(RecordBytes.PostHead(8), RecordBytes.StdinStream(1, "abcd"u8));
 
         Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
         Assert.Contains(
@@ -88,30 +75,6 @@ public class StdinTests
 
         Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
         Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
-    }
-
-    [Fact]
-    [Trait("Contract", "E12")]
-    public async Task STDIN_MoreUnreadThanWindow_ReceivingPausesAndResumes()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.After(go.Task, Apps.BodyHash),
-            static options => options.Limits.MaxRequestBufferSize = 10_000);
-        var body = Apps.Pattern(30_000);
-
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "30000"))));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, 10_000)));
-        Assert.False(frontEnd.IsPaused);
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(10_000, 5_000)));
-        Assert.True(frontEnd.IsPaused);
-
-        go.SetResult();
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
-        frontEnd.Send(RecordBytes.StdinStream(1, body.AsSpan(15_000)));
-        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
     }
 
     [Fact]

@@ -118,9 +118,7 @@ public class UnreadBodyTests
 
     private static void BeginUpload(FrontEnd frontEnd, int length, bool keepConnection = true, int id = 1)
         => frontEnd.Send(
-            RecordBytes.Begin(id, keepConnection: keepConnection),
-            RecordBytes.ParamsStream(
-                id, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{s_body.Length}"))),
+            RecordBytes.PostHead(s_body.Length, id, uri: "/upload", keepConnection: keepConnection),
             RecordBytes.Record(RecordBytes.Stdin, id, s_body.AsSpan(0, length)));
 
     /// <summary>Two requests at a time, so that the connection is known to carry several.</summary>

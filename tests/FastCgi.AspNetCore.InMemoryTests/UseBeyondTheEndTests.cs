@@ -41,10 +41,7 @@ public class UseBeyondTheEndTests
         Task? copy = null;
         var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(Application);
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/first", ("CONTENT_LENGTH", "3"))),
-            RecordBytes.StdinStream(1, "own"u8));
+        frontEnd.Send(RecordBytes.PostHead(3, uri: "/first"), RecordBytes.StdinStream(1, "own"u8));
         await frontEnd.ReadResponseAsync();
 
         // All at once, so that they reuse each buffer of the first one.

@@ -105,6 +105,13 @@ public static class RecordBytes
             .. Record(Stdin, id),
         ];
 
+    /// <summary>All of a POST but its body.</summary>
+    public static byte[] PostHead(object contentLength, int id = 1, string uri = "/", bool keepConnection = true) =>
+    [
+        .. Begin(id, 1, keepConnection),
+        .. ParamsStream(id, RequestParams("POST", uri, ("CONTENT_LENGTH", string.Create(System.Globalization.CultureInfo.InvariantCulture, $"{contentLength}")))),
+    ];
+
     /// <summary>A whole request with a body.</summary>
     public static byte[] Post(
         int id, string uri, byte[] body, bool keepConnection = true, params (string Name, string Value)[] more) =>

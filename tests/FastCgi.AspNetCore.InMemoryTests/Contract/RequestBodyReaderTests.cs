@@ -144,7 +144,7 @@ public class RequestBodyReaderTests
             await Apps.BodyHash(context);
         });
 
-        frontEnd.Send(Head(3));
+        frontEnd.Send(RecordBytes.PostHead(3));
         await thrown.Task.Within("the second read");
         frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
 
@@ -200,7 +200,7 @@ public class RequestBodyReaderTests
             await Apps.BodyHash(context);
         });
 
-        frontEnd.Send(Head(3));
+        frontEnd.Send(RecordBytes.PostHead(3));
         await isCancelled.Task.Within("the cancelled read");
         frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
 
@@ -225,14 +225,10 @@ public class RequestBodyReaderTests
             observed.SetResult();
         });
 
-        frontEnd.Send(Head(3));
+        frontEnd.Send(RecordBytes.PostHead(3));
         if (!byApplication)
             frontEnd.Close();
 
         await observed.Task.Within("the failing reads");
     }
-
-    private static byte[] Head(int contentLength)
-        => [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(
-            1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", $"{contentLength}")))];
 }

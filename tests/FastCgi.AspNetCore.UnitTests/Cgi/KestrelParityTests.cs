@@ -33,7 +33,6 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         "/%F8%88%80%80%80", "/%FE%FF", "/%E2%82", "/%E2%82x", "/%E2%82%41", "/%E2%82%2F", "/%C3%C3%A9", "/%EF%BB%BFa",
         "/e%CC%81", "/\xc3\xa9",
         "/%C3\xa9", "/\x80", "/?\xff", "/%7F%C2%80%DF%BF%E0%A0%80%EF%BF%BF%F0%90%80%80%F4%8F%BF%BF",
-        "/" + string.Concat(Enumerable.Repeat("%C3%A9/", 1_000)),
 
         // Null and control characters.
         "/%00", "/a%00b", "/%C3%00", "/%2500", "/?%00", "/a\0", "/\x01", "/\x7f", "/\t", "/?\x01",

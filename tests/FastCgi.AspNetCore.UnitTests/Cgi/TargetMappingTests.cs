@@ -69,17 +69,6 @@ public sealed class TargetMappingTests
     });
 
     [Fact]
-    public void Map_NullInPath_Rejected()
-    {
-        Assert.All(
-            ["/%00", "/a%00b", "/%C3%00"],
-            static target => Assert.Equal(
-                RequestRejection.NullCharacterInPath, CgiParameters.Get(("REQUEST_URI", target)).Reject()));
-        Assert.Equal("/?%00", CgiParameters.Get(("REQUEST_URI", "/?%00")).GetRawTarget());
-        Assert.Equal("?%00", CgiParameters.Get(("REQUEST_URI", "/?%00")).Map().QueryString);
-    }
-
-    [Fact]
     [Trait("Contract", "H7")]
     public void Map_Asterisk_ForOptionsOnly()
     {
