@@ -34,7 +34,9 @@ run_apt() {
 }
 
 install_packages() {
-  if command -v qemu-aarch64 nginx curl >"$scratch/found"; then return; fi
+  local program missing=false
+  for program in qemu-aarch64 nginx curl; do command -v "$program" >"$scratch/found" || missing=true; done
+  if ! $missing; then return; fi
   if [ "$(id -u)" -ne 0 ]; then fail "Install these Debian packages: ${packages[*]}"; fi
   run_apt apt-get update
   run_apt apt-get install --yes --no-install-recommends "${packages[@]}"
@@ -96,6 +98,7 @@ http {
     listen 127.0.0.1:$port;
     location / {
       include /etc/nginx/fastcgi_params;
+      fastcgi_param HTTP_HOST \$host:\$server_port;
       fastcgi_keep_conn on;
       fastcgi_pass app;
     }

@@ -108,7 +108,7 @@ internal sealed partial class FastCgiResponse
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
             if (HasStarted)
-                CountWrite(source.Length, _headers.DeclaredLength);
+                CountWrite(source.Length, _headers.Final.ContentLength);
             else
                 StartByApplication(scope, in head, source.Length);
             if (isWrite && CanWriteBody)
@@ -124,7 +124,7 @@ internal sealed partial class FastCgiResponse
 
     private bool IsLikelyLastFlush()
     {
-        var length = _headers.DeclaredLength;
+        var length = _headers.Final.ContentLength;
         if (length is null)
         {
             // Without a Content-Length, most responses are written at once.
@@ -142,7 +142,7 @@ internal sealed partial class FastCgiResponse
     /// The length that is declared so far. Read without the lock: the headers may be the application's own until the
     /// response starts.
     /// </summary>
-    private long? DeclaredLength => HasStarted ? _headers.DeclaredLength : Headers.ContentLength;
+    private long? DeclaredLength => HasStarted ? _headers.Final.ContentLength : Headers.ContentLength;
 
     /// <summary>Counts bytes against the declared length. Excess bytes are refused before any is taken.</summary>
     private void CountWrite(long length, long? declared)

@@ -121,7 +121,9 @@ internal sealed partial class FastCgiResponse
     // Under the lock, because another thread may have changed the length.
     private void ThrowIfTooShort(RequestScope scope, in PreparedHead head)
     {
-        var declared = HasStarted ? _headers.DeclaredLength : (head.Headers ?? _headers).DeclaredLength;
+        var declared = head.Headers is { } prepared && !HasStarted
+            ? prepared.Final.ContentLength
+            : _headers.In(scope).ContentLength;
         if (BytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
             throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written "
                 + $"({BytesWritten} of {declared}).");
@@ -139,8 +141,9 @@ internal sealed partial class FastCgiResponse
         if (!HasStarted)
         {
             // In the headers, so that the request log sees it later.
-            if (BytesWritten == 0 && head.Headers is null && _headers.DeclaredLength is null && CanHaveContentLength)
-                _headers.ContentLength = 0;
+            ref var table = ref _headers.In(scope);
+            if (BytesWritten == 0 && head.Headers is null && table.ContentLength is null && CanHaveContentLength)
+                table.SetContentLength(0);
             Start(scope, in head, writeLength: 0);
         }
 
@@ -170,18 +173,19 @@ internal sealed partial class FastCgiResponse
             _lazy.ReasonPhrase = null;
         _statusCode = statusCode;
         BytesWritten = 0;
+        ref var table = ref _headers.In(scope);
         if (statusCode == StatusCodes.Status405MethodNotAllowed)
-            _headers[Known.Allow] = HttpMethods.Options;
+            table.Set(Known.Allow, HttpMethods.Options);
         if (statusCode == StatusCodes.Status503ServiceUnavailable)
-            _headers[Known.RetryAfter] = "1";
+            table.Set(Known.RetryAfter, "1");
         if (body is null)
         {
-            _headers.ContentLength = 0;
+            table.SetContentLength(0);
             return;
         }
 
-        _headers[Known.ContentType] = "text/plain; charset=utf-8";
-        _headers.ContentLength = body.Length;
+        table.Set(Known.ContentType, "text/plain; charset=utf-8");
+        table.SetContentLength(body.Length);
         if (!_isHead)
             _output.Write(scope, Encoding.ASCII.GetBytes(body));
     }

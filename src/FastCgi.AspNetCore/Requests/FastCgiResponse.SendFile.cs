@@ -27,7 +27,7 @@ internal sealed partial class FastCgiResponse
 
         // Callbacks may still change status and headers.
         await FireOnStartingAsync();
-        var (statusCode, version) = (_statusCode, _headers.Version);
+        var (statusCode, version) = (_statusCode, _headers.GetVersion());
         if (!offload.TryGetHeader(part, statusCode, _request.Headers, Headers, out var header, out var obstacle))
         {
             _request.Log.FileStreamed(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, obstacle);
@@ -44,7 +44,7 @@ internal sealed partial class FastCgiResponse
             if (HasStarted || _isOffloaded || BytesWritten > 0 || _request.ApplicationError is not null)
                 return false;
             // Another thread has changed what the decision was based on.
-            if (_statusCode != statusCode || _headers.Version != version)
+            if (_statusCode != statusCode || _headers.In(scope).Version != version)
                 return false;
 
             CountWrite(part.Length, declared);
@@ -52,7 +52,7 @@ internal sealed partial class FastCgiResponse
             if (!isReplaced)
                 _headers.SetOffload(scope, header);
             // From here on they are final, as if the response had started.
-            _headers.MakeReadOnly(scope);
+            _headers.SetReadOnly(scope, isReadOnly: true);
         }
 
         if (isReplaced)

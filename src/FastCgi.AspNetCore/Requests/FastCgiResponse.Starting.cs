@@ -99,7 +99,7 @@ internal sealed partial class FastCgiResponse
             head = isPrepared ? PrepareHead() : default;
             var scope = _request.EnterLock();
             // Another thread's later changes must be sent too.
-            if (head.Headers is null || head.Version == _headers.Version || attempt == MaxPreparations)
+            if (head.Headers is null || head.Version == _headers.In(scope).Version || attempt == MaxPreparations)
                 return scope;
 
             scope.Dispose();
@@ -115,16 +115,20 @@ internal sealed partial class FastCgiResponse
         if (HasStarted || (!isReplaced && _headers.EncodingSelector is null))
             return default;
 
-        var version = _headers.Version;
+        var version = _headers.GetVersion();
         var copyLock = new RequestLock();
         var headers = new ResponseHeaders(copyLock) { EncodingSelector = _headers.EncodingSelector };
         foreach (var (name, value) in isReplaced ? Headers.ToArray() : _headers.ToArray())
             headers[name] = value;
         using (var scope = copyLock.EnterLock())
-            CompleteHeaders(scope, headers);
+        {
+            CompleteHeaders(ref headers.In(scope));
+            headers.SetReadOnly(scope, isReadOnly: true);
+        }
+
         var encodedFields = headers.EncodingSelector is null
             ? null
-            : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector);
+            : CgiResponseWriter.EncodeFields(headers.Final.Entries, headers.EncodingSelector);
         return new PreparedHead(headers, encodedFields, version);
     }
 
@@ -152,20 +156,21 @@ internal sealed partial class FastCgiResponse
 
         if (head.Headers is { } prepared)
         {
-            CheckWrite(writeLength, prepared.DeclaredLength);
-            _headers.TakeFrom(scope, prepared);
+            CheckWrite(writeLength, prepared.Final.ContentLength);
+            _headers.In(scope).CopyFrom(in prepared.Final);
             if (head.EncodedFields is not null)
                 Lazy.EncodedFields = head.EncodedFields;
         }
         else
         {
-            CheckWrite(writeLength, _headers.DeclaredLength);
-            CompleteHeaders(scope, _headers);
+            ref var table = ref _headers.In(scope);
+            CheckWrite(writeLength, table.ContentLength);
+            CompleteHeaders(ref table);
         }
 
         // Only now: if the response cannot start, nothing was taken.
         BytesWritten += writeLength;
-        _headers.MakeReadOnly(scope);
+        _headers.SetReadOnly(scope, isReadOnly: true);
         _output.EndLease(scope);
         if (!CanWriteBody)
         {
@@ -178,26 +183,39 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>Adds the server's headers and removes those that the status forbids.</summary>
-    private void CompleteHeaders(RequestScope scope, ResponseHeaders headers)
+    private void CompleteHeaders(ref HeaderTable headers)
     {
-        DropZeroLengthWithoutBody(headers);
+        DropZeroLengthWithoutBody(ref headers);
         // nginx would buffer an event stream.
-        if (_isBufferingDisabled || headers.AreOfEventStream)
-            headers.TryAppend(scope, "X-Accel-Buffering", "no");
+        if ((_isBufferingDisabled || IsOfEventStream(ref headers)) && headers.Find("X-Accel-Buffering") < 0)
+            headers.Set("X-Accel-Buffering", "no");
         // mod_deflate and mod_brotli would compress the response, and send their coding in addition.
-        if (headers.HaveIdentityCoding && WebServer == WebServerKind.Apache)
+        if (HasIdentityCoding(ref headers) && WebServer == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
         // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, section
         // 8.6).
         if (_statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null
             && WebServer == WebServerKind.HaProxy)
-            headers.ContentLength = null;
+            headers.Remove(Known.ContentLength);
     }
+
+    private static bool IsOfEventStream(ref HeaderTable headers)
+        => headers.Get(Known.ContentType) is { } type
+            && type.StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>
+    /// Whether there is a coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so
+    /// that no middleware compresses them.
+    /// </summary>
+    private static bool HasIdentityCoding(ref HeaderTable headers)
+        => headers.Get(Known.ContentEncoding) is { } codings
+            && codings.Split(',', StringSplitOptions.TrimEntries)
+                .All(static coding => coding.Equals("identity", StringComparison.OrdinalIgnoreCase));
 
     private WebServerKind WebServer => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE"));
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
-    private void DropZeroLengthWithoutBody(ResponseHeaders headers)
+    private void DropZeroLengthWithoutBody(ref HeaderTable headers)
     {
         if (_statusCode is not (204 or 205) || headers.ContentLength is not { } contentLength)
             return;
@@ -210,7 +228,7 @@ internal sealed partial class FastCgiResponse
         }
 
         if (_statusCode == StatusCodes.Status204NoContent)
-            headers.ContentLength = null;
+            headers.Remove(Known.ContentLength);
     }
 
     /// <summary>What the application supplied before the response starts; see <see cref="PrepareHead"/>.</summary>

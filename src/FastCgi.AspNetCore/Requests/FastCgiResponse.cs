@@ -77,7 +77,8 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public bool IsChallenge
         => StatusCode == StatusCodes.Status401Unauthorized && _headers.ContainsKey(Known.WWWAuthenticate);
 
-    public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders => _headers.Entries;
+    public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders
+        => HasStarted ? _headers.Final.Entries : default;
 
     public TextWriter OpenStandardError()
     {
@@ -139,7 +140,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public int HeadLength { get; private set; }
 
     public int GetMaxHeadLength()
-        => CgiResponseWriter.GetMaxLength(_headers.Entries, ReasonPhrase, _lazy?.EncodedFields);
+        => CgiResponseWriter.GetMaxLength(_headers.Final.Entries, ReasonPhrase, _lazy?.EncodedFields);
 
     /// <summary>
     /// Writes the header block, which was checked when the response started, so this cannot fail. For an Authorizer
@@ -147,7 +148,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// </summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
         => HeadLength = CgiResponseWriter.Write(
-            destination, SentStatusCode, ReasonPhrase, _headers.Entries, _lazy?.EncodedFields, contentLength,
+            destination, SentStatusCode, ReasonPhrase, _headers.Final.Entries, _lazy?.EncodedFields, contentLength,
                 isStatusFirst: IsAuthorizer);
 
     /// <summary>
@@ -155,7 +156,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// a cut response.
     /// </summary>
     public long? GetFinalContentLength(long length)
-        => _headers.DeclaredLength is null && CanHaveContentLength ? length : null;
+        => _headers.Final.ContentLength is null && CanHaveContentLength ? length : null;
 
     /// <summary>
     /// The status for the web server. If it sends a file itself, it derives the client's status from a 200.

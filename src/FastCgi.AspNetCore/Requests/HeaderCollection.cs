@@ -5,9 +5,8 @@ using Microsoft.Extensions.Primitives;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Headers in the order they were added. A linear search is fast for a dozen entries; above
-/// <see cref="IndexThreshold"/>, a dictionary helps. Names are case-insensitive. The text of <c>Content-Length</c> and
-/// <see cref="ContentLength"/> are one value.
+/// Headers as the application sees them. The text of <c>Content-Length</c> and <see cref="ContentLength"/> are one
+/// value.
 /// </summary>
 /// <remarks>
 /// Every member takes the lock, because even an application that uses one thread at a time changes headers from two. If
@@ -16,30 +15,19 @@ namespace FastCgi.AspNetCore.Requests;
 /// </remarks>
 internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDictionary
 {
-    private const int IndexThreshold = 24;
-
-    protected const long UnknownLength = -1;
-
-    private KeyValuePair<string, StringValues>[] _entries = [];
-    private Dictionary<string, int>? _index;
-    private int _count;
+    private HeaderTable _table = new();
     private volatile bool _isReadOnly;
-    private long _contentLength = UnknownLength;
 
     public int Count
     {
         get
         {
-            using (EnterToRead())
-                return _count;
+            using var scope = EnterToRead();
+            return In(scope).Count;
         }
     }
 
-    public bool IsReadOnly
-    {
-        get => _isReadOnly;
-        protected set => _isReadOnly = value;
-    }
+    public bool IsReadOnly => _isReadOnly;
 
     public ICollection<string> Keys => [.. ToArray().Select(static entry => entry.Key)];
     public ICollection<StringValues> Values => [.. ToArray().Select(static entry => entry.Value)];
@@ -48,8 +36,8 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     {
         get
         {
-            using (EnterToRead())
-                return DeclaredLength;
+            using var scope = EnterToRead();
+            return In(scope).ContentLength;
         }
 
         set
@@ -62,17 +50,20 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
             ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
             using var scope = EnterToChange();
-            StoreContentLength(scope, value.Value);
+            In(scope).SetContentLength(value.Value);
         }
     }
 
-    public int Version { get; private set; }
-
-    /// <summary>The declared length. Once the headers are read-only, it needs no lock.</summary>
-    public long? DeclaredLength => _contentLength == UnknownLength ? null : _contentLength;
-
-    /// <summary>The entries, in order. Once the headers are read-only, they need no lock.</summary>
-    public ReadOnlySpan<KeyValuePair<string, StringValues>> Entries => _entries.AsSpan(0, _count);
+    /// <summary>The headers once they are read-only: then they need no lock.</summary>
+    public ref readonly HeaderTable Final
+    {
+        get
+        {
+            if (Invariants.AreChecked)
+                Invariants.Require(IsReadOnly, "The headers can still change.");
+            return ref _table;
+        }
+    }
 
     public StringValues this[string key]
     {
@@ -110,7 +101,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
             Validate(key, value);
 
         using var scope = EnterToChange();
-        if (Find(key) >= 0)
+        if (In(scope).Find(key) >= 0)
             throw new ArgumentException($"The header '{key}' already exists.", nameof(key));
 
         if (value.Count > 0)
@@ -120,24 +111,13 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     public bool Remove(string key)
     {
         using var scope = EnterToChange();
-        var position = Find(key);
-        if (position < 0)
-            return false;
-
-        Version++;
-        _count--;
-        Array.Copy(_entries, position + 1, _entries, position, _count - position);
-        _entries[_count] = default;
-        _index = null;
-        if (IsContentLength(key))
-            _contentLength = UnknownLength;
-        return true;
+        return In(scope).Remove(key);
     }
 
     public void Clear()
     {
         using var scope = EnterToChange();
-        Reset(scope);
+        In(scope).Clear();
     }
 
     public bool ContainsKey(string key) => TryGetValue(key, out _);
@@ -145,8 +125,9 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     public virtual bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
         using var scope = EnterToRead();
-        var position = key is null ? -1 : Find(key);
-        value = position < 0 ? default : _entries[position].Value;
+        ref var table = ref In(scope);
+        var position = key is null ? -1 : table.Find(key);
+        value = position < 0 ? default : table.Entries[position].Value;
         return position >= 0;
     }
 
@@ -163,15 +144,15 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     public void CopyTo(KeyValuePair<string, StringValues>[] array, int arrayIndex)
     {
-        using (EnterToRead())
-            Entries.CopyTo(array.AsSpan(arrayIndex));
+        using var scope = EnterToRead();
+        In(scope).Entries.CopyTo(array.AsSpan(arrayIndex));
     }
 
     /// <summary>Takes a snapshot of the entries, in order.</summary>
     public KeyValuePair<string, StringValues>[] ToArray()
     {
-        using (EnterToRead())
-            return Entries.ToArray();
+        using var scope = EnterToRead();
+        return In(scope).Entries.ToArray();
     }
 
     public IEnumerator<KeyValuePair<string, StringValues>> GetEnumerator()
@@ -197,112 +178,47 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     /// <summary>Creates the exception for a <c>Content-Length</c> that is not a number.</summary>
     protected abstract Exception InvalidContentLength(string value);
 
-    /// <summary>Adds a header, or a value to an existing one, without validation.</summary>
-    protected void Append(RequestScope scope, string name, string value, string? separator = null)
+    /// <summary>Makes the headers final, or no longer.</summary>
+    public void SetReadOnly(RequestScope scope, bool isReadOnly)
     {
-        var position = Find(name);
-        if (position < 0)
-            Store(scope, name, value);
-        else if (separator is null)
-            Store(scope, name, StringValues.Concat(_entries[position].Value, value));
-        else
-            Store(scope, name, string.Concat(_entries[position].Value.ToString(), separator, value));
+        scope.Require(requestLock);
+        _isReadOnly = isReadOnly;
     }
 
-    protected void StoreContentLength(RequestScope scope, long value)
+    /// <summary>Gets the version, which increases with each change.</summary>
+    public int GetVersion()
     {
-        Store(scope, Known.ContentLength, value.ToString(CultureInfo.InvariantCulture));
-        _contentLength = value;
+        using var scope = EnterLock();
+        return In(scope).Version;
     }
 
-    /// <summary>Takes the headers of a collection that has already validated them.</summary>
-    public void TakeFrom(RequestScope scope, HeaderCollection other)
+    /// <summary>Reaches what the lock of the request guards.</summary>
+    public ref HeaderTable In(RequestScope scope)
     {
-        Reset(scope);
-        foreach (var (name, value) in other.Entries)
-            Store(scope, name, value);
-        _contentLength = other._contentLength;
-    }
-
-    protected void Reset(RequestScope scope)
-    {
-        Array.Clear(_entries, 0, _count);
-        Version++;
-        _count = 0;
-        _index = null;
-        _contentLength = UnknownLength;
+        scope.Require(requestLock);
+        return ref _table;
     }
 
     private void Assign(RequestScope scope, string name, StringValues value)
     {
-        if (IsContentLength(name))
+        if (!name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
         {
-            var text = value.ToString();
-            if (!long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var length))
-                throw InvalidContentLength(text);
-            _contentLength = length;
-        }
-
-        Store(scope, name, value);
-    }
-
-    /// <summary>Sets a header without validation.</summary>
-    protected void Store(RequestScope scope, string name, StringValues value)
-    {
-        Version++;
-        var position = Find(name);
-        if (position >= 0)
-        {
-            _entries[position] = new(_entries[position].Key, value);
+            In(scope).Set(name, value);
             return;
         }
 
-        if (_count == _entries.Length)
-            Array.Resize(ref _entries, Math.Max(8, 2 * _count));
-
-        if (_index is not null)
-            _index[name] = _count;
-        _entries[_count++] = new(name, value);
-    }
-
-    /// <returns>The index in <see cref="Entries"/>; negative if the header does not exist.</returns>
-    protected int Find(string name)
-    {
-        if (_count > IndexThreshold)
-            return FindInIndex(name);
-
-        for (var i = 0; i < _count; i++)
-        {
-            if (ReferenceEquals(_entries[i].Key, name))
-                return i;
-        }
-
-        for (var i = 0; i < _count; i++)
-        {
-            if (string.Equals(_entries[i].Key, name, StringComparison.OrdinalIgnoreCase))
-                return i;
-        }
-
-        return -1;
-    }
-
-    private int FindInIndex(string name)
-    {
-        if (_index is null)
-        {
-            _index = new Dictionary<string, int>(_count, StringComparer.OrdinalIgnoreCase);
-            for (var i = 0; i < _count; i++)
-                _index[_entries[i].Key] = i;
-        }
-
-        return _index.TryGetValue(name, out var position) ? position : -1;
+        var text = value.ToString();
+        if (!long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var length))
+            throw InvalidContentLength(text);
+        In(scope).SetContentLength(length, value);
     }
 
     private bool TryGetAt(int position, out KeyValuePair<string, StringValues> entry)
     {
         using var scope = EnterToRead();
-        entry = position < _count ? _entries[position] : default;
-        return position < _count;
+        ref var table = ref In(scope);
+        entry = position < table.Count ? table.Entries[position] : default;
+        return position < table.Count;
     }
 
     private RequestScope EnterToRead()
@@ -329,7 +245,4 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     private static InvalidOperationException ReadOnlyException()
         => new("Headers are read-only, response has already started.");
-
-    private static bool IsContentLength(string name)
-        => string.Equals(name, Known.ContentLength, StringComparison.OrdinalIgnoreCase);
 }

@@ -49,17 +49,19 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         if (_isLoaded)
             return;
 
+        ref var table = ref In(scope);
         foreach (var (name, value) in Parameters.GetHeaders())
         {
             if (!IsHidden(name))
-                Append(scope, name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
+                table.Append(
+                    name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
         }
 
         if (request.Head.ContentLength is { } contentLength)
-            StoreContentLength(scope, contentLength);
-        Supplement(scope, Known.ContentType, Parameters.GetHeader(Known.ContentType));
-        Supplement(scope, Known.Host, GetHost());
-        Supplement(scope, Known.Authorization, GetAuthorization());
+            table.SetContentLength(contentLength);
+        Supplement(ref table, Known.ContentType, Parameters.GetHeader(Known.ContentType));
+        Supplement(ref table, Known.Host, GetHost());
+        Supplement(ref table, Known.Authorization, GetAuthorization());
         _isLoaded = true;
     }
 
@@ -78,10 +80,10 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         return IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
     }
 
-    private void Supplement(RequestScope scope, string name, StringValues value)
+    private static void Supplement(ref HeaderTable table, string name, StringValues value)
     {
         if (value.Count > 0)
-            Store(scope, name, value);
+            table.Set(name, value);
     }
 
     /// <summary>

@@ -27,6 +27,13 @@ internal readonly ref struct RequestScope
         Monitor.Enter(requestLock);
     }
 
+    /// <summary>Checks that this is the lock of that request.</summary>
+    public void Require(RequestLock requestLock)
+    {
+        if (Invariants.AreChecked)
+            Invariants.Require(_lock == requestLock, "The lock of another request is held.");
+    }
+
     public void Dispose()
     {
         Monitor.Exit(_lock);

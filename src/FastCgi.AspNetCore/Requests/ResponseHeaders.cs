@@ -10,41 +10,20 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
     /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; set; }
 
-    public bool AreOfEventStream
-        => Find(Known.ContentType) is >= 0 and var position
-            && Entries[position].Value.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
-
-    /// <summary>
-    /// A coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so that no
-    /// middleware compresses them.
-    /// </summary>
-    public bool HaveIdentityCoding
-        => Find(Known.ContentEncoding) is >= 0 and var position
-            && Entries[position].Value.ToString().Split(',', StringSplitOptions.TrimEntries)
-                .All(static coding => coding.Equals("identity", StringComparison.OrdinalIgnoreCase));
-
-    public void MakeReadOnly(RequestScope scope) => IsReadOnly = true;
-
     /// <summary>Clears the headers for another response to the same request.</summary>
     public void Restart(RequestScope scope)
     {
-        Reset(scope);
-        IsReadOnly = false;
+        In(scope).Clear();
+        SetReadOnly(scope, isReadOnly: false);
     }
 
     /// <summary>Sets the header that makes the web server send a file. Its value is ASCII.</summary>
     public void SetOffload(RequestScope scope, KeyValuePair<string, string> header)
     {
+        ref var table = ref In(scope);
         foreach (var name in SendFileOffload.GetReplacedHeaders(header.Key))
-            Remove(name);
-        Store(scope, header.Key, header.Value);
-    }
-
-    /// <summary>Adds a header of the server, unless the application has set it.</summary>
-    public void TryAppend(RequestScope scope, string name, string value)
-    {
-        if (Find(name) < 0)
-            Store(scope, name, value);
+            table.Remove(name);
+        table.Set(header.Key, header.Value);
     }
 
     protected override void Validate(string name, StringValues value)

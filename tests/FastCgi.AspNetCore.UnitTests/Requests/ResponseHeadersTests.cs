@@ -28,17 +28,4 @@ public sealed class ResponseHeadersTests
         Assert.Equal(3, _headers["X"].Count);
         Assert.Throws<InvalidOperationException>(() => _headers["X"] = new StringValues([null, "\n"]));
     }
-
-    [Fact]
-    public void TryAppend_HeaderOfTheApplication_IsKept()
-    {
-        _headers["server"] = "mine";
-        using (var scope = _lock.EnterLock())
-        {
-            _headers.TryAppend(scope, "Server", "ours");
-            _headers.TryAppend(scope, "Date", "now");
-        }
-
-        Assert.Equal(["server: mine", "Date: now"], _headers.Select(static header => $"{header.Key}: {header.Value}"));
-    }
 }

@@ -1,0 +1,138 @@
+using Microsoft.Extensions.Primitives;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// Header fields in the order they were added, without validation. A linear search is fast for a dozen entries; above
+/// <see cref="IndexThreshold"/>, a dictionary helps. Names are case-insensitive. Not thread-safe. A mutable struct:
+/// keep it in a field, do not copy it.
+/// </summary>
+internal struct HeaderTable()
+{
+    private const int IndexThreshold = 24;
+    private const long UnknownLength = -1;
+
+    private KeyValuePair<string, StringValues>[] _entries = [];
+    private Dictionary<string, int>? _index;
+    private long _contentLength = UnknownLength;
+
+    public int Count { get; private set; }
+
+    /// <summary>Increases with each change.</summary>
+    public int Version { get; private set; }
+
+    /// <summary>The number in <c>Content-Length</c>, which has the same value as the text.</summary>
+    public readonly long? ContentLength => _contentLength == UnknownLength ? null : _contentLength;
+
+    public readonly ReadOnlySpan<KeyValuePair<string, StringValues>> Entries => _entries.AsSpan(0, Count);
+
+    /// <returns>The index in <see cref="Entries"/>; negative if the header does not exist.</returns>
+    public int Find(string name)
+    {
+        if (Count > IndexThreshold)
+            return FindInIndex(name);
+
+        var entries = Entries;
+        for (var i = 0; i < entries.Length; i++)
+        {
+            if (ReferenceEquals(entries[i].Key, name))
+                return i;
+        }
+
+        for (var i = 0; i < entries.Length; i++)
+        {
+            if (string.Equals(entries[i].Key, name, StringComparison.OrdinalIgnoreCase))
+                return i;
+        }
+
+        return -1;
+    }
+
+    /// <returns>The values, joined by commas; <see langword="null"/> if the header does not exist.</returns>
+    public string? Get(string name) => Find(name) is >= 0 and var position ? _entries[position].Value.ToString() : null;
+
+    public void Set(string name, StringValues value)
+    {
+        Version++;
+        var position = Find(name);
+        if (position >= 0)
+        {
+            _entries[position] = new(_entries[position].Key, value);
+            return;
+        }
+
+        if (Count == _entries.Length)
+            Array.Resize(ref _entries, Math.Max(8, 2 * Count));
+
+        if (_index is not null)
+            _index[name] = Count;
+        _entries[Count++] = new(name, value);
+    }
+
+    /// <summary>Adds a header, or a value to an existing one.</summary>
+    /// <param name="separator">What joins the values to one; <see langword="null"/> to keep them apart.</param>
+    public void Append(string name, string value, string? separator)
+    {
+        var position = Find(name);
+        if (position < 0)
+            Set(name, value);
+        else if (separator is null)
+            Set(name, StringValues.Concat(_entries[position].Value, value));
+        else
+            Set(name, string.Concat(_entries[position].Value.ToString(), separator, value));
+    }
+
+    /// <summary>Sets <c>Content-Length</c>.</summary>
+    /// <param name="text">The text, if the application has supplied it.</param>
+    public void SetContentLength(long value, StringValues text = default)
+    {
+        Set(Known.ContentLength, text.Count > 0 ? text : value.ToString(CultureInfo.InvariantCulture));
+        _contentLength = value;
+    }
+
+    public bool Remove(string name)
+    {
+        var position = Find(name);
+        if (position < 0)
+            return false;
+
+        Version++;
+        Count--;
+        Array.Copy(_entries, position + 1, _entries, position, Count - position);
+        _entries[Count] = default;
+        _index = null;
+        if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
+            _contentLength = UnknownLength;
+        return true;
+    }
+
+    public void Clear()
+    {
+        Array.Clear(_entries, 0, Count);
+        Version++;
+        Count = 0;
+        _index = null;
+        _contentLength = UnknownLength;
+    }
+
+    /// <summary>Replaces the headers by those of another table.</summary>
+    public void CopyFrom(in HeaderTable other)
+    {
+        Clear();
+        foreach (var (name, value) in other.Entries)
+            Set(name, value);
+        _contentLength = other._contentLength;
+    }
+
+    private int FindInIndex(string name)
+    {
+        if (_index is null)
+        {
+            _index = new Dictionary<string, int>(Count, StringComparer.OrdinalIgnoreCase);
+            for (var i = 0; i < Count; i++)
+                _index[_entries[i].Key] = i;
+        }
+
+        return _index.TryGetValue(name, out var position) ? position : -1;
+    }
+}
