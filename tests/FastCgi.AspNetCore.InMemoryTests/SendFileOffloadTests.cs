@@ -117,6 +117,26 @@ public sealed class SendFileOffloadTests : IDisposable
             (response["Accept-Ranges"], response["Content-Range"], response["ETag"]));
     }
 
+    /// <summary>The headers are final when the file is offloaded. The server still drops what Apache would repeat.</summary>
+    [Fact]
+    public async Task Offload_IdentityCodingBehindApache_IsDropped()
+    {
+        var response = await GetAsync(
+            options =>
+            {
+                Use(options, isNginx: false);
+                options.PassedHeaders.Add("content-encoding");
+            },
+            context =>
+            {
+                context.Response.Headers.ContentEncoding = "identity";
+                return SendAsync(context, "whole");
+            },
+            ("SERVER_SOFTWARE", "Apache/2.4.71 (Debian)"));
+
+        Assert.Equal((200, _path, null), (response.Status, response["X-Sendfile"], response["Content-Encoding"]));
+    }
+
     /// <summary>nginx decodes the location. X-Sendfile has no common encoding: ambiguous names are streamed.</summary>
     [Theory]
     [InlineData("ä.txt", "%C3%A4.txt", false)]
