@@ -78,7 +78,7 @@ internal sealed class RequestScheduler
     /// <summary>Runs a loop until it ends or the thread loses it. Whatever fails, the loop keeps a thread.</summary>
     public void Run(Worker worker, RunQueue loop)
     {
-        var source = Workers.HasComputing ? BatchSource.Poll : BatchSource.Wait;
+        var source = Workers.HasWaiting ? BatchSource.Poll : BatchSource.Wait;
         for (var batches = 1; ; batches++)
         {
             try
@@ -93,6 +93,9 @@ internal sealed class RequestScheduler
                         worker.Loop = null;
                         return;
                     case BatchResult.Begun:
+                        // Requests that wait for a seat may have been left to this thread.
+                        if (source == BatchSource.Poll && Workers.HasWaiting)
+                            Workers.WakeForWaiting(processors: 1);
                         source = BatchSource.Received;
                         break;
                     case BatchResult.None when Workers.TryLeaveLoop(worker):

@@ -115,9 +115,14 @@ internal sealed class StallWatchdog(
 
         result.HadDeadlines = UncorkOverdue();
         result.IsInCall |= workers.IsFirstRunning;
-        workers.OnSampled();
+        result.HasWaiting = workers.OnSampled(workers.HasComputing ? _watched.Count(IsLoopRunning) : 0);
         return result;
     }
+
+    /// <summary>Whether the thread has a loop and a processor.</summary>
+    private static bool IsLoopRunning(Worker worker)
+        => worker.Loop is not null
+            && !(worker.Probe?.IsSleeping ?? (worker.CurrentCall == 0 || worker.Seen.Repeats >= MaxRepeats));
 
     private void Sample(Worker worker, ref SampleResult result)
     {
@@ -262,6 +267,7 @@ internal sealed class StallWatchdog(
         public long Calls;
         public bool IsInCall;
         public bool HadDeadlines;
-        public readonly bool IsActive => Calls > 0 || IsInCall || HadDeadlines;
+        public bool HasWaiting;
+        public readonly bool IsActive => Calls > 0 || IsInCall || HadDeadlines || HasWaiting;
     }
 }

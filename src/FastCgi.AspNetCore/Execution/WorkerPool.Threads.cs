@@ -18,7 +18,7 @@ internal sealed partial class WorkerPool
         }
         catch (Exception exception)
         {
-            // What waits is left to the other threads. The watchdog tries again.
+            // What waits is left to the other threads, and the watchdog tries again.
             int count;
             lock (_lock)
             {
@@ -26,6 +26,7 @@ internal sealed partial class WorkerPool
                 count = --_count;
             }
 
+            scheduler.Watchdog.OnActivity();
             WarnOfScarceThreads(count, exception);
         }
     }
@@ -97,6 +98,16 @@ internal sealed partial class WorkerPool
     /// <summary>Takes an idle thread if there is work for one more. The parameters are the same.</summary>
     private Worker? WakeForRest(int requests = 0, int processors = 0)
         => HasRest(requests, processors) ? RemoveIdle() : null;
+
+    private void LeaveLoop(Worker worker, bool isSeatFree)
+    {
+        QueueLoopOf(worker);
+        if (isSeatFree)
+            Assign(worker, _waiting[(int)Hold.Seat].Dequeue(), Hold.Seat);
+        else
+            Take(worker, Hold.Nothing);
+        _isLoopOverdue |= HasRoom(Hold.Loop);
+    }
 
     private void QueueLoopOf(Worker worker)
     {

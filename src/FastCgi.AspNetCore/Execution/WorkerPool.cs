@@ -73,6 +73,9 @@ internal sealed partial class WorkerPool(
     /// <summary>Whether requests wait for a seat.</summary>
     public bool HasComputing => _waiting[(int)Hold.Seat].Count > 0;
 
+    /// <summary>Whether requests wait for a seat, or loops for a thread.</summary>
+    public bool HasWaiting => HasComputing || _waiting[(int)Hold.Loop].Count > 0;
+
     // Nothing may delay a stop.
     private bool HasThread => _isUnbounded || !IsFull;
 
@@ -163,33 +166,32 @@ internal sealed partial class WorkerPool(
 
     /// <summary>
     /// The thread of a loop has handled all its events. If requests wait for a seat, it executes one, and the loop gets
-    /// another thread or, if all seats are taken, waits for the next that is free.
+    /// another thread or, if all seats are taken, waits for the next that is free. If it keeps the loop, it waits for
+    /// events, and another thread gets its processor.
     /// </summary>
     /// <returns>Whether the thread has lost the loop.</returns>
     public bool TryLeaveLoop(Worker worker)
     {
-        if (!HasComputing)
+        if (!HasWaiting)
             return false;
 
+        bool isLeft;
         Worker? woken;
         lock (_lock)
         {
             var isSeatFree = HasRoom(Hold.Seat);
             // A loop that has waited too long is served although all seats are taken: it is not left again at once.
-            if (!HasComputing || (!isSeatFree && _isLoopOverdue))
+            isLeft = HasComputing && (isSeatFree || !_isLoopOverdue);
+            if (isLeft)
+                LeaveLoop(worker, isSeatFree);
+            else if (!HasRest())
                 return false;
 
-            QueueLoopOf(worker);
-            if (isSeatFree)
-                Assign(worker, _waiting[(int)Hold.Seat].Dequeue(), Hold.Seat);
-            else
-                Take(worker, Hold.Nothing);
-            _isLoopOverdue |= HasRoom(Hold.Loop);
             woken = WakeForRest();
         }
 
         Wake(woken);
-        return true;
+        return isLeft;
     }
 
     /// <summary>Gives a thread that has finished its work the next.</summary>
@@ -209,9 +211,9 @@ internal sealed partial class WorkerPool(
             Take(worker, Hold.Nothing);
             if (!(wasIdle && _idle.Count > 0) && TryAssign(worker))
             {
-                // The thread of a loop soon takes a request too.
-                var taken = worker.Hold == Hold.Loop ? 1 : 0;
-                hasRest = HasRest(requests: taken, processors: taken);
+                // The thread of a loop soon takes a request too, unless it must finish a batch first.
+                var processors = worker.Hold == Hold.Loop ? 1 : 0;
+                hasRest = HasRest(requests: worker.Loop?.Output is null ? processors : 0, processors);
                 woken = hasRest ? RemoveIdle() : null;
             }
             else if (_isStopping || (wasIdle && _idle.Count > 0))
@@ -259,9 +261,9 @@ internal sealed partial class WorkerPool(
             var before = Worker.GetHold(call);
             if (hold == Hold.Thread && !HasThread)
             {
-                // The next thread that returns is kept for this.
-                _isThreadWanted = before == Hold.Loop;
-                _wasThreadRefused = true;
+                // The next thread that returns is kept for a loop.
+                if (before == Hold.Loop)
+                    _isThreadWanted = _wasThreadRefused = true;
                 return false;
             }
 
@@ -290,7 +292,9 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>Called after the watchdog has sampled all threads.</summary>
-    public void OnSampled()
+    /// <param name="processors">The processors that the threads of loops use.</param>
+    /// <returns>Whether work waits that a thread can do now.</returns>
+    public bool OnSampled(int processors)
     {
         lock (_lock)
         {
@@ -309,23 +313,25 @@ internal sealed partial class WorkerPool(
 
         if (WaitingCount > 0 && BlockedCount >= platform.MaxHandlerThreads)
             WarnOfScarceThreads(Count, exception: null);
-        WakeForWaiting(processors: _held[(int)Hold.Loop]);
+        return WakeForWaiting(processors);
     }
 
     /// <summary>Wakes a thread if there is work that can be done now.</summary>
-    /// <param name="processors">The processors that the caller uses.</param>
-    public void WakeForWaiting(int processors = 0)
+    /// <param name="processors">The processors that are in use without a seat.</param>
+    /// <returns>Whether there is.</returns>
+    public bool WakeForWaiting(int processors = 0)
     {
         Worker? woken;
         lock (_lock)
         {
             if (!HasRest(processors: processors))
-                return;
+                return false;
 
             woken = RemoveIdle();
         }
 
         Wake(woken);
+        return true;
     }
 
     /// <summary>The server stops: loops no longer wait for a thread, and no request for the first.</summary>

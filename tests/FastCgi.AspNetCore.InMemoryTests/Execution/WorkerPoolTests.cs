@@ -108,7 +108,7 @@ public sealed class WorkerPoolTests : SchedulerTest
 
         Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
         Assert.Equal(2, Workers.WaitingCount);
-        Workers.OnSampled();
+        Workers.OnSampled(processors: 0);
         Platform.RunAll();
 
         Assert.Equal(["/1", "/2"], calls);

@@ -6,8 +6,8 @@ namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 /// sent within two samples of the watchdog; no request waits longer for another's handler; and nothing leaks.
 /// </summary>
 /// <remarks>
-/// All schedules with up to FASTCGI_DEVIATIONS deviations are explored: about 40,000 of each kind with one, about two
-/// million with two. FASTCGI_EXPLORED_SCHEDULES adds that many random ones with up to four, always the same.
+/// All schedules with up to FASTCGI_DEVIATIONS deviations are explored: about 200,000 of each kind with one.
+/// FASTCGI_EXPLORED_SCHEDULES adds that many random ones with up to four, always the same.
 /// </remarks>
 [Trait("Category", "Exploration")]
 public class ExplorationTests(ITestOutputHelper output)

@@ -9,9 +9,14 @@ internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : 
     /// <summary>Whether the watchdog may take samples.</summary>
     public Func<bool> MayLook { get; init; } = static () => true;
 
+    /// <summary>Whether the system can start a thread.</summary>
+    public Func<bool> HasThreads { get; init; } = static () => true;
+
     public override void Start(string name, ThreadBody body)
     {
         machine.Point("start of a thread");
+        if (!HasThreads())
+            throw new OutOfMemoryException("No thread is left.");
         Add(name, body);
     }
 
@@ -23,12 +28,13 @@ internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : 
     {
         TimeSpan? wait = TimeSpan.Zero;
         var isWatchdog = name.Contains("watchdog", StringComparison.Ordinal);
+        var hasPatience = true;
         machine.Add(new VirtualThread(
             isWatchdog ? "watchdog" : $"{name} {++_count}",
-            // Long waits never end.
-            () => wait is { } time && (body.IsWoken || time == TimeSpan.Zero || (isWatchdog && time > TimeSpan.Zero && MayLook())),
+            () => wait is { } time && (body.IsWoken || time == TimeSpan.Zero || MayWaitInVain(time)),
             () =>
             {
+                hasPatience &= body.IsWoken || wait == TimeSpan.Zero;
                 body.TakeWake();
                 if (isWatchdog)
                     machine.Looks++;
@@ -36,7 +42,11 @@ internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : 
             })
         {
             Rank = isWatchdog ? VirtualWorld.WatchdogRank : VirtualWorld.WorkerRank,
+            IsLate = () => !isWatchdog && wait > TimeSpan.Zero && !body.IsWoken,
         });
+
+        // The idle time of each worker ends once, at any moment.
+        bool MayWaitInVain(TimeSpan time) => isWatchdog ? time > TimeSpan.Zero && MayLook() : hasPatience;
     }
 
     private ThreadProbe CreateProbe(VirtualThread? thread) => new(

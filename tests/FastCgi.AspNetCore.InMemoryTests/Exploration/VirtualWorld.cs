@@ -9,6 +9,9 @@ internal enum OutsideEvent
     AbortFromElsewhere,
     Stop,
     ShortSends,
+
+    /// <summary>The system has no thread left for a while.</summary>
+    NoThreads,
 }
 
 /// <summary>
@@ -32,6 +35,8 @@ internal sealed class VirtualWorld
     // progress.
     private const int MaxLooks = 5;
 
+    private const int LooksWithoutThreads = 12;
+
     private readonly VirtualMachine _machine;
     private readonly RequestScheduler _scheduler;
     private readonly ConnectionManager _manager;
@@ -54,7 +59,11 @@ internal sealed class VirtualWorld
         _hasThreads = maxBlockingThreads >= 3;
         _machine = new VirtualMachine(choices) { Trace = trace, Context = _posted, OnQuiet = OnQuiet };
         _processors = maxBlockingThreads >= 3 ? 2 : 1;
-        var platform = new VirtualPlatform(_machine, _processors) { MayLook = () => !IsDone };
+        var platform = new VirtualPlatform(_machine, _processors)
+        {
+            MayLook = () => !IsDone,
+            HasThreads = () => _event != OutsideEvent.NoThreads || _machine.Looks is 0 or > LooksWithoutThreads,
+        };
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = maxBlockingThreads };
         _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
         deadlines.TrySet = _scheduler.Watchdog.TrySetDeadline;
@@ -117,7 +126,7 @@ internal sealed class VirtualWorld
         foreach (var script in _scripts)
             _machine.Add(new VirtualThread($"answer for {script.Word}", () => script.IsAwaiting, script.EndAwait) { Rank = OutsideRank, IsLate = () => script.IsAnswerLate });
 
-        var hasHappened = _event is OutsideEvent.None or OutsideEvent.ShortSends;
+        var hasHappened = _event is OutsideEvent.None or OutsideEvent.ShortSends or OutsideEvent.NoThreads;
         _machine.Add(new VirtualThread($"{_event}", () => !hasHappened && CanHappen(), () =>
         {
             hasHappened = true;
@@ -154,11 +163,12 @@ internal sealed class VirtualWorld
         foreach (var script in _scripts)
         {
             // Requests wait if more handlers block than there are threads, or more compute than there are processors.
-            var mayWait = !_hasThreads
+            var mayWait = !_hasThreads || _event == OutsideEvent.NoThreads
                 || (script.Behaviour == HandlerBehaviour.Computes && _scripts.Count(static script => script.IsComputing) >= _processors);
             if (_machine.QuietLooks >= MaxQuietLooks && !mayWait)
                 Check(script.HasBegun || script.IsDropped, $"/{script.Word} has not begun, though nothing but time goes on.");
-            script.CheckFlushes(_machine.QuietLooks >= MaxQuietLooks ? 0 : MaxLooks);
+            if (_event != OutsideEvent.NoThreads || _machine.Looks > LooksWithoutThreads + MaxLooks)
+                script.CheckFlushes(_machine.QuietLooks >= MaxQuietLooks ? 0 : MaxLooks);
         }
     }
 

@@ -48,6 +48,9 @@ internal sealed class SimulatedLoop
     /// <summary>How long the loop was kept although a processor was idle.</summary>
     public long KeptTime { get; set; }
 
+    public bool Has(SimulatedConnection connection)
+        => _arrived.Contains(connection) || _received.Contains(connection);
+
     public void Add(SimulatedConnection connection)
     {
         if (_isWaiting && _arrived.Count == 0)
@@ -117,6 +120,15 @@ internal sealed class SimulatedConnection : ConnectionTransport
 
     public Handler? Handler { get; private set; }
 
+    /// <summary>Whether the request waits to be called.</summary>
+    public bool IsReady { get; set; }
+
+    /// <summary>Whether the request must still be taken from its socket, which need not be now.</summary>
+    public bool IsExcused => _loop.IsExcused && _loop.Has(this);
+
+    /// <summary>How long the request was ready while a processor was idle.</summary>
+    public long IdleWait { get; set; }
+
     /// <summary>How long the request has waited for one that kept the loop although a processor was idle.</summary>
     public long WaitedBehind => _loop.KeptTime - _keptBefore;
 
@@ -131,6 +143,8 @@ internal sealed class SimulatedConnection : ConnectionTransport
             return;
 
         _keptBefore = _loop.KeptTime;
+        IsReady = true;
+        IdleWait = 0;
         _isAnswered = false;
         _loop.Add(this);
     }

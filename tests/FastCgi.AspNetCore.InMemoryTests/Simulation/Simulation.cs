@@ -61,6 +61,9 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
     /// <summary>The longest wait for a longer request in the same loop, although a processor was idle.</summary>
     public long LongestWait { get; private set; }
 
+    /// <summary>The longest time for which one request was ready and a processor idle.</summary>
+    public long LongestIdleWait { get; private set; }
+
     public double BusyShare => (double)_busyTime / _allTime;
 
     public void Run()
@@ -92,10 +95,12 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
     public Task ProcessRequestAsync(SimulatedConnection context)
     {
         _ready--;
+        context.IsReady = false;
         if (IsCounted)
         {
             Requests++;
             LongestWait = Math.Max(LongestWait, context.WaitedBehind);
+            LongestIdleWait = Math.Max(LongestIdleWait, context.IdleWait);
         }
 
         return context.RunAsync();
@@ -148,6 +153,11 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
         }
 
         Wasted += time * Math.Min(idle, ready);
+        foreach (var connection in _connections)
+        {
+            if (connection is { IsReady: true, IsExcused: false })
+                connection.IdleWait += time;
+        }
     }
 
     /// <summary>The time of the simulation.</summary>

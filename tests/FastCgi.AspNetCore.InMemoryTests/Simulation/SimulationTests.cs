@@ -11,6 +11,9 @@ public class SimulationTests(ITestOutputHelper output)
     // When threads have started, each path is known, and the loops have measured their load.
     private const long Warm = 12_000;
 
+    // When each loop knows each path that blocks.
+    private const long LongWarm = 60_000;
+
     private static readonly Dictionary<string, Handler[]> s_loads = new()
     {
         ["50"] = [new("/bbbb", 50)],
@@ -48,6 +51,34 @@ public class SimulationTests(ITestOutputHelper output)
         Assert.InRange(simulation.Wasted, 0, simulation.Requests * SimulatedMachine.WakeUp);
         // While another thread wakes up to run the loop, or is started, because more handlers block than ever before.
         Assert.InRange(simulation.LongestWait, 0, SimulatedMachine.ThreadStart + SimulatedMachine.WakeUp);
+    }
+
+    /// <summary>With so few connections, the work of each loop comes and goes.</summary>
+    [Theory]
+    [InlineData("5 to 5,000", 5)]
+    [InlineData("5 to 5,000", 12)]
+    [InlineData("all", 5)]
+    [InlineData("all", 12)]
+    public void Requests_AnyNumberOfLoops_NoneWaitsLongForAnIdleProcessor(string load, int connections)
+    {
+        foreach (var processors in new[] { 1, 2, 3, 4, 8 })
+        {
+            foreach (var loops in new[] { 1, 2, 3, 4, 8 })
+            {
+                var simulation = new Simulation(
+                    processors,
+                    loops,
+                    connections,
+                    isEven: true,
+                    s_loads[load],
+                    LongWarm,
+                    count: 1_000,
+                    FastCgiApplicationScheduling.Auto);
+                simulation.Run();
+                output.WriteLine($"{processors} processors, {loops} loops: {simulation.LongestIdleWait} µs");
+                Assert.InRange(simulation.LongestIdleWait, 0, 2 * SimulatedMachine.ThreadStart);
+            }
+        }
     }
 
     /// <summary>The account detects that each request runs where it was received.</summary>
