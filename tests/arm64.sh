@@ -62,9 +62,11 @@ publish() {
     --artifacts-path "$kept/build" --output "$kept/$2" "${@:3}" </dev/null
 }
 
-# The emulator translates code at run time, so recompiling hot code does not pay off.
+# The emulator translates code at run time, so recompiling hot code does not pay off. It must see each write to code,
+# which it does not if .NET maps the memory twice.
 emulate() {
   exec env DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1 DOTNET_TieredPGO=0 DOTNET_TieredCompilation=0 \
+    DOTNET_EnableWriteXorExecute=0 \
     qemu-aarch64 -L "$kept/libraries" "$@"
 }
 
@@ -142,7 +144,7 @@ CONFIGURATION
 install_packages
 download_libraries
 publish samples/MinimalApi/MinimalApi.csproj sample
-publish tests/FastCgi.AspNetCore.InMemoryTests/FastCgi.AspNetCore.InMemoryTests.csproj tests -p:RunsItself=true
+publish tests/FastCgi.AspNetCore.InMemoryTests/FastCgi.AspNetCore.InMemoryTests.csproj tests -p:RunsItself=true -p:UseAppHost=true
 echo "Built in $SECONDS s"
 run_behind_nginx
 (FASTCGI_EXPLORED_SCHEDULES=1000 emulate "$kept/tests/FastCgi.AspNetCore.InMemoryTests") || exit
