@@ -35,9 +35,9 @@ public sealed class QueuedConnectionTests : IDisposable
         };
         var listener = SocketListener.Create(Listen(isUnix, isInherited), server.Connections, server.Scheduler);
         listener.Start();
-        using var first = Epoll.LoopByHand.Connect(listener.EndPoint);
+        using var first = TestSockets.Connect(listener.EndPoint);
         await _isHeld.Task.Within("the first to be accepted");
-        using var queued = Epoll.LoopByHand.Connect(listener.EndPoint);
+        using var queued = TestSockets.Connect(listener.EndPoint);
         queued.Send(RecordBytes.Get(uri: "/queued"));
 
         var stopping = listener.StopAsync(default);
@@ -60,12 +60,12 @@ public sealed class QueuedConnectionTests : IDisposable
         listener.Start();
         for (var i = 0; i < 200; i++)
         {
-            using var refused = Epoll.LoopByHand.Connect(listener.EndPoint);
+            using var refused = TestSockets.Connect(listener.EndPoint);
             Assert.Empty(await ReceiveAsync(refused));
         }
 
         server.GetMaxDescriptors = static () => int.MaxValue;
-        using var client = Epoll.LoopByHand.Connect(listener.EndPoint);
+        using var client = TestSockets.Connect(listener.EndPoint);
         client.Send(RecordBytes.Get(uri: "/next"));
         Assert.Contains("GET /next", await ReceiveAsync(client), StringComparison.Ordinal);
         Assert.Equal(200, server.Context.Counters.RejectedConnections);

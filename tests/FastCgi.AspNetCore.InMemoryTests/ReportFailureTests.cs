@@ -36,7 +36,7 @@ public sealed class ReportFailureTests
             {
                 services.AddScoped<Scoped>();
                 if (step == "log")
-                    services.AddSingleton<ILoggerProvider>(new EventProvider(
+                    services.AddSingleton<ILoggerProvider>(new ActingLogs(
                         "PathBaseNotMatched", static () => throw new InvalidOperationException("on purpose")));
             });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");

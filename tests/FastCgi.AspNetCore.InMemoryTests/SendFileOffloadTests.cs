@@ -289,7 +289,7 @@ public sealed class SendFileOffloadTests : IDisposable
             }),
             options => UseNginx(options.SendFile),
             services => services.AddSingleton<ILoggerProvider>(
-                new EventProvider(
+                new ActingLogs(
                     "FileOffloaded", () => seen = Record.Exception(() => Change(current!.Response, change)))));
 
         var response = await frontEnd.AskAsync();

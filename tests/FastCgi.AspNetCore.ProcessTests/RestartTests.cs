@@ -77,13 +77,8 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
     private Socket Listen(ScratchFolder folder)
     {
         var socket = usesUnixSocket
-            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
-            : new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        socket.Bind(
-            usesUnixSocket
-                ? new UnixDomainSocketEndPoint(folder.Path + "/app.sock")
-                : new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
-        socket.Listen(4096);
+            ? TestSockets.ListenUnix(folder.GetPath("app.sock"), backlog: 4096)
+            : TestSockets.ListenTcp(backlog: 4096);
         Descriptors.Inherit(socket);
         return socket;
     }

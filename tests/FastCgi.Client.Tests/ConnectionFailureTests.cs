@@ -42,9 +42,7 @@ public sealed class ConnectionFailureTests : IDisposable
     public async Task Connect_WhileTheQueueIsFull_Waits()
     {
         using var folder = new ScratchFolder();
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
-        listener.Listen(0);
+        using var listener = TestSockets.ListenUnix(folder.GetPath("app.sock"), backlog: 0);
         using var client = new FastCgiClient("unix:" + folder.GetPath("app.sock"));
         var answers = new[] { client.GetAsync(), client.GetAsync(), client.GetAsync() };
         for (var i = 0; i < answers.Length; i++)
@@ -127,11 +125,8 @@ public sealed class ConnectionFailureTests : IDisposable
     [InlineData("time", typeof(SocketException))]
     public async Task Connect_ThatTakesLong_EndsWithItsReason(string how, Type type)
     {
-        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        listener.Bind(new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
-        listener.Listen(0);
-        using var full = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        full.Connect(listener.LocalEndPoint!);
+        using var listener = TestSockets.ListenTcp(backlog: 0);
+        using var full = TestSockets.Connect(listener);
         var clock = new FakeClock();
         var options = new FastCgiClientOptions
         {

@@ -118,9 +118,7 @@ public sealed class FarewellTests : IDisposable
         var answers = new int[Restarts + 1];
         using var folder = new ScratchFolder();
         using var logs = new CollectedLogs();
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
-        listener.Listen();
+        using var listener = TestSockets.ListenUnix(folder.GetPath("app.sock"));
         var address = string.Create(CultureInfo.InvariantCulture, $"fastcgi://fd:{listener.Handle}");
         var options = new FastCgiClientOptions { KeepConnections = true, MaxConnections = Loops / 2 };
         using var client = new FastCgiClient(folder.GetPath("app.sock"), options);

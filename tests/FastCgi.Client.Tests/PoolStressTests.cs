@@ -16,9 +16,7 @@ public sealed class PoolStressTests
     public async Task Room_AnyCancellation_IsThereAgain(int seed, bool keepsConnections)
     {
         using var folder = new ScratchFolder();
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
-        listener.Listen();
+        using var listener = TestSockets.ListenUnix(folder.GetPath("app.sock"));
         var isGood = false;
         var open = 0;
         var serving = ServeAllAsync();

@@ -40,9 +40,7 @@ public sealed class CheckCommandTests
     [Fact]
     public async Task ServerThatParrots_Fails()
     {
-        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        listener.Listen();
+        using var listener = TestSockets.ListenTcp();
         var serving = ServeAsync(listener);
 
         var (code, text, _) = await ToolRun.RunAsync("check", $"{listener.LocalEndPoint}", "--json", "--timeout", "0.5");

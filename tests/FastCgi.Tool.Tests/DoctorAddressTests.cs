@@ -78,12 +78,9 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     public async Task Queue_ThatIsFull_IsSeen()
     {
         var path = _folder.GetPath("full.sock");
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint(path));
-        listener.Listen(0);
+        using var listener = TestSockets.ListenUnix(path, backlog: 0);
         OpenToAll(path);
-        using var waiting = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        await waiting.ConnectAsync(listener.LocalEndPoint!);
+        using var waiting = TestSockets.Connect(listener);
 
         await AssertProblemAsync("backlog-full", "add   sysctl -w net.core.somaxconn=4096\n", path);
     }
@@ -111,11 +108,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
                 }
 
                 for (var i = 0; i < count; i++)
-                {
-                    waiting.Add(new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified));
-                    await waiting[^1].ConnectAsync(new UnixDomainSocketEndPoint(path));
-                }
-
+                    waiting.Add(TestSockets.Connect(new UnixDomainSocketEndPoint(path)));
                 return true;
             },
             path);
@@ -141,8 +134,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         var open = new List<Socket>();
         for (var i = 0; i < connections; i++)
         {
-            open.Add(new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified));
-            await open[^1].ConnectAsync(new UnixDomainSocketEndPoint(path));
+            open.Add(TestSockets.Connect(new UnixDomainSocketEndPoint(path)));
             if (prefix.Length > 0 && (await FindDescriptorsAsync(path)) > 330)
                 break;
         }
@@ -223,9 +215,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
 
         public FakeServer(Func<NetworkStream, Task<bool>> serve, string? path)
         {
-            _listener = path is null ? new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) : new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-            _listener.Bind(path is null ? new IPEndPoint(IPAddress.Loopback, 0) : new UnixDomainSocketEndPoint(path));
-            _listener.Listen(10);
+            _listener = path is null ? TestSockets.ListenTcp() : TestSockets.ListenUnix(path, backlog: 10);
             _serving = ServeAsync(serve);
         }
 

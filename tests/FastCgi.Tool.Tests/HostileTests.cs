@@ -86,8 +86,7 @@ public sealed class HostileTests : IDisposable
         using var application = new Application(_folder, "A: b\n\nbody", "said " + Escape + "\nand more");
         using var proxy = ToolRun.Start("proxy", application.Address, "--listen", $"http://127.0.0.1:{port.EndPoint.Port}");
         await proxy.UntilErrorHasAsync("Listening");
-        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        await socket.ConnectAsync(port.EndPoint);
+        using var socket = TestSockets.Connect(port.EndPoint);
         await socket.SendAsync(Encoding.ASCII.GetBytes("GET /x" + Escape.Replace(' ', 'x') + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
         await proxy.UntilOutHasAsync("GET /");
         await proxy.StopAsync();

@@ -77,9 +77,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
     [InlineData("Status: 101 Switching Protocols\r\n\r\n", 502)]
     public async Task Application_Odd_HasAnAnswer(string answer, int status)
     {
-        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        listener.Listen();
+        using var listener = TestSockets.ListenTcp();
         using var proxy = await StartAsync($"{listener.LocalEndPoint}");
         using var client = new HttpClient(new SocketsHttpHandler { RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1 });
         client.DefaultRequestHeaders.Add("X-A", "\u00e4");
@@ -258,8 +256,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
     /// <summary>Sends the parts of a request, waits after each, and reads until the connection ends.</summary>
     private async Task<string> ExchangeAsync(string[] parts, Func<Task> wait)
     {
-        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        await socket.ConnectAsync(_port.EndPoint);
+        using var socket = TestSockets.Connect(_port.EndPoint);
         foreach (var part in parts)
         {
             await socket.SendAsync(Encoding.Latin1.GetBytes(part));

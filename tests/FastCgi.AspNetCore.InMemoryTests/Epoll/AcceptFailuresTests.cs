@@ -7,7 +7,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     // The number of connections closed at one failure.
     private const int MaxClosed = 64;
 
-    private readonly Socket _socket = LoopByHand.ListenUnix();
+    private readonly Socket _socket = TestSockets.ListenUnix();
     private readonly List<Socket> _clients = [];
     private TestServer _server = null!;
     private AcceptFailures _failures = null!;
@@ -143,7 +143,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     private void Connect(int count)
     {
         for (var i = 0; i < count; i++)
-            _clients.Add(LoopByHand.Connect(_socket.LocalEndPoint!));
+            _clients.Add(TestSockets.Connect(_socket.LocalEndPoint!));
     }
 
     private void Fail(string eventName)

@@ -6,7 +6,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
 {
     private const int MaxAcceptsInARow = 64;
 
-    private readonly Socket _socket = LoopByHand.ListenUnix();
+    private readonly Socket _socket = TestSockets.ListenUnix();
     private TestServer _server = null!;
     private EpollLoop _loop = null!;
     private EpollAcceptor _acceptor = null!;
@@ -122,7 +122,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
     [Fact]
     public async Task Retry_SystemRefuses_TriesAgainLater()
     {
-        using var place = LoopByHand.ListenUnix();
+        using var place = TestSockets.ListenUnix();
         var descriptor = (int)place.Handle;
         var acceptor = Create(descriptor);
         _accept = static () => AcceptOutcome.Failed;

@@ -34,7 +34,7 @@ public sealed class EpollEngineTests
 
         for (var i = 0; i < 5; i++)
         {
-            using var other = LoopByHand.Connect(hand.Socket.LocalEndPoint!);
+            using var other = TestSockets.Connect(hand.Socket.LocalEndPoint!);
             // Another process has accepted the connection since the event.
             using var taken = hand.Socket.Accept();
             hand.Loop.Turn();

@@ -160,7 +160,7 @@ public sealed class EpollListenerTests
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Transport.LoopCount = 1);
         var engine = new EpollEngine(server.Connections, server.Scheduler);
-        using var socket = LoopByHand.ListenTcp();
+        using var socket = TestSockets.ListenTcp();
         var listener = engine.Listen(new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! });
         engine.Loops[0].GetEpoll().Dispose();
 

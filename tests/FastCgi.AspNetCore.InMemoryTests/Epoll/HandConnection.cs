@@ -12,8 +12,8 @@ internal sealed class HandConnection : IAsyncDisposable
     {
         Server = server;
         Loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
-        using var listener = isTcp ? LoopByHand.ListenTcp() : LoopByHand.ListenUnix();
-        Peer = LoopByHand.Connect(listener.LocalEndPoint!);
+        using var listener = isTcp ? TestSockets.ListenTcp() : TestSockets.ListenUnix();
+        Peer = TestSockets.Connect(listener.LocalEndPoint!);
         Assert.True(listener.Poll(Waiting.Patience, SelectMode.SelectRead));
         Descriptor = Libc.Accept(listener.SafeHandle);
         Assert.True(Descriptor >= 0);

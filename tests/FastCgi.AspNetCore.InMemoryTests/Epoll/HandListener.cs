@@ -44,7 +44,7 @@ internal sealed class HandListener : IAsyncDisposable
             options.Transport.LoopCount = 1;
             configure?.Invoke(options);
         });
-        var socket = isTcp ? LoopByHand.ListenTcp() : LoopByHand.ListenUnix();
+        var socket = isTcp ? TestSockets.ListenTcp() : TestSockets.ListenUnix();
         var listening = new ListeningSocket(socket)
         {
             EndPoint = socket.LocalEndPoint!,
@@ -57,7 +57,7 @@ internal sealed class HandListener : IAsyncDisposable
 
     public IReadOnlyList<Socket> Connect(int count)
     {
-        var clients = Enumerable.Range(0, count).Select(_ => LoopByHand.Connect(_endPoint)).ToList();
+        var clients = Enumerable.Range(0, count).Select(_ => TestSockets.Connect(_endPoint)).ToList();
         _clients.AddRange(clients);
         return clients;
     }

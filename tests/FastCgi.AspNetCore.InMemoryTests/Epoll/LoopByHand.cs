@@ -59,29 +59,6 @@ internal static partial class LoopByHand
 
     public static EpollHandle GetEpoll(this EpollLoop loop) => EpollOf(loop);
 
-    public static Socket ListenUnix()
-    {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        socket.Listen();
-        return socket;
-    }
-
-    public static Socket ListenTcp()
-    {
-        var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        socket.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        socket.Listen();
-        return socket;
-    }
-
-    public static Socket Connect(EndPoint endPoint)
-    {
-        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Connect(endPoint);
-        return socket;
-    }
-
     /// <summary>Whether the server has closed a connection. Anything that it sent before is discarded.</summary>
     public static bool IsEnded(this Socket socket)
     {

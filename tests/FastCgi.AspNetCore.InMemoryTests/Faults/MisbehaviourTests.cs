@@ -54,7 +54,8 @@ public sealed class MisbehaviourTests
                 static context => context.Request.Path == "/throw"
                 ? throw new InvalidOperationException("on purpose")
                 : Apps.Target(context)),
-            services: services => services.AddSingleton<ILoggerProvider>(turns));
+            services: services => services.AddSingleton<ILoggerProvider>(
+                new ActingLogs(_ => turns.Take(), turns.Take)));
         ExpectErrors(server);
         using var listener = Listen(server, turns);
         using var activities = new ActivityListener
@@ -184,7 +185,7 @@ public sealed class MisbehaviourTests
             ["ApplicationError", "DisposeContextFailed", "CancellationCallbackFailed", "RequestEndFailed"]);
 
     /// <summary>Counts the calls to listeners, and throws on one of them.</summary>
-    private sealed class Turns : ILoggerProvider, ILogger
+    private sealed class Turns
     {
         private int _count;
         private int _failing = int.MaxValue;
@@ -204,25 +205,6 @@ public sealed class MisbehaviourTests
         {
             if (Interlocked.Increment(ref _count) == Volatile.Read(ref _failing))
                 throw new InvalidOperationException("A listener throws on purpose.");
-        }
-
-        public ILogger CreateLogger(string categoryName) => this;
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull
-        {
-            Take();
-            return null;
-        }
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(
-            LogLevel logLevel, EventId eventId, TState state, Exception? exception,
-            Func<TState, Exception?, string> formatter) => Take();
-
-        public void Dispose()
-        {
         }
     }
 }

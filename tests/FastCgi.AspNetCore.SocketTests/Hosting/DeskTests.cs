@@ -80,8 +80,7 @@ public sealed class DeskTests : HostTest
     public async Task Http_ToAUnixSocket_LogNamesTheProcess(FastCgiTransportEngine engine)
     {
         await using var app = await StartAsync(engine);
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        await socket.ConnectAsync(new UnixDomainSocketEndPoint(SocketPath));
+        using var socket = TestSockets.Connect(new UnixDomainSocketEndPoint(SocketPath));
         await socket.SendAsync("GET / HTTP/1.1\r\nHost: x\r\n\r\n"u8.ToArray());
         Assert.NotEqual(0, await socket.ReceiveAsync(new byte[100]).WaitAsync(Waiting.Patience));
 

@@ -77,30 +77,13 @@ internal static class Misbehaviour
     }
 
     /// <summary>Throws for each third message.</summary>
-    public sealed class ThrowingLogs : ILoggerProvider, ILogger
+    public static ActingLogs CreateThrowingLogs()
     {
-        private int _count;
-
-        public ILogger CreateLogger(string categoryName) => this;
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(
-            LogLevel logLevel,
-            EventId eventId,
-            TState state,
-            Exception? exception,
-            Func<TState, Exception?, string> formatter)
+        var count = 0;
+        return new ActingLogs(_ =>
         {
-            if (Interlocked.Increment(ref _count) % 3 == 0)
+            if (Interlocked.Increment(ref count) % 3 == 0)
                 throw new InvalidOperationException("A log provider fails.");
-        }
-
-        public void Dispose()
-        {
-        }
+        });
     }
 }

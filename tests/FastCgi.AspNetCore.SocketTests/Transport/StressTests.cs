@@ -40,7 +40,7 @@ public sealed class StressTests
                 options.Limits.MaxRequestBufferSize = 8 * 1024;
                 options.Limits.MaxResponseBufferSize = 4 * 1024;
             },
-            static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning).AddProvider(new Misbehaviour.ThrowingLogs()));
+            static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning).AddProvider(Misbehaviour.CreateThrowingLogs()));
         server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed"]);
         await StressAsync(server, RunBesideAsync);
     }

@@ -186,8 +186,7 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
             path, static listen => (listen.Mode, listen.CreateDirectory) = (UnixFileMode.UserWrite, true)).Socket)
         {
             Assert.Equal(UnixFileMode.UserWrite, File.GetUnixFileMode(path));
-            using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-            client.Connect(new UnixDomainSocketEndPoint(path));
+            using var client = TestSockets.Connect(new UnixDomainSocketEndPoint(path));
             Assert.EndsWith(
                 "choose another path.",
                 Assert.Throws<IOException>(() => ListenElsewhere(path)).Message,

@@ -289,12 +289,7 @@ public sealed class UnixSocketsTests : IDisposable
         Assert.True(client.Connected);
     }
 
-    private static Socket Connect(string path)
-    {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Connect(EndpointAddress.ToUnixEndPoint(path));
-        return socket;
-    }
+    private static Socket Connect(string path) => TestSockets.Connect(EndpointAddress.ToUnixEndPoint(path));
 
     private static string Run(string program, params string[] arguments)
     {

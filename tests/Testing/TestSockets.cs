@@ -1,24 +1,31 @@
-namespace FastCgi.AspNetCore.UnitTests.Linux;
+using System.Net;
+using System.Net.Sockets;
+
+namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>Sockets of the machine, and what the system reports about them.</summary>
-internal static class TestSockets
+public static class TestSockets
 {
     // Of fcntl, as /proc shows them.
     public const int CloseOnExec = 0x80000;
     public const int NonBlocking = 0x800;
 
-    public static Socket ListenUnix() => Listen(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+    public static Socket ListenUnix(string? path = null, int backlog = int.MaxValue)
+        => Listen(new UnixDomainSocketEndPoint(path ?? "\0fastcgi-" + Guid.NewGuid()), backlog);
 
-    public static Socket ListenTcp(string address = "127.0.0.1") => Listen(new IPEndPoint(IPAddress.Parse(address), 0));
+    public static Socket ListenTcp(string address = "127.0.0.1", int backlog = int.MaxValue)
+        => Listen(new IPEndPoint(IPAddress.Parse(address), 0), backlog);
 
     public static Socket MakePeer(Socket listener)
         => new(listener.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
 
-    public static Socket Connect(Socket listener)
+    public static Socket Connect(Socket listener) => Connect(listener.LocalEndPoint!);
+
+    public static Socket Connect(EndPoint endPoint)
     {
-        var peer = MakePeer(listener);
-        peer.Connect(listener.LocalEndPoint!);
-        return peer;
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Connect(endPoint);
+        return socket;
     }
 
     public static byte[] Receive(Socket socket, int length)
@@ -33,11 +40,11 @@ internal static class TestSockets
         => Convert.ToInt32(File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(static line => line.StartsWith(
             "flags:", StringComparison.Ordinal))[6..].Trim(), 8);
 
-    private static Socket Listen(EndPoint endPoint)
+    private static Socket Listen(EndPoint endPoint, int backlog)
     {
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
         socket.Bind(endPoint);
-        socket.Listen();
+        socket.Listen(backlog);
         return socket;
     }
 }
