@@ -8,6 +8,8 @@ public sealed class DoctorCaseTests : IDisposable
     private const string Usual = "include fastcgi_params; fastcgi_read_timeout 2m; ";
     private const string Pass = "fastcgi_pass unix:/run/app/app.sock; ";
     private const string Guarded = "location / { auth_request /auth; " + Usual + Pass + "} ";
+    private const string Cached = "location / { " + Usual + "fastcgi_cache z; fastcgi_cache_key ";
+    private const string AuthorizationPassed = "<Location />\nCGIPassAuth On\n</Location>\n";
     private const string Reads = "fastcgi_param REQUEST_URI $uri; ";
 
     private readonly ScratchFolder _folder = new();
@@ -51,6 +53,13 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("set $key $request_method$uri; location / { " + Usual + "fastcgi_cache z; fastcgi_cache_key $key; "
         + Pass + "}")]
     [InlineData("location / { " + Usual + "fastcgi_cache off; " + Pass + "}")]
+    [InlineData(Cached + "\"$request$host\"; " + Pass + "}")]
+    [InlineData("set $m $request_method; set $k $m$uri; " + Cached + "$k; " + Pass + "}")]
+    [InlineData("if ($request_method = HEAD) { set $no 1; } " + Cached + "$uri; fastcgi_no_cache $no; " + Pass + "}")]
+    [InlineData("if ($request_method = POST) { set $no 1; } " + Cached + "$uri; fastcgi_no_cache $no; " + Pass + "}",
+        "problem cache-head fastcgi_cache_key $uri")]
+    [InlineData(Cached + "$request_method_x$uri; " + Pass + "}",
+        "problem cache-head fastcgi_cache_key $request_method_x")]
     // What a file has that was not found is not missing.
     [InlineData("location / { include snippets/app.conf; " + Pass + "}", "not checked the file does not exist")]
     [InlineData("location / { " + Usual + Pass + "} location /upload { " + Usual + Pass + "}")]
@@ -58,12 +67,18 @@ public sealed class DoctorCaseTests : IDisposable
         + "location /upload { " + Usual + "fastcgi_pass 127.0.0.1:9001; }",
         "note path-base location /app/ passes no PATH_BASE", "note path-base location /upload passes no PATH_BASE")]
     [InlineData("location / { try_files $uri /app; } location /app { " + Usual + Pass + "}")]
+    [InlineData("location / { " + Usual + "fastcgi_pass 127.0.0.1:9000; }\n"
+        + "location /upload { " + Usual + "fastcgi_pass localhost:9000; }")]
+    [InlineData("set $app unix:/run/app/app.sock; location / { " + Usual + "fastcgi_pass $app; } "
+        + "location /upload { " + Usual + Pass + "}", "not checked variables are not evaluated: $app")]
     // A client's header with underscores is the same parameter.
     [InlineData("underscores_in_headers on; location / { " + Usual + "fastcgi_param HTTP_X_AUTH_USER $remote_user; "
         + Pass + "}",
         "problem underscores underscores_in_headers on")]
     [InlineData("underscores_in_headers on; location / { " + Usual + Pass
         + "}", "note underscores underscores_in_headers on")]
+    [InlineData("ignore_invalid_headers off; location / { " + Usual + Pass
+        + "}", "note underscores ignore_invalid_headers off")]
     [InlineData("underscores_in_headers off; location / { " + Usual + "fastcgi_param HTTP_X_AUTH_USER $remote_user; "
         + Pass + "}")]
     [InlineData("location / { include nothing_params; uwsgi_pass 127.0.0.1:9000; }",
@@ -84,6 +99,9 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("x-forwarded-host $host")]
     [InlineData("Forwarded for=$remote_addr")]
     [InlineData("X-Real-IP $remote_addr")]
+    [InlineData("X-Scheme $scheme")]
+    [InlineData("X-Anything $remote_addr")]
+    [InlineData("Proxy \"\"")]
     public async Task Nginx_LeftoverHeader_IsToBeRemoved(string header)
     {
         var output = await RunAsync("nginx", $"server {{ location / {{ {Usual}proxy_set_header {header}; {Pass}}} }}");
@@ -93,25 +111,64 @@ public sealed class DoctorCaseTests : IDisposable
         Assert.DoesNotContain("fastcgi_param HTTP_", output, StringComparison.Ordinal);
     }
 
+    /// <summary>The advised line is valid: an unknown directive would keep nginx from starting.</summary>
+    [Theory]
+    [InlineData("proxy_http_version 1.1", "# remove this line: there is no fastcgi_http_version")]
+    [InlineData("proxy_redirect off", "# remove this line: there is no fastcgi_redirect")]
+    [InlineData("proxy_read_timeout 100s", "fastcgi_read_timeout 100s;")]
+    [InlineData("proxy_cache_key \"$uri x\"", "fastcgi_cache_key \"$uri x\";")]
+    [InlineData("proxy_set_header Accept-Encoding \"\"", "fastcgi_param HTTP_ACCEPT_ENCODING \"\";")]
+    [InlineData("proxy_set_header Content-Type a/b", "fastcgi_param CONTENT_TYPE a/b;")]
+    [InlineData("grpc_set_header X-A b", "fastcgi_param HTTP_X_A b;")]
+    public async Task Nginx_LeftoverLine_IsTranslated(string line, string advised)
+    {
+        var output = await RunAsync("nginx", $"server {{ location / {{ {Usual}{line}; {Pass}}} }}");
+
+        Assert.Contains($"  add   {advised}\n", output, StringComparison.Ordinal);
+    }
+
     [Theory]
     [InlineData("SetEnvIf Authorization \"(.*)\" HTTP_AUTHORIZATION=$1")]
     [InlineData("SetEnvIfNoCase authorization .+ HTTP_AUTHORIZATION=$0")]
     [InlineData("RewriteEngine on\nRewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]")]
     [InlineData("ProxyFCGISetEnvIf \"true\" HTTP_AUTHORIZATION \"%{HTTP:Authorization}\"")]
+    [InlineData("SetEnvIf Authorization '(.*)' 'HTTP_AUTHORIZATION=$1'")]
+    [InlineData("SetEnvIfExpr \"req('Authorization') =~ /(.+)/\" HTTP_AUTHORIZATION=$1")]
+    [InlineData("RewriteEngine on\nRewriteRule ^ - [L,env=HTTP_AUTHORIZATION:%{HTTP:Authorization}]")]
+    [InlineData("<If \"-n %{HTTP:Authorization}\">\nCGIPassAuth On\n</If>")]
+    [InlineData("<Location />\n<Limit GET>\nCGIPassAuth On\n</Limit>\n</Location>")]
+    [InlineData("<Location />\n<IfVersion >= 2.4.13>\nCGIPassAuth On\n</IfVersion>\n</Location>")]
+    [InlineData("<Location ~ \"^/\">\nCGIPassAuth On\n</Location>")]
+    [InlineData("<LocationMatch ^/>\nCGIPassAuth On\n</LocationMatch>")]
+    [InlineData("<ProxyMatch ^fcgi://>\nCGIPassAuth On\n</ProxyMatch>")]
+    [InlineData("CGIPassAuth On", "problem authorization-dropped is not allowed in <VirtualHost>")]
+    [InlineData("<Directory />\nCGIPassAuth On\n</Directory>", "problem authorization-dropped no CGIPassAuth On")]
+    [InlineData("<LocationMatch ^/other>\nCGIPassAuth On\n</LocationMatch>",
+        "problem authorization-dropped no CGIPassAuth On")]
+    [InlineData("<Location />\nCGIPassAuth On\n</Location>\n<Location />\nCGIPassAuth Off\n</Location>",
+        "problem authorization-dropped no CGIPassAuth On")]
+    [InlineData("<IfModule !mod_proxy_fcgi.c>\n<Location />\nCGIPassAuth On\n</Location>\n</IfModule>",
+        "problem authorization-dropped no CGIPassAuth On")]
+    [InlineData("SetEnvIf Referer . HTTP_AUTHORIZATION=x", "problem authorization-dropped no CGIPassAuth On")]
+    [InlineData("RewriteEngine on\nRewriteRule ^/api - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]",
+        "problem authorization-dropped no CGIPassAuth On")]
     [InlineData("Include nowhere.conf", "not checked the file does not exist")]
+    [InlineData("Include nowhere/*.conf", "not checked the file does not exist")]
+    [InlineData("IncludeOptional nowhere/*.conf", "problem authorization-dropped no CGIPassAuth On")]
     [InlineData("RewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]",
         "problem authorization-dropped CGIPassAuth")]
     [InlineData("SetEnvIf Authorization . HTTPS=on", "problem authorization-dropped CGIPassAuth")]
-    [InlineData("CGIPassAuth On\nErrorDocument 403 /refused", "problem error-page ErrorDocument 403 /refused")]
-    [InlineData("CGIPassAuth On\nErrorDocument 404 /missing", "note error-page ErrorDocument 404 /missing")]
-    [InlineData("CGIPassAuth On\nErrorDocument 403 \"no\"")]
-    [InlineData("CGIPassAuth On\nProxyPass /errors !\nErrorDocument 403 /errors/403.html")]
+    [InlineData(AuthorizationPassed + "ErrorDocument 403 /refused", "problem error-page ErrorDocument 403 /refused")]
+    [InlineData(AuthorizationPassed + "ErrorDocument 404 /missing", "note error-page ErrorDocument 404 /missing")]
+    [InlineData(AuthorizationPassed + "ErrorDocument 403 \"no\"")]
+    [InlineData(AuthorizationPassed + "ProxyPass /errors !\nErrorDocument 403 /errors/403.html")]
     [InlineData(
-        "CGIPassAuth On\nErrorDocument 403 /no\n<Location /no>\nProxyFCGISetEnvIf true REQUEST_URI /no\n</Location>")]
-    [InlineData("CGIPassAuth On\nRewriteEngine on\nRewriteRule ^/old/(.*)$ /new/$1 [PT,QSA]",
+        AuthorizationPassed
+        + "ErrorDocument 403 /no\n<Location /no>\nProxyFCGISetEnvIf true REQUEST_URI /no\n</Location>")]
+    [InlineData(AuthorizationPassed + "RewriteEngine on\nRewriteRule ^/old/(.*)$ /new/$1 [PT,QSA]",
         "note rewrite-unseen RewriteRule")]
-    [InlineData("CGIPassAuth On\nRewriteEngine on\nRewriteRule ^/old/(.*)$ /new/$1 [R=301,L]")]
-    [InlineData("CGIPassAuth On\nProxyPass /upload fcgi://127.0.0.1:9000/upload flushpackets=on timeout=900")]
+    [InlineData(AuthorizationPassed + "RewriteEngine on\nRewriteRule ^/old/(.*)$ /new/$1 [R=301,L]")]
+    [InlineData(AuthorizationPassed + "ProxyPass /upload fcgi://127.0.0.1:9000/upload flushpackets=on timeout=900")]
     public Task Apache_Host_HasTheseFindings(string lines, params string[] expected) => AssertFindingsAsync(
         "apache", $"<VirtualHost *:80>\nServerName a\n{lines}\n"
             + "ProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on timeout=120\n</VirtualHost>\n", expected);
@@ -121,21 +178,32 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("FallbackResource /app")]
     [InlineData("DirectoryIndex index.html", "note path-base no PATH_BASE is passed for /app")]
     public Task Apache_Fallback_NeedsNoPathBase(string line, params string[] expected) => AssertFindingsAsync(
-        "apache", $"<VirtualHost *:80>\nTimeout 120\nCGIPassAuth On\n<Directory /srv>\n{line}\n</Directory>\n"
+        "apache", $"<VirtualHost *:80>\nTimeout 120\n{AuthorizationPassed}<Directory /srv>\n{line}\n</Directory>\n"
             + "<Location /app>\nSetHandler \"proxy:fcgi://127.0.0.1:9000/\"\n</Location>\n</VirtualHost>\n", expected);
 
     [Theory]
     [InlineData("ServerName b\nServerAlias A www.a", "problem duplicate-server ServerAlias a is also in ")]
     [InlineData("ServerName a", "problem duplicate-server ServerAlias a is also in ")]
     [InlineData("ServerName b\nServerAlias c")]
+    [InlineData("ServerName http://A:80", "problem duplicate-server ServerAlias a is also in ")]
+    [InlineData("ServerName b\nServerAlias ?", "problem duplicate-server ServerName d is also in ")]
     public Task Apache_AliasOfAnotherHost_IsFound(string names, params string[] expected)
     {
         const string Lines =
-            "CGIPassAuth On\nProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on timeout=120\n</VirtualHost>\n";
+            AuthorizationPassed + "ProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on timeout=120\n</VirtualHost>\n";
         return AssertFindingsAsync(
             "apache", $"<VirtualHost *:80>\n{names}\n{Lines}<VirtualHost *:80>\nServerName d\nServerAlias a\n{Lines}",
                 expected);
     }
+
+    /// <summary>A virtual host inherits rules of the server only if it says so.</summary>
+    [Theory]
+    [InlineData("RewriteOptions Inherit")]
+    [InlineData("RewriteEngine on", "problem authorization-dropped no CGIPassAuth On")]
+    public Task Apache_RuleOfTheServer_IsInherited(string line, params string[] expected) => AssertFindingsAsync(
+        "apache", "RewriteEngine on\nRewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]\n"
+            + $"<VirtualHost *:80>\n{line}\n"
+            + "ProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on timeout=120\n</VirtualHost>\n", expected);
 
     [Theory]
     [InlineData("option max-reqs 1000", "problem max-reqs option max-reqs 1000")]
@@ -146,6 +214,31 @@ public sealed class DoctorCaseTests : IDisposable
             $"fcgi-app a\n docroot /\n pass-header Authorization\n option mpxs-conns\n {option}\nlisten l\n bind :80\n"
             + " option http-no-delay\n timeout server 2m\n use-fcgi-app a\n server s 127.0.0.1:9000 proto fcgi\n",
                 expected);
+
+    /// <summary>The protocol may come from <c>default-server</c>, and the timeout from named defaults.</summary>
+    [Theory]
+    [InlineData("default-server proto fcgi\n server s 127.0.0.1:9000")]
+    [InlineData("server-template s 3 127.0.0.1:9000 proto fcgi")]
+    [InlineData("server s abns@app proto fcgi")]
+    public Task HaProxy_Server_IsFound(string lines, params string[] expected) => AssertFindingsAsync(
+        "haproxy", "defaults a\n mode http\n timeout server 2m\n option http-no-delay\n"
+            + "defaults b\n timeout server 10s\nfcgi-app a\n docroot /\n"
+            + " set-param HTTP_AUTHORIZATION %[req.hdr(Authorization)]\n"
+            + $"listen l from a\n bind :80\n use-fcgi-app a\n {lines}\n", expected);
+
+    /// <summary>Addresses of h2o in every form of YAML.</summary>
+    [Theory]
+    [InlineData("fastcgi.connect: 9000", "127.0.0.1:9000")]
+    [InlineData("fastcgi.connect: { port: 9000, host: 10.0.0.1 }", "10.0.0.1:9000")]
+    [InlineData("fastcgi.connect:\n  type: unix\n  port: \"/run/a.sock\"", "/run/a.sock")]
+    [InlineData("- fastcgi.connect: # a\n    port: 9000 # b\n    host: '10.0.0.1'\n- file.dir: /srv", "10.0.0.1:9000")]
+    public async Task H2o_Address_IsRead(string lines, string address)
+    {
+        var output = await RunAsync(
+            "h2o", $"hosts:\n  a:\n    paths:\n      /:\n        {lines.Replace("\n", "\n        ")}\n");
+
+        Assert.Contains($"site.conf:5: fastcgi.connect {address}\n", output, StringComparison.Ordinal);
+    }
 
     [Theory]
     [InlineData("setenv.set-request-header = (\"X-Auth-User\" => \"a\")",
@@ -164,6 +257,9 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("", "note underscores the site has no request_header -*_*")]
     [InlineData("request_header X-Auth-User a", "problem underscores request_header X-Auth-User a")]
     [InlineData("request_header -*_*\nrequest_header X-Auth-User a")]
+    [InlineData("import drop")]
+    [InlineData("import nothing", "not checked the file does not exist")]
+    [InlineData("request_header -*_*\nreverse_proxy \\\n{$APP:127.0.0.1:9001} {\ntransport fastcgi\n}")]
     [InlineData("rewrite /a /b\nrequest_header -*_*", "note rewrite-unseen rewrite /a /b")]
     [InlineData("request_header -*_*\nforward_auth unix//run/g.sock {\nuri /auth\ntransport fastcgi\n}",
         "problem auth-request the guard has no env REQUEST_URI")]
@@ -175,7 +271,8 @@ public sealed class DoctorCaseTests : IDisposable
         "problem error-page handle_errors", "note rewrite-unseen rewrite /no")]
     public Task Caddy_Site_HasTheseFindings(string lines, params string[] expected)
         => AssertFindingsAsync("caddy",
-        $":80 {{\n{lines}\nreverse_proxy 127.0.0.1:9000 {{\ntransport fastcgi\n}}\n}}\n", expected);
+        $"(drop) {{\nrequest_header -*_*\n}}\n:80 {{\n{lines}\n"
+            + "reverse_proxy 127.0.0.1:9000 {\ntransport fastcgi\n}\n}\n", expected);
 
     /// <summary>Only what sees the headers as the client sent them can drop them.</summary>
     [Fact]
@@ -187,6 +284,7 @@ public sealed class DoctorCaseTests : IDisposable
     [Theory]
     [InlineData("/x/site.conf", 2, "'/x/site.conf' does not exist")]
     [InlineData("/etc", 2, "'/etc' is a folder")]
+    [InlineData("/run/nowhere/site.conf", 2, "'/run/nowhere/site.conf' does not exist")]
     [InlineData("/nowhere/app.sock", 1, "problem no-socket")]
     [InlineData("unix:/x/site", 1, "problem no-socket")]
     public async Task Path_WithoutAFile_IsNamed(string target, int code, string message)
@@ -201,6 +299,10 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("Shopping list\n- milk\nserver room key, include the spare one\n",
         "does not look like a configuration of ")]
     [InlineData("{\"apps\":{\"http\":{\"servers\":{}}}}", "does not look like a configuration of ")]
+    [InlineData(" \n", "is empty.")]
+    [InlineData("\uFEFFs\0e\0r\0v\0e\0r\0 \0{\0\n\0", "is not a text file.")]
+    [InlineData("<?php\ninclude 'header.php';\necho 1;\n", "has no fastcgi_pass.")]
+    [InlineData("Things to do\ninclude the spare key;\nserver {\n", "has no fastcgi_pass.")]
     [InlineData("\u007fELF\0\0server {\n", "is not a text file.")]
     [InlineData("server { location / { proxy_pass http://127.0.0.1:1; } }", "has no fastcgi_pass.")]
     [InlineData(":80 {\nreverse_proxy 127.0.0.1:1\n}\n", "has no php_fastcgi and no 'transport fastcgi'.")]
@@ -212,6 +314,26 @@ public sealed class DoctorCaseTests : IDisposable
 
         Assert.Equal((3, ""), (code, output));
         Assert.Contains(message, error, StringComparison.Ordinal);
+    }
+
+    /// <summary>Only Caddy and h2o accept a byte order mark.</summary>
+    [Theory]
+    [InlineData("server { location / { " + Usual + Pass + "} }", "problem byte-order-mark")]
+    [InlineData(":80 {\nrequest_header -*_*\nreverse_proxy a:1 {\ntransport fastcgi\n}\n}\n",
+        ": 0 problems, 0 notes\n")]
+    public async Task ByteOrderMark_IsFound(string text, string message)
+    {
+        var (_, output, _) = await ToolRun.RunAsync("doctor", Write("\uFEFF" + text), "--no-connect");
+
+        Assert.Contains(message, output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Address_WithoutConnecting_IsNotChecked()
+    {
+        var (_, output, _) = await ToolRun.RunAsync("doctor", "127.0.0.1:1", "--no-connect");
+
+        Assert.Contains("0 problems, 0 notes, 1 not checked\n", output, StringComparison.Ordinal);
     }
 
     private string Write(string text) => _folder.Write("site.conf", Encoding.UTF8.GetBytes(text));

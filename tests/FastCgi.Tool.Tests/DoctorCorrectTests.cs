@@ -61,11 +61,11 @@ public sealed class DoctorCorrectTests : IDisposable
     [InlineData("<Location />\nCGIPassAuth On\nProxyFCGIBackendType GENERIC\nProxyFCGISetEnvIf \"true\" SCRIPT_NAME \"\"\n</Location>\nAllowEncodedSlashes NoDecode\nProxyPass / fcgi://127.0.0.1:9000/ nocanon enablereuse=on flushpackets=on timeout=300")]
     [InlineData("<Location /app>\nCGIPassAuth On\nProxyFCGISetEnvIf \"true\" SCRIPT_NAME \"/app\"\n</Location>\nProxyPass /app fcgi://127.0.0.1:9000/ flushpackets=on")]
     [InlineData("<Location /app>\nCGIPassAuth On\nSetHandler \"proxy:fcgi://127.0.0.1:9000/\"\n</Location>")]
-    [InlineData("CGIPassAuth On\n<FilesMatch \\.php$>\nSetHandler \"proxy:unix:/run/php/php8.2-fpm.sock|fcgi://localhost\"\n</FilesMatch>")]
-    [InlineData("CGIPassAuth On\nProxyPass /static !\nProxyPass /.well-known !\nProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on")]
-    [InlineData("CGIPassAuth On\nProxyPassMatch ^/(.*\\.php)$ fcgi://127.0.0.1:9000/srv/$1 flushpackets=on")]
-    [InlineData("CGIPassAuth On\nSSLEngine on\n<Directory />\nRequire all denied\n</Directory>\n<Location /admin>\nRequire all denied\n</Location>\nProxyPass / unix:/run/app.sock|fcgi://app/ flushpackets=on")]
-    [InlineData("CGIPassAuth On\n<Proxy balancer://app>\nBalancerMember fcgi://127.0.0.1:9000\nBalancerMember fcgi://127.0.0.1:9001\n</Proxy>\nProxyPass / balancer://app/ flushpackets=on")]
+    [InlineData("<Location />\nCGIPassAuth On\n</Location>\n<FilesMatch \\.php$>\nSetHandler \"proxy:unix:/run/php/php8.2-fpm.sock|fcgi://localhost\"\n</FilesMatch>")]
+    [InlineData("<Location />\nCGIPassAuth On\n</Location>\nProxyPass /static !\nProxyPass /.well-known !\nProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on")]
+    [InlineData("<Location />\nCGIPassAuth On\n</Location>\nProxyPassMatch ^/(.*\\.php)$ fcgi://127.0.0.1:9000/srv/$1 flushpackets=on")]
+    [InlineData("<Location />\nCGIPassAuth On\n</Location>\nSSLEngine on\n<Directory />\nRequire all denied\n</Directory>\n<Location /admin>\nRequire all denied\n</Location>\nProxyPass / unix:/run/app.sock|fcgi://app/ flushpackets=on")]
+    [InlineData("<Location />\nCGIPassAuth On\n</Location>\n<Proxy balancer://app>\nBalancerMember fcgi://127.0.0.1:9000\nBalancerMember fcgi://127.0.0.1:9001\n</Proxy>\nProxyPass / balancer://app/ flushpackets=on")]
     public Task Apache_Configuration_HasNoProblem(string text) => AssertCleanAsync("apache", $"<VirtualHost *:80>\nServerName www.example.test\n{text}\n</VirtualHost>\n", ": 0 problems, ");
 
     [Theory]

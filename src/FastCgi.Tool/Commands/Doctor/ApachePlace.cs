@@ -4,6 +4,7 @@ namespace FastCgi.Tool.Commands.Doctor;
 internal sealed class ApachePlace(Directive pass, string path, string target, string scheme, Directive root)
     : Place(pass)
 {
+    private static readonly string[] s_hosts = ["VirtualHost", "IfModule", "IfVersion", "IfDefine"];
     private static readonly string[] s_schemes = ["fcgi", "http", "https", "uwsgi", "scgi", "balancer"];
 
     // HUGE_STRING_LEN without the end of the line; no directive changes it.
@@ -11,11 +12,16 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         "Apache", 8_190, "Apache returns 500 and logs 'AH01070: Error parsing script headers'",
         "# Apache has no setting for it: shorten the header in the application", IsOfOneHeader: true);
 
+    private static readonly Regex s_setsAuthorization =
+        new(@"(^|[\[,])\s*(E|env)=HTTP_AUTHORIZATION:", RegexOptions.IgnoreCase);
+
+    private readonly ApacheScope _scope = new(pass, path, target);
+
     public override string Path => path;
     public override string Description => $"{path} to {target}";
 
     public override bool IsFastCgi
-        => scheme == "fcgi" || Members.Any(static member => member.StartsWith("fcgi://", StringComparison.Ordinal));
+        => scheme == "fcgi" || Members.Any(static member => member.Contains("fcgi://", StringComparison.Ordinal));
 
     public override bool UsesOtherProtocol => scheme is "uwsgi" or "scgi";
 
@@ -33,10 +39,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         get
         {
             if (scheme == "balancer")
-                return Members.Select(static member => Rest(member).Split('/')[0]);
-            return [target.StartsWith("unix:", StringComparison.Ordinal)
-                ? target.Split('|')[0]
-                : Rest(target).Split('/')[0]];
+                return Members.Select(GetAddress);
+            return [GetAddress(target)];
         }
     }
 
@@ -65,13 +69,18 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             && directive.Arguments.Any(static word => word.StartsWith("HTTPS", StringComparison.Ordinal)));
 
     /// <summary>Whether any of the usual lines passes Authorization.</summary>
-    public bool PassesAuthorization => IsOn("CGIPassAuth")
+    public bool PassesAuthorization => (IsOn("CGIPassAuth") && MisplacedAuthorization is null)
         || Visible.Any(set => Applies(set) && set.Name.StartsWith("SetEnvIf", StringComparison.OrdinalIgnoreCase)
+            && set.First!.Contains("auth", StringComparison.OrdinalIgnoreCase)
             && set.Arguments.Any(
                 static word => word.StartsWith("HTTP_AUTHORIZATION=", StringComparison.OrdinalIgnoreCase)))
         || Find("ProxyFCGISetEnvIf").Any(static set => set.Arguments is [_, "HTTP_AUTHORIZATION", _])
-        || (IsOn("RewriteEngine") && Find("RewriteRule").Any(static rule => rule.Arguments is [.., var flags]
-            && flags.Contains("E=HTTP_AUTHORIZATION:", StringComparison.OrdinalIgnoreCase)));
+        || (IsOn("RewriteEngine") && Find("RewriteRule").Any(rule => rule.Arguments is [var pattern, .., var flags]
+            && s_setsAuthorization.IsMatch(flags) && (InSection(rule) || (_scope.Matches(pattern) && Inherits(rule)))));
+
+    /// <summary>A <c>CGIPassAuth</c> where Apache does not allow it, so that it does not start.</summary>
+    public Directive? MisplacedAuthorization => Find("CGIPassAuth")
+        .FirstOrDefault(static line => line.FindAround("VirtualHost") is not null && !InSection(line));
 
     public Directive? Host => Pass.FindAround("VirtualHost");
 
@@ -115,6 +124,10 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         return scheme is null ? null : new ApachePlace(directive, path, target, scheme, root);
     }
 
+    private static string GetAddress(string target) => target.StartsWith("unix:", StringComparison.Ordinal)
+        ? target.Split('|')[0]
+        : Rest(target).Split('/')[0];
+
     private static string Rest(string target)
         => target[(target.IndexOf("://", StringComparison.Ordinal) is >= 0 and var index ? index + "://".Length : 0)..];
 
@@ -132,8 +145,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         && directive.First is not null
         && directive.Around.SkipLast(1).All(static section => section.Is("VirtualHost") || section.Is("IfModule")));
 
-    public bool IsOn(string name) => Find(name).Any(static directive => directive.Arguments is [var value]
-        && value.Equals("on", StringComparison.OrdinalIgnoreCase));
+    public bool IsOn(string name) => Find(name).LastOrDefault() is { First: var value }
+        && "on".Equals(value, StringComparison.OrdinalIgnoreCase);
 
     public static string InLocation(string path, string line)
         => $"<Location \"{(path.Length > 0 ? path : "/")}\">\n    {line}\n</Location>";
@@ -160,7 +173,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             && later.FindAround("VirtualHost") == Host && excluded.StartsWith(path, StringComparison.Ordinal));
 
     public Directive? FindDenial() => Find("Require").LastOrDefault(static directive
-        => directive.FindAround("Location") is not null || directive.FindAround("Proxy") is not null)
+        => !ApacheScope.IsConditional(directive)
+        && (directive.FindAround("Location") is not null || directive.FindAround("Proxy") is not null))
             is { Arguments: ["all", "denied"] } last ? last : null;
 
     /// <summary>Finds an earlier virtual host with the same address, and a name or an alias of this one.</summary>
@@ -170,12 +184,12 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             return [];
 
         return from other in root.All.TakeWhile(other => other != own)
-               where other.Is("VirtualHost", own.First ?? "")
-               let names = GetNames(other).ToHashSet(StringComparer.OrdinalIgnoreCase)
-               let same = GetNames(own).FirstOrDefault(names.Contains)
-               where same is not null
-               let kind = own.Find("ServerName", same) is null ? "ServerAlias" : "ServerName"
-               select new Seen(own.Where, $"{kind} {same} is also in {other.Where}, for {other.First}");
+               where other.Is("VirtualHost") && GetAddresses(other).Intersect(GetAddresses(own)).Any()
+               let names = GetNames(other).ToList()
+               let same = GetNames(own).FirstOrDefault(name => names.Exists(earlier
+                   => GlobFiles.Matches(earlier.Name, name.Name)))
+               where same.Line is not null
+               select new Seen(own.Where, $"{same.Line.Name} {same.Name} is also in {other.Where}, for {other.First}");
     }
 
     /// <summary>Whether modules are loaded, in the file or in Debian's <c>mods-enabled</c>, but not this one.</summary>
@@ -191,18 +205,24 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         return folder is not null && !File.Exists(folder + "/mods-enabled/proxy_fcgi.load");
     }
 
-    private static IEnumerable<string> GetNames(Directive host)
-        => host.All.Where(static line => line.Is("ServerName") || line.Is("ServerAlias"))
-            .SelectMany(static line => line.Arguments);
+    private static IEnumerable<string> GetAddresses(Directive host)
+        => host.Arguments
+            .Select(static address => address.Replace("_default_", "*", StringComparison.OrdinalIgnoreCase));
 
-    private bool Applies(Directive directive) => directive.Around.SkipLast(1).All(IsAround);
+    /// <summary>The names, without a scheme and a port.</summary>
+    private static IEnumerable<(string Name, Directive Line)> GetNames(Directive host)
+        => from line in host.All
+           where line.Is("ServerName") || line.Is("ServerAlias")
+           from name in line.Arguments
+           select (Rest(name).Split(':')[0].ToLowerInvariant(), line);
 
-    private bool IsAround(Directive section) => section.Name.ToLowerInvariant() switch
-    {
-        "location" => (path.TrimEnd('/') + "/").StartsWith(section.First?.TrimEnd('/') + "/", StringComparison.Ordinal)
-            || Pass.Around.Contains(section),
-        "virtualhost" or "ifmodule" or "directory" or "locationmatch" or "filesmatch" => true,
-        "proxy" => section.First is "*" || target.StartsWith(section.First ?? "", StringComparison.Ordinal),
-        _ => Pass.Around.Contains(section),
-    };
+    private bool Applies(Directive directive) => directive.First is not null && _scope.Contains(directive);
+
+    private static bool InSection(Directive line)
+        => line.Around.SkipLast(1).Any(static section => !s_hosts.Any(host => section.Is(host)));
+
+    /// <summary>A virtual host does not inherit the rules of the server, unless it says so.</summary>
+    private bool Inherits(Directive rule) => rule.FindAround("VirtualHost") == Host || Visible.Any(options
+        => options.FindAround("VirtualHost") == Host && options.Is("RewriteOptions")
+            && options.First!.StartsWith("Inherit", StringComparison.OrdinalIgnoreCase));
 }

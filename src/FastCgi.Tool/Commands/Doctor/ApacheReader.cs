@@ -5,7 +5,7 @@ internal sealed class ApacheReader(DoctorReport report, string file)
     : ConfigurationReader(report, file, "/etc/apache2", "/etc/httpd")
 {
     private static readonly Regex s_word = new("""
-        "(?<quoted>[^"]*)"|(?<word>\S+)
+        "(?<quoted>(?:\\.|[^"\\])*)"|'(?<quoted>(?:\\.|[^'\\])*)'|(?<word>\S+)
         """);
     private static readonly Regex s_variable = new(@"\$\{(?<name>\w+)\}");
 

@@ -7,7 +7,9 @@ internal static class ApacheRules
     [
         new("apache.module-missing", static place => place.LacksModule()),
         new("apache.authorization-dropped", static place => place.IsWhole && !place.PassesAuthorization
-            ? [new(place.Where, $"no CGIPassAuth On for {place.Path}",
+            ? [new(place.Where, place.MisplacedAuthorization is { } line
+                ? $"CGIPassAuth in {line.Where} is not allowed in <VirtualHost>: use <Location>"
+                : $"no CGIPassAuth On for {place.Path}",
                 ApachePlace.InLocation(place.Path, "CGIPassAuth On"))]
             : []),
         new("apache.streaming-held", static place => place.IsProxyPass && place.GetOption("flushpackets") != "on"),
@@ -21,7 +23,8 @@ internal static class ApacheRules
                 : []),
         new("apache.path-base.other", static place => place.Visible.SelectMany(FindOtherPathBase)),
         new("apache.path-base.missing", static place => place.IsWhole && place.IsBelowRoot && !place.IsPartOfApplication
-            && place.Find("FallbackResource").All(fallback => fallback.First != place.Base)
+            && place.Visible.Where(static line => line.Is("FallbackResource"))
+                .All(fallback => fallback.First != place.Base)
             && !place.Find("SetEnv").Any(static set => set.Arguments is ["PATH_BASE", _])
             && !place.Find("ProxyFCGISetEnvIf").Any()
                 ? [Place.LacksPathBase(place, $"no PATH_BASE is passed for {place.Base}",

@@ -59,8 +59,11 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
     {
         var root = new CaddyReader(report, file).Read(text);
-        return root.All.Where(static line => s_passes.Any(pass => line.Is(pass))).Select(pass
-            => new CaddyPlace(pass, root))
+        var imported = root.All.Where(static line => line.Is("import"))
+            .Select(static line => $"({line.First})").ToList();
+        return root.All.Where(static line => s_passes.Any(pass => line.Is(pass)))
+            .Where(line => !line.Around.Any(block => imported.Contains(block.Name)))
+            .Select(pass => new CaddyPlace(pass, root))
             .OrderBy(static place => !place.IsFastCgi);
     }
 

@@ -6,26 +6,63 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
     private static readonly Regex s_word =
         new("""(?<!\S)\#.*|"(?<quoted>(?:\\.|[^"\\])*)"|`(?<quoted>[^`]*)`|(?<word>\S+)""");
 
+    // {$NAME:usual}
+    private static readonly Regex s_variable = new(@"\{\$\w+:(?<usual>[^}]*)\}");
+
+    // Snippets may import others.
+    private const int MostCopies = 100_000;
+
+    private int _copies;
+
+    protected override bool AllowsByteOrderMark => true;
+
     protected override void Parse(string text)
     {
-        foreach (var (i, line) in text.Split('\n').Index())
+        var lines = text.Split('\n');
+        for (var i = 0; i < lines.Length; i++)
         {
-            List<ConfigurationWord> words = [.. Split(s_word, line)];
-            if (words.Count == 0)
-                continue;
-            if (words[0].Is("}"))
-            {
-                Close();
-                continue;
-            }
+            var (line, number) = (lines[i].TrimEnd(), i + 1);
+            while (line.EndsWith('\\') && i + 1 < lines.Length)
+                line = line[..^1] + lines[++i].TrimEnd();
+            ReadLine([.. Split(s_word, s_variable.Replace(line, "${usual}"))], number);
+        }
+    }
 
-            var isBlock = words[^1].Is("{");
-            string[] texts = [.. words.SkipLast(isBlock ? 1 : 0).Select(static word => word.Text)];
-            var directive = Add(texts.FirstOrDefault(""), [.. texts.Skip(1)], i + 1);
-            if (isBlock)
-                Open(directive);
-            else if (directive.Is("import") && directive.First?.IndexOfAny(['.', '/', '*']) >= 0)
-                Include(directive);
+    private void ReadLine(List<ConfigurationWord> words, int number)
+    {
+        if (words.Count == 0)
+            return;
+        if (words[0].Is("}"))
+        {
+            Close();
+            return;
+        }
+
+        var isBlock = words[^1].Is("{");
+        string[] texts = [.. words.SkipLast(isBlock ? 1 : 0).Select(static word => word.Text)];
+        var directive = Add(texts.FirstOrDefault(""), [.. texts.Skip(1)], number);
+        if (directive.Is("import"))
+            Import(directive);
+        if (isBlock)
+            Open(directive);
+    }
+
+    /// <summary>Imports a snippet or files.</summary>
+    private void Import(Directive import)
+    {
+        if (Root.Find($"({import.First})") is { } snippet)
+            Copy(snippet, Current);
+        else
+            Include(import);
+    }
+
+    private void Copy(Directive from, Directive to)
+    {
+        foreach (var inner in from.Block.ToList().TakeWhile(_ => _copies++ < MostCopies))
+        {
+            var copy = new Directive(inner.Name, inner.Arguments, inner.File, inner.Line, to);
+            to.Block.Add(copy);
+            Copy(inner, copy);
         }
     }
 }

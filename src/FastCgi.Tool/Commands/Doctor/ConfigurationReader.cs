@@ -3,6 +3,8 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>Reads a configuration, and follows includes. Endless files and nesting are refused.</summary>
 internal abstract class ConfigurationReader(DoctorReport report, string file, params string[] folders)
 {
+    public const char ByteOrderMark = '\uFEFF';
+
     private static readonly Regex s_escape = new("""\\(["'\\])""");
 
     // Real configurations are four or five blocks deep.
@@ -23,6 +25,8 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
     /// <summary>Whether a block of this file is open.</summary>
     protected bool IsOpen => Current != _floor;
 
+    protected virtual bool AllowsByteOrderMark => false;
+
     public Directive Read(string text)
     {
         Current = Root;
@@ -38,7 +42,8 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
 
     private static string ReadFile(string file, ref int characters)
     {
-        using var reader = new StreamReader(file);
+        using var reader = new StreamReader(
+            file, new UTF8Encoding(encoderShouldEmitUTF8Identifier: false), detectEncodingFromByteOrderMarks: false);
         var text = new StringBuilder();
         var buffer = new char[64 * 1024];
         while (reader.Read(buffer) is > 0 and var read)
@@ -90,7 +95,8 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
                 $"{File}: this is not a configuration: more than {DeepestBlock} nested blocks.");
     }
 
-    protected void Include(Directive directive, bool mayMiss = false)
+    /// <param name="mayMiss">Whether no file may match; <see langword="null"/> if so for a pattern.</param>
+    protected void Include(Directive directive, bool? mayMiss = null)
     {
         if (directive.First is not { Length: > 0 } pattern || _includes++ >= MostIncludes)
             return;
@@ -98,7 +104,7 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         var files = FindFiles(pattern);
         foreach (var name in files)
             ParseFile(name, GetText(name));
-        if (files.Count == 0 && !mayMiss && !GlobFiles.IsPattern(pattern))
+        if (files.Count == 0 && !(mayMiss ?? GlobFiles.IsPattern(pattern)))
             Skip(directive, $"{directive.Text}: the file does not exist");
     }
 
@@ -139,7 +145,9 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         // A file may include itself.
         if (_reading.Add(Path.GetFullPath(name)))
         {
-            Parse(text);
+            if (text.StartsWith(ByteOrderMark) && !AllowsByteOrderMark)
+                report.Add("all.byte-order-mark", new($"{name}:1"));
+            Parse(text.TrimStart(ByteOrderMark));
             _reading.Remove(Path.GetFullPath(name));
         }
 

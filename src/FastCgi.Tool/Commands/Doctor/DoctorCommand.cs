@@ -5,7 +5,7 @@ internal sealed class DoctorCommand : ToolCommand
 {
     private const string Target = "ADDRESS|CONFIG-FILE";
 
-    private static readonly Regex s_socketName = new(@"\.(sock|socket)\z|\A/(var/)?run/");
+    private static readonly Regex s_socketName = new(@"\.(sock|socket)\z|\A/(var/)?run/(.*/)?[^./]+\z");
 
     public DoctorCommand(ToolConsole console)
         : base(console, "doctor", "Finds problems between a web server and a FastCGI application.")
@@ -80,6 +80,8 @@ internal sealed class DoctorCommand : ToolCommand
         else
             await addresses.InspectAsync(
                 FastCgiAddress.Parse(target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
+        if (arguments.Has("--no-connect") && report.IsEmpty)
+            report.AddNotUnderstood($"{target}: with --no-connect, only configurations are checked");
         report.Write(Terminal, target, arguments.IsJson());
         return report.Problems > 0 || (arguments.Has("--strict") && report.Notes > 0) ? ExitCode.Failure : ExitCode.Ok;
     }
@@ -89,9 +91,10 @@ internal sealed class DoctorCommand : ToolCommand
         CancellationToken cancellationToken)
     {
         var text = ConfigurationReader.ReadFile(file);
-        var server = WebServer.Recognize(arguments.GetText("--server"), file, text);
+        var content = text.TrimStart(ConfigurationReader.ByteOrderMark);
+        var server = WebServer.Recognize(arguments.GetText("--server"), file, content);
         if (!arguments.Has("--no-connect"))
-            server.Check(report, file, text);
+            server.Check(report, file, content);
 
         var places = server.Find(report, file, text).ToList();
         foreach (var balancer in places.GroupBy(static place => (place.Balancer, place.Path)))

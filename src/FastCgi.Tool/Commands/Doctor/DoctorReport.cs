@@ -30,6 +30,9 @@ internal sealed class DoctorReport
 
     public int Notes => _findings.Count - Problems;
 
+    /// <summary>Whether nothing was seen.</summary>
+    public bool IsEmpty => _findings.Count + _facts.Count + _notUnderstood.Count == 0;
+
     /// <summary>Adds what was seen and is correct.</summary>
     public void AddFact(string text) => AddOnce(_facts, text);
 

@@ -7,7 +7,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     private const int UsualBuffer = 16_384;
     private const int RewriteReserve = 1_024;
 
-    public override bool IsFastCgi => $"{Pass.Text} ".Contains(" proto fcgi ", StringComparison.Ordinal);
+    public override bool IsFastCgi
+        => HasFastCgi(Pass) || (Get(Backend, "default-server") is { } usual && HasFastCgi(usual));
 
     public override string Description => $"{Backend.Text} to {Target}";
 
@@ -27,7 +28,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
 
     public override IEnumerable<string> Targets => Chroot is not null
         ? []
-        : [Target.Replace("unix@", "unix:", StringComparison.Ordinal).Replace("ipv4@", "", StringComparison.Ordinal)];
+        : [Target.Replace("unix@", "unix:", StringComparison.Ordinal).Replace("ipv4@", "", StringComparison.Ordinal)
+            .Replace("abns@", "unix:@", StringComparison.Ordinal)];
 
     /// <summary>HAProxy counts milliseconds if there is no unit.</summary>
     public (string Where, double Seconds) ReadTimeout => Get(Backend, "timeout", "server") is not { } line
@@ -41,7 +43,9 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         $"use-fcgi-app hello\nserver {Pass.First} {Target} proto fcgi");
 
     public Directive Backend => Pass.Parent!;
-    public string Target => Pass.Arguments[1];
+
+    /// <summary>The address: <c>server name address</c>, or <c>server-template prefix count address</c>.</summary>
+    public string Target => Pass.Arguments[Pass.Is("server") ? 1 : 2];
 
     public Directive? UseLine => Get(Backend, "use-fcgi-app") is { First: not null } line ? line : null;
 
@@ -69,7 +73,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         var root = new HaProxyReader(report, file).Read(text);
         return root.Block.Where(static section => section.Is("backend") || section.Is("listen"))
             .SelectMany(static section => section.Block)
-            .Where(static line => line.Is("server") && line.Arguments.Length > 1)
+            .Where(static line => (line.Is("server") && line.Arguments.Length > 1)
+                || (line.Is("server-template") && line.Arguments.Length > 2))
             .Select(server => new HaProxyPlace(server, root)).OrderBy(static place => !place.IsFastCgi);
     }
 
@@ -86,6 +91,9 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
             return mode.First == "http" ? [] : [new(mode.Where, $"{section.Text} has {mode.Text}")];
         return root.Find("global") is not null ? [new(section.Where, $"{section.Text} has no mode")] : [];
     }
+
+    private static bool HasFastCgi(Directive line)
+        => $"{line.Text} ".Contains(" proto fcgi ", StringComparison.Ordinal);
 
     private Directive? Global(string name) => root.Block.Where(static section => section.Is("global"))
         .Select(section => section.Find(name)).LastOrDefault(static line => line is not null);

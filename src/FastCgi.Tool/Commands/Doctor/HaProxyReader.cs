@@ -31,6 +31,8 @@ internal sealed class HaProxyReader(DoctorReport report, string file) : Configur
 
             // Defaults apply to the sections that follow them.
             var parent = words[0] is "frontend" or "backend" or "listen" ? defaults : Root;
+            if (words is [_, _, "from", var name])
+                parent = Root.Find("defaults", name) ?? parent;
             Current = new Directive(words[0], words[1..], File, i + 1, parent);
             Root.Block.Add(Current);
             if (words[0] == "defaults")

@@ -13,7 +13,7 @@ internal static class HaProxyRules
             ? [new(app.Where, $"{app.Text} has no docroot")]
             : []),
         new("haproxy.authorization-dropped", static place => place.Application is { } app
-            && app.Find("pass-header", "Authorization") is null
+            && app.Find("pass-header", "Authorization") is null && app.Find("set-param", "HTTP_AUTHORIZATION") is null
                 ? [new(app.Where, $"{app.Text} has no 'pass-header Authorization'")]
                 : []),
         new("haproxy.scheme-behind-balancer", FindTrustedBalancer),

@@ -5,6 +5,8 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 {
     private static readonly string[] s_checks = ["auth_basic", "auth_request", "auth_jwt"];
     private static readonly string[] s_schemes = ["http://", "https://"];
+    private static readonly string[] s_cacheLines = ["fastcgi_cache_key", "fastcgi_no_cache"];
+    private static readonly Regex s_variable = new(@"\$\{?(?<name>\w+)");
     private static readonly string[] s_passes = ["fastcgi_pass", "uwsgi_pass", "scgi_pass", "proxy_pass"];
 
     public override bool IsFastCgi => Pass.Is("fastcgi_pass");
@@ -91,16 +93,14 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     public bool IsCached => Get("fastcgi_cache") is { First: not "off" };
 
-    /// <summary>Whether the key has the method itself, or a variable that is derived from it.</summary>
-    public bool IsMethodInCacheKey
+    /// <summary>Whether the key has the method or a variable derived from it, or such a variable skips it.</summary>
+    public bool AreMethodsCachedApart
     {
         get
         {
-            var key = string.Join(' ', Get("fastcgi_cache_key")?.Arguments ?? []).Replace("{", "").Replace("}", "");
-            var derived = root.All.Where(static inner => inner.Is("set") || inner.Is("map"))
-                .Where(static inner => inner.Arguments.Any(static word => word.Contains("$request_method")))
-                .SelectMany(static inner => inner.Arguments).Where(static word => word is ['$', _, ..]);
-            return derived.Append("$request_method").Any(key.Contains) || Set("REQUEST_METHOD", "GET") is not null;
+            var methods = FindMethods();
+            return Set("REQUEST_METHOD", "GET") is not null
+                || s_cacheLines.Any(name => GetVariables(Get(name)?.Arguments ?? []).Any(methods.Contains));
         }
     }
 
@@ -193,6 +193,35 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             ? number * getFactor(text![digits.Length..])
             : usual;
     }
+
+    /// <summary>Finds the method and the variables derived from it, at any number of steps.</summary>
+    private HashSet<string> FindMethods()
+    {
+        var found = new HashSet<string>(StringComparer.Ordinal) { "$request_method", "$request" };
+        var maps = from map in root.All
+                   where map.Is("map") && map.Arguments.Length > 1
+                   select (Target: map.Arguments[1], Sources: map.Arguments[..1]);
+        var sets = from set in root.All
+                   where set.Is("set") && set.Arguments.Length > 1
+                   // Other conditions, such as POST, do not concern HEAD.
+                   let condition = set.Around.Where(static block => block.Is("if")
+                       && (block.Text.Contains("HEAD") || block.Text.Contains("!=")))
+                   select (Target: set.Arguments[0],
+                       Sources: set.Arguments.Skip(1).Concat(condition.Select(static block => block.Text)).ToArray());
+        var lines = maps.Concat(sets).ToList();
+        for (var count = 0; count < found.Count;)
+        {
+            count = found.Count;
+            found.UnionWith(lines.Where(line => GetVariables(line.Sources).Any(found.Contains))
+                .Select(static line => line.Target).ToList());
+        }
+
+        return found;
+    }
+
+    private static IEnumerable<string> GetVariables(IEnumerable<string> words)
+        => words.SelectMany(static word => s_variable.Matches(word))
+            .Select(static match => "$" + match.Groups["name"].Value);
 
     private static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
 

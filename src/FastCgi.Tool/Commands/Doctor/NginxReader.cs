@@ -30,12 +30,13 @@ internal sealed class NginxReader : ConfigurationReader
         fastcgi_param SERVER_PORT $server_port; fastcgi_param SERVER_NAME $server_name;
         """;
 
-    private readonly DoctorReport _report;
     private readonly Dictionary<string, string> _files;
     private readonly string _main;
+    private readonly List<Seen> _errors = [];
+    private bool _passes;
 
     private NginxReader(DoctorReport report, string main, Dictionary<string, string> files)
-        : base(report, main, "/etc/nginx") => (_report, _main, _files) = (report, main, files);
+        : base(report, main, "/etc/nginx") => (_main, _files) = (main, files);
 
     public static Directive Read(DoctorReport report, string file, string text)
     {
@@ -45,11 +46,17 @@ internal sealed class NginxReader : ConfigurationReader
             files[marks[i].Groups["file"].Value] =
                 text[(marks[i].Index + marks[i].Length)..(i + 1 < marks.Count ? marks[i + 1].Index : text.Length)];
         var main = marks.Count > 0 ? marks[0].Groups["file"].Value : file;
-        return new NginxReader(report, main, files).Read(files.GetValueOrDefault(main, text));
+        var reader = new NginxReader(report, main, files);
+        var root = reader.Read(files.GetValueOrDefault(main, text));
+        // Otherwise, it is text that looks like a configuration.
+        foreach (var error in reader._passes ? reader._errors : [])
+            report.Add("nginx.semicolon-missing", error);
+        return root;
     }
 
     protected override void Parse(string text)
     {
+        _passes |= text.Contains("_pass", StringComparison.Ordinal);
         var words = new List<ConfigurationWord>();
         var last = 1;
         foreach (var word in Split(s_word, text))
@@ -127,5 +134,5 @@ internal sealed class NginxReader : ConfigurationReader
     }
 
     private void ReportSyntax(int line, string what, string fix)
-        => _report.Add("nginx.semicolon-missing", new($"{File}:{line}", what, fix));
+        => _errors.Add(new($"{File}:{line}", what, fix));
 }

@@ -6,13 +6,6 @@ internal static class NginxRules
     // A limit of this size means files.
     private const long LargeBody = 100L << 20;
 
-    private static readonly string[] s_foreign = ["proxy_", "uwsgi_", "scgi_", "grpc_"];
-
-    // UseForwardedHeaders and similar middleware read these headers. fastcgi_params passes the same facts in parameters
-    // that no client can set.
-    private static readonly Regex s_forwarded = new("^(X-Forwarded-.*|X-Original-.*|Forwarded|X-Real-IP|X-Client-IP)$",
-        RegexOptions.IgnoreCase);
-
     public static Rule<NginxPlace>[] All { get; } =
     [
         new("nginx.params-missing", static place => place.LacksParameters
@@ -57,7 +50,7 @@ internal static class NginxRules
             && place.Pass.GetAll("fastcgi_hide_header").All(static hidden => hidden.First != "Set-Cookie")
                 ? [new(ignored.Where)]
                 : []),
-        new("nginx.cache-head.key", static place => place.IsCached && !place.IsMethodInCacheKey
+        new("nginx.cache-head.key", static place => place.IsCached && !place.AreMethodsCachedApart
             ? place.Get("fastcgi_cache_key")
             : null),
         new("nginx.cache-head.default", static place => place.IsWhole && place.IsCached
@@ -102,12 +95,9 @@ internal static class NginxRules
             && FindIgnored(place, "X-Accel-Buffering") is { } ignored
                 ? [new(ignored.Where)]
                 : []),
-        new("nginx.proxy-directive", static place => place.Own.Where(IsForeign)
-            .Select(static line => new Seen(line.Where, $"{line.Name} with fastcgi_pass", Translate(line)))),
-        new("nginx.underscores.trusted", static place
-            => place.SetsHeaders ? place.Get("underscores_in_headers", "on") : null),
-        new("nginx.underscores.other", static place
-            => place.SetsHeaders ? null : place.Get("underscores_in_headers", "on")),
+        new("nginx.proxy-directive", NginxLeftovers.Find),
+        new("nginx.underscores.trusted", static place => FindUnderscores(place, areTrusted: true)),
+        new("nginx.underscores.other", static place => FindUnderscores(place, areTrusted: false)),
         new("nginx.keep-conn-missing", static place => place.IsWhole && place.Keepalive is { } keepalive
             && place.Get("fastcgi_keep_conn", "on") is null
                 ? [new(keepalive.Where,
@@ -123,6 +113,18 @@ internal static class NginxRules
                 listen.Where, $"{listen.Text}, without ssl", $"listen {listen.First} ssl;"))),
         new("nginx.duplicate-server", static place => place.FindDuplicate()),
     ];
+
+    /// <summary>Finds what lets a client's names with underscores through.</summary>
+    private static IEnumerable<Seen> FindUnderscores(NginxPlace place, bool areTrusted)
+    {
+        if (place.SetsHeaders != areTrusted)
+            return [];
+        if (place.Get("underscores_in_headers", "on") is { } line)
+            return [new(line.Where, line.Text)];
+        return place.Get("ignore_invalid_headers", "off") is { } invalid
+            ? [new(invalid.Where, invalid.Text, "ignore_invalid_headers on;")]
+            : [];
+    }
 
     private static bool IsTls(Directive listen)
         => listen.Arguments.Contains("ssl") || listen.Arguments.Contains("quic");
@@ -203,19 +205,4 @@ internal static class NginxRules
             fastcgi_pass {{place.Pass.First}};
         }
         """;
-
-    private static bool IsForeign(Directive line)
-        => line.First is not null && !line.Name.EndsWith("_pass", StringComparison.Ordinal)
-        && s_foreign.Any(prefix => line.Name.StartsWith(prefix, StringComparison.Ordinal));
-
-    private static string Translate(Directive line)
-    {
-        if (line is not { Name: "proxy_set_header", Arguments: [var header, var value] })
-            return $"fastcgi_{line.Name.Split('_', 2)[1]} {string.Join(' ', line.Arguments)};";
-        if (s_forwarded.IsMatch(header))
-            return "# remove this line: fastcgi_params passes the client's address, scheme and host";
-        return header.ToUpperInvariant() is "CONNECTION" or "UPGRADE"
-            ? "# remove this line: FastCGI has no such headers"
-            : $"fastcgi_param HTTP_{header.ToUpperInvariant().Replace('-', '_')} {value};";
-    }
 }

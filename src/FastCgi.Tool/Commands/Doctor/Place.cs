@@ -36,8 +36,15 @@ internal abstract class Place(Directive pass)
 
     /// <summary>Whether the application also gets requests outside this path, so that it is no path base.</summary>
     public bool IsPartOfApplication => All.Any(other => other.IsFastCgi && other.Site == Site
-        && other.Targets.SequenceEqual(Targets)
+        && other.EndPoints.Any(end => end is null || EndPoints.Contains(end) || EndPoints.Contains(null))
         && (other.Base is null || !(other.Base + "/").StartsWith(Base + "/", StringComparison.Ordinal)));
+
+    /// <summary>Where the targets listen; <see langword="null"/> for what is unknown, such as a variable.</summary>
+    private HashSet<string?> EndPoints => [.. Targets.Select(static target
+        => FastCgiAddress.TryParse(target, out var address)
+            ? address.EndPoint.ToString()!.Replace("Unspecified/localhost", "127.0.0.1", StringComparison.Ordinal)
+                .Replace("[::1]", "127.0.0.1", StringComparison.Ordinal)
+            : null)];
 
     /// <summary>Whether all files that may apply here were read. Otherwise, no line is known to be missing.</summary>
     public virtual bool IsWhole

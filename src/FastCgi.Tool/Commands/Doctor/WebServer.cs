@@ -46,6 +46,8 @@ internal sealed record WebServer(
     {
         if (text.Contains('\0', StringComparison.Ordinal))
             throw new ToolException(ExitCode.CannotRun, $"{file} is not a text file.");
+        if (string.IsNullOrWhiteSpace(text))
+            throw new ToolException(ExitCode.CannotRun, $"{file} is empty.");
         return All.FirstOrDefault(server => name is null ? server.Looks.IsMatch(text) : server.Name == name)
             ?? throw new ToolException(ExitCode.CannotRun, $"{file} does not look like a configuration of "
                 + $"{string.Join(", ", All.Select(static known => known.Name))}. If it is one, use --server.");

@@ -1,0 +1,62 @@
+namespace FastCgi.Tool.Commands.Doctor;
+
+/// <summary>Lines of nginx for other protocols, which copied configurations have beside <c>fastcgi_pass</c>.</summary>
+internal static class NginxLeftovers
+{
+    private static readonly string[] s_prefixes = ["proxy_", "uwsgi_", "scgi_", "grpc_"];
+
+    // UseForwardedHeaders and similar middleware read these headers. fastcgi_params passes the same facts in parameters
+    // that no client can set.
+    private static readonly Regex s_forwarded = new(
+        "^(X-Forwarded-.*|X-Original-.*|Forwarded|X-Real-IP|X-Client-IP|True-Client-IP|CF-Connecting-IP|"
+        + "X-Cluster-Client-IP|X-Scheme|X-Url-Scheme|X-ARR-SSL|Front-End-Https)$",
+        RegexOptions.IgnoreCase);
+    private static readonly Regex s_origin = new(
+        @"^\$\{?(remote_addr|remote_port|realip_remote_\w+|scheme|https|server_port|proxy_add_x_forwarded_for)\}?$");
+
+    private static readonly string[] s_ofConnection =
+        ["CONNECTION", "UPGRADE", "KEEP_ALIVE", "TE", "TRAILER", "TRANSFER_ENCODING", "PROXY_CONNECTION", "PROXY"];
+
+    // The directives of ngx_http_fastcgi_module that proxies have too.
+    private static readonly HashSet<string> s_known =
+    [
+        "bind", "buffer_size", "buffering", "buffers", "busy_buffers_size", "cache", "cache_background_update",
+        "cache_bypass", "cache_key", "cache_lock", "cache_lock_age", "cache_lock_timeout", "cache_max_range_offset",
+        "cache_methods", "cache_min_uses", "cache_revalidate", "cache_use_stale", "cache_valid", "connect_timeout",
+        "force_ranges", "hide_header", "ignore_client_abort", "ignore_headers", "intercept_errors", "limit_rate",
+        "max_temp_file_size", "next_upstream", "next_upstream_timeout", "next_upstream_tries", "no_cache", "param",
+        "pass_header", "pass_request_body", "pass_request_headers", "read_timeout", "request_buffering", "send_lowat",
+        "send_timeout", "socket_keepalive", "store", "store_access", "temp_file_write_size", "temp_path",
+    ];
+
+    public static IEnumerable<Seen> Find(NginxPlace place) => place.Own.Where(IsForeign)
+        .Select(static line => new Seen(line.Where, $"{line.Name} with fastcgi_pass", Translate(line)));
+
+    private static bool IsForeign(Directive line)
+        => line.First is not null && !line.Name.EndsWith("_pass", StringComparison.Ordinal)
+        && s_prefixes.Any(prefix => line.Name.StartsWith(prefix, StringComparison.Ordinal));
+
+    private static string Translate(Directive line)
+    {
+        if (line is { Name: "proxy_set_header" or "grpc_set_header", Arguments: [var header, var value] })
+            return TranslateHeader(header, value);
+        var name = line.Name.Split('_', 2)[1];
+        return s_known.Contains(name)
+            ? $"fastcgi_{name} {string.Join(' ', line.Arguments.Select(Quote))};"
+            : $"# remove this line: there is no fastcgi_{name}";
+    }
+
+    private static string TranslateHeader(string header, string value)
+    {
+        var name = header.ToUpperInvariant().Replace('-', '_');
+        if (s_forwarded.IsMatch(header) || s_origin.IsMatch(value))
+            return "# remove this line: fastcgi_params passes the client's address, scheme and host";
+        if (s_ofConnection.Contains(name))
+            return "# remove this line: FastCGI has no such headers";
+        return $"fastcgi_param {(name is "CONTENT_LENGTH" or "CONTENT_TYPE" ? name : "HTTP_" + name)} {Quote(value)};";
+    }
+
+    private static string Quote(string word) => word.Length > 0 && word.AsSpan().IndexOfAny(" \t\n;{}\"'#") < 0
+        ? word
+        : $"\"{word.Replace("\\", "\\\\").Replace("\"", "\\\"")}\"";
+}
