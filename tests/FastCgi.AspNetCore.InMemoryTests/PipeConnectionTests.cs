@@ -220,6 +220,67 @@ public class PipeConnectionTests
         block.Return();
     }
 
+    /// <summary>The transport's thread can append to the pipe until the connection is closed.</summary>
+    [Fact]
+    public async Task Leave_RequestArrivesWhenTheReadIsCancelled_IsAnswered()
+    {
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
+        var sent = new Pipe();
+        var received = new Pipe();
+        var pipes = new PipeContext
+        {
+            Reader = new LateReader(received, RecordBytes.Get(1, "/late")),
+            Writer = new HeldWriter(sent.Writer),
+        };
+        pipes.RunOn(server);
+        await received.Writer.WriteAsync(RecordBytes.Get());
+        Assert.NotEqual(0, await ReadAsync());
+
+        server.Clock.Advance(TimeSpan.FromSeconds(11));
+
+        Assert.NotEqual(0, await ReadAsync());
+        await received.Writer.CompleteAsync();
+        await pipes.Running.Within("the end of the connection");
+
+        async Task<long> ReadAsync()
+        {
+            var result = await sent.Reader.ReadAsync().AsTask().Within("a response");
+            var length = result.Buffer.Length;
+            sent.Reader.AdvanceTo(result.Buffer.End);
+            return length;
+        }
+    }
+
+    /// <summary>Appends to the pipe as soon as a read was cancelled.</summary>
+    private sealed class LateReader(Pipe pipe, byte[] late) : PipeReader
+    {
+        private bool _isLate;
+
+        public override async ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
+        {
+            var result = await pipe.Reader.ReadAsync(cancellationToken);
+            if (result.IsCanceled && !_isLate)
+            {
+                _isLate = true;
+                await pipe.Writer.WriteAsync(late, cancellationToken);
+            }
+
+            return result;
+        }
+
+        public override bool TryRead(out ReadResult result) => pipe.Reader.TryRead(out result);
+
+        public override void AdvanceTo(SequencePosition consumed) => pipe.Reader.AdvanceTo(consumed);
+
+        public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+            => pipe.Reader.AdvanceTo(consumed, examined);
+
+        public override void CancelPendingRead() => pipe.Reader.CancelPendingRead();
+
+        public override void Complete(Exception? exception = null) => pipe.Reader.Complete(exception);
+    }
+
     /// <summary>Returns one piece for each read at once, and then nothing until the read is cancelled.</summary>
     private sealed class PiecesReader(byte[][] pieces) : PipeReader
     {

@@ -222,7 +222,20 @@ internal sealed class PipeConnection : ConnectionTransport
             // The thread that cancelled the read, such as the clock's, must not receive in place of the transport's.
             if (result.IsCanceled)
                 await Task.Yield();
-            if (result.Buffer.IsEmpty && MustEnd(in result))
+            if (IsIdle(in result))
+            {
+                input.AdvanceTo(result.Buffer.End);
+                // Input that has arrived since is in the socket or already in the pipe.
+                var isInSocket = AskSocket(static socket => socket.Available, 0) > 0;
+                if (!input.TryRead(out result))
+                {
+                    if (!isInSocket && TryLeave())
+                        return;
+                    continue;
+                }
+            }
+
+            if (result.Buffer.IsEmpty && (result.IsCompleted || Volatile.Read(ref _isEnding)))
                 return;
 
             var canReceive = Take(result.Buffer);
@@ -235,14 +248,13 @@ internal sealed class PipeConnection : ConnectionTransport
         }
     }
 
-    /// <summary>Whether an empty read is the last.</summary>
-    private bool MustEnd(in ReadResult result)
-    {
-        if (result.IsCompleted || Volatile.Read(ref _isEnding))
-            return true;
+    /// <summary>Whether the connection is leaving and there was no input.</summary>
+    private bool IsIdle(in ReadResult result) => result is { Buffer.IsEmpty: true, IsCompleted: false }
+        && Volatile.Read(ref _isLeaving) && !Volatile.Read(ref _isEnding);
 
-        if (!Volatile.Read(ref _isLeaving) || AskSocket(static socket => socket.Available, 0) > 0
-            || !Connection.TryCloseIdle())
+    private bool TryLeave()
+    {
+        if (!Connection.TryCloseIdle())
             return false;
 
         if (CanReset)
