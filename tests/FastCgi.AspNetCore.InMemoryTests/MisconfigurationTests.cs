@@ -267,6 +267,14 @@ public class MisconfigurationTests
     [InlineData("address", "HTTP_X_REAL_IP", "::ffff:203.0.113.9", "the client address (X-Real-IP)")]
     [InlineData("scheme", "HTTP_X_SCHEME", "HTTPS", "the scheme (X-Scheme)")]
     [InlineData("host", "HTTP_FORWARDED", "for=_a; host=evil.example", "the host (Forwarded)")]
+    [InlineData("scheme", "HTTP_X_FORWARDED_SSL", "on", "the scheme (X-Forwarded-Ssl)")]
+    [InlineData("scheme", "HTTP_FRONT_END_HTTPS", "On", "the scheme (Front-End-Https)")]
+    [InlineData("scheme", "HTTP_CF_VISITOR", "{\"scheme\":\"https\"}", "the scheme (Cf-Visitor)")]
+    [InlineData("scheme", "HTTP_X_FORWARDED_PORT", "443", "the scheme (X-Forwarded-Port)")]
+    [InlineData("address feature", "HTTP_X_REAL_IP", "203.0.113.9", "the client address (X-Real-IP)")]
+    [InlineData("scheme feature", "HTTP_X_SCHEME", "https", "the scheme (X-Scheme)")]
+    [InlineData("port", "HTTP_X_FORWARDED_HOST", "evil.example", "the host (X-Forwarded-Host)")]
+    [InlineData("scheme", "HTTP_DNT", "1", null)]
     // For reasons of the application.
     [InlineData("address", "HTTP_X_REAL_IP", "203.0.113.90", null)]
     [InlineData("scheme", "HTTP_REFERER", "https://www.example.test/", null)]
@@ -287,6 +295,13 @@ public class MisconfigurationTests
                 context.Connection.RemoteIpAddress = IPAddress.Parse("203.0.113.9");
             if (what == "scheme")
                 context.Request.Scheme = "https";
+            if (what == "port")
+                context.Request.Host = new HostString("evil.example", 443);
+            if (what == "address feature")
+                context.Features.Set<IHttpConnectionFeature>(
+                    new HttpConnectionFeature { RemoteIpAddress = IPAddress.Parse("203.0.113.9") });
+            if (what == "scheme feature")
+                context.Features.Set<IHttpRequestFeature>(new HttpRequestFeature { Scheme = "https" });
             if (what == "host")
                 context.Request.Host = new HostString("evil.example");
             if (what == "no host")

@@ -16,27 +16,49 @@ internal static class ForwardedHeaders
         if (!request.MayHaveNewOrigin)
             return string.Empty;
 
-        var now = (IHttpRequestFeature)request;
+        // The application may have replaced the features themselves.
+        var now = request.Get<IHttpRequestFeature>() ?? request;
+        var connection = request.Get<IHttpConnectionFeature>() ?? request;
         var taken = new List<string>();
-        var address = request.HasNewAddress ? Normalize(((IHttpConnectionFeature)request).RemoteIpAddress) : null;
+        var isNew = request.HasNewAddress || !ReferenceEquals(connection, request);
+        var address = isNew ? Normalize(connection.RemoteIpAddress) : null;
         if (address is not null && !address.Equals(Normalize(new RequestAddresses(request.Parameters).RemoteAddress)))
-            Add("the client address", value => address.Equals(Normalize(RequestAddresses.Parse(value)?.Address)));
+            Add("the client address", (_, value) => address.Equals(Normalize(RequestAddresses.Parse(value)?.Address)));
 
         if (!now.Scheme.Equals(request.Head.Scheme, StringComparison.OrdinalIgnoreCase))
-            Add("the scheme", value => value.Equals(now.Scheme, StringComparison.OrdinalIgnoreCase));
+            Add("the scheme", (name, value) => IsScheme(now.Scheme, name, value));
 
         var host = now.Headers.Host.ToString();
         if (host != request.GetHostAsSent() && host != new RequestHeaders(request)[Known.Host])
-            Add("the host", value => value.Equals(host, StringComparison.OrdinalIgnoreCase));
+        {
+            var name = HostString.FromUriComponent(host).Host;
+            Add("the host", (_, value) => value.Equals(host, StringComparison.OrdinalIgnoreCase)
+                || value.Equals(name, StringComparison.OrdinalIgnoreCase));
+        }
+
         return string.Join(", ", taken);
 
-        void Add(string what, Func<string, bool> isTaken)
+        void Add(string what, Func<string, string, bool> isTaken)
         {
-            var header = request.Parameters.GetHeaders()
-                .Find(header => header.Key != Known.Host && GetElements(header.Value).Any(isTaken)).Key;
+            var header = request.Parameters.GetHeaders().Find(header => header.Key != Known.Host
+                && GetElements(header.Value).Any(value => isTaken(header.Key, value))).Key;
             if (header is not null)
                 taken.Add($"{what} ({LogText.Clean(header, MaxHeaderName)})");
         }
+    }
+
+    /// <summary>Whether a header says the scheme: by its name, by a flag, by the port, or in JSON.</summary>
+    private static bool IsScheme(string scheme, string header, string value)
+    {
+        if (value.Equals(scheme, StringComparison.OrdinalIgnoreCase)
+            || value.EndsWith($":\"{scheme}\"}}", StringComparison.OrdinalIgnoreCase))
+            return true;
+        if (!scheme.Equals("https", StringComparison.OrdinalIgnoreCase))
+            return false;
+        return value.ToLowerInvariant() is "on" or "1" or "true" or "yes"
+            ? header.Contains("ssl", StringComparison.OrdinalIgnoreCase)
+                || header.Contains("https", StringComparison.OrdinalIgnoreCase)
+            : value == "443" && header.Contains("port", StringComparison.OrdinalIgnoreCase);
     }
 
     /// <summary>Gets the elements of a list, or the values of Forwarded (RFC 7239).</summary>

@@ -112,7 +112,8 @@ internal abstract partial class FastCgiRequest :
     public bool HasNewAddress => _lazy is { HasNewAddress: true };
 
     /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
-    public bool MayHaveNewOrigin => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null };
+    public bool MayHaveNewOrigin
+        => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null } || _others is not null;
 
     /// <summary>Null unless the client uses TLS to the web server.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps

@@ -209,7 +209,7 @@ internal sealed partial class FastCgiResponse
     /// </summary>
     private static bool HasIdentityCoding(ref HeaderTable headers)
         => headers.Get(Known.ContentEncoding) is { } codings
-            && codings.Split(',', StringSplitOptions.TrimEntries)
+            && codings.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)
                 .All(static coding => coding.Equals("identity", StringComparison.OrdinalIgnoreCase));
 
     private WebServerKind WebServer => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE"));

@@ -34,12 +34,25 @@ internal sealed class RequestAddresses
     public static IPEndPoint? Parse(string? text)
     {
         // A header may contain a list with one element.
-        var trimmed = text.AsSpan().Trim(", ");
-        if (!IPEndPoint.TryParse(trimmed, out var endPoint) || endPoint.AddressFamily == AddressFamily.InterNetworkV6)
-            return endPoint;
+        var trimmed = text.AsSpan().Trim(", \t");
+        if (!IPEndPoint.TryParse(trimmed, out var endPoint))
+            return null;
 
-        var address = endPoint.Address.ToString();
-        return trimmed.StartsWith(address) && trimmed[address.Length..] is [] or [':', ..] ? endPoint : null;
+        var digits = trimmed.IndexOf('%') is >= 0 and var zone ? trimmed[..zone] : trimmed;
+        var dot = digits.IndexOf('.');
+        var address = endPoint.Address;
+        if (address.AddressFamily == AddressFamily.InterNetworkV6)
+        {
+            if (dot < 0)
+                return endPoint;
+
+            // An IPv6 address may end with an IPv4 address.
+            address = new IPAddress(address.GetAddressBytes().AsSpan(12));
+        }
+
+        var written = digits[(digits[..Math.Max(dot, 0)].LastIndexOf(':') + 1)..];
+        var canonical = address.ToString();
+        return written.StartsWith(canonical) && written[canonical.Length..] is [] or [':' or ']', ..] ? endPoint : null;
     }
 
     private static int ParsePort(string? text)

@@ -139,6 +139,7 @@ public class ResponseStreamTests
     [InlineData("Apache", "text/html", " IDENTITY ,identity", null)]
     [InlineData("Apache", "text/html", "identity, gzip", "identity, gzip")]
     [InlineData("Apache", "text/html", "gzip", "gzip")]
+    [InlineData("Apache", "text/html", ",identity", null)]
     [InlineData("nginx/1.22.1", "text/event-stream", "identity", "identity")]
     public async Task ContentEncoding_Identity_IsNotSentToApache(
         string software, string type, string coding, string? sent)

@@ -106,6 +106,11 @@ public sealed class RequestParametersTests
     [InlineData("192.0.2.1:80:80", null, null, 0)]
     [InlineData("192.0.2.1/24", null, null, 0)]
     [InlineData(", ", null, null, 0)]
+    [InlineData("::ffff:1.2.3.010", null, null, 0)]
+    [InlineData("[::1.2.3.010]:80", null, null, 0)]
+    [InlineData("[::ffff:192.0.2.1%1]:80", null, "::ffff:192.0.2.1%1", 80)]
+    [InlineData("fe80::1%eth9.100", "1", "fe80::1", 1)]
+    [InlineData("192.0.2.1 ,\t", "1", "192.0.2.1", 1)]
     public void RequestAddresses_Variables_AreTheAddressesOrNone(
         string? address, string? port, string? expectedAddress, int expectedPort)
     {

@@ -7,7 +7,7 @@ internal sealed class H2oPlace(Directive pass) : Place(pass)
         @"^(?<indent>[ \t]*)(-[ \t]+)?fastcgi\.connect:[ \t]*(?<value>[^#\n]*).*\n?"
         + @"(?<block>((\k<indent>[ \t].*|[ \t]*(#.*)?)(\n|\z))*)", RegexOptions.Multiline);
     private static readonly Regex s_item = new(
-        """(?<![\w"'])["']?(?<key>host|port)["']?:\s*["']?(?<text>[^\s"',}]+)""");
+        @"(?<![\w\x22'])[\x22']?(?<key>host|port)[\x22']?:\s*[\x22']?(?<text>[^\s\x22',}]+)");
 
     public override bool IsFastCgi => true;
 

@@ -58,5 +58,5 @@ internal static class NginxLeftovers
 
     private static string Quote(string word) => word.Length > 0 && word.AsSpan().IndexOfAny(" \t\n;{}\"'#") < 0
         ? word
-        : $"\"{word.Replace("\\", "\\\\").Replace("\"", "\\\"")}\"";
+        : '"' + word.Replace("\\", "\\\\").Replace("\"", "\\\"") + '"';
 }
