@@ -113,7 +113,9 @@ internal abstract partial class FastCgiRequest :
 
     /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
     public bool MayHaveNewOrigin
-        => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null } || _others is not null;
+        => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null }
+        || (_others is { } others && (others.TryFind(typeof(IHttpConnectionFeature), out _)
+            || others.TryFind(typeof(IHttpRequestFeature), out _)));
 
     /// <summary>Null unless the client uses TLS to the web server.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
