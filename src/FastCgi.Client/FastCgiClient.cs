@@ -126,6 +126,7 @@ public sealed class FastCgiClient : IDisposable
         var request = exchange.Request;
         if (exception.Error != FastCgiProtocolError.ConnectionClosed || exchange.HasReceived || !request.CanSendAgain)
             return false;
-        return exchange.IsUnsent || (exchange.IsReused && (request.IsIdempotent || _options.RetriesUnsafeRequests));
+        var isNotExecuted = exchange.IsReused || exchange.IsRefused;
+        return exchange.IsUnsent || (isNotExecuted && (request.IsIdempotent || _options.RetriesUnsafeRequests));
     }
 }

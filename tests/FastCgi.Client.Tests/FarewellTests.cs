@@ -97,11 +97,29 @@ public sealed class FarewellTests : IDisposable
         Assert.Equal("new", await ReadAsync(third));
     }
 
-    [Fact]
-    public async Task Farewell_BeforeTheFirstAnswer_FailsTheRequest()
+    /// <summary>A new connection is like a reused one. An application that refuses all is not asked for ever.</summary>
+    [Theory]
+    [InlineData("GET", 1)]
+    [InlineData("GET", 4)]
+    [InlineData("POST", 1)]
+    public async Task Farewell_BeforeTheFirstAnswer_IsSentAgain(string method, int refusals)
     {
-        var (connection, sending) = await BeginAsync();
-        await connection.SendAsync(s_farewell);
+        var sending = _client.SendAsync(Requests.Create(method));
+        for (var i = 0; i < refusals; i++)
+        {
+            var connection = await _application.AcceptAsync();
+            await connection.ReadRequestAsync();
+            await connection.SendAsync(s_farewell);
+        }
+
+        if (method == "GET" && refusals == 1)
+        {
+            var other = await _application.AcceptAsync();
+            await other.ReadRequestAsync();
+            await other.SendAsync(ScriptedConnection.Answer("A: b\n\nagain"));
+            Assert.Equal("again", await ReadAsync(sending));
+            return;
+        }
 
         Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await sending.FailAsync()).Error);
         Assert.True(_application.HasNoOther());

@@ -81,7 +81,10 @@ internal sealed partial class ClientConnection
             exchange = _exchange;
         }
 
-        if (exchange is not { HasReceived: true })
-            Close(Closed("The application is closing the connection."));
+        if (exchange is { HasReceived: true })
+            return;
+
+        exchange?.IsRefused = true;
+        Close(Closed("The application is closing the connection."));
     }
 }

@@ -48,6 +48,9 @@ internal sealed class Exchange
     /// <summary>Whether the connection has carried another request before.</summary>
     public bool IsReused { get; }
 
+    /// <summary>Whether the application has said, instead of responding, that it closes the connection.</summary>
+    public bool IsRefused { get; set; }
+
     /// <summary>Whether the application cannot have received any of the request.</summary>
     public bool IsUnsent { get; set; } = true;
 
