@@ -15,18 +15,11 @@ public sealed class DocumentBlockTests
                 response.Headers["X-Large"] = new string('x', 15_000);
                 return "reached";
             }));
-        await StartAsync(
-            site, "troubleshooting.md", "nginx buffers", ("/run/hello/app.sock", site.Folder + "/app.sock"));
-
-        Assert.Equal("reached", await GetAsync(site, "/"));
-    }
-
-    private static async Task StartAsync(
-        ConfiguredSite site, string document, string name, params (string Documented, string Actual)[] replacements)
-    {
         var port = site.Port.ToString(CultureInfo.InvariantCulture);
         var block = await DocumentBlock.ReadAsync(
-            document, name, [("listen 80;", $"listen 127.0.0.1:{port};"), .. replacements]);
+            "troubleshooting.md",
+            "nginx buffers",
+            [("listen 80;", $"listen 127.0.0.1:{port};"), ("/run/hello/app.sock", site.Folder + "/app.sock")]);
         var frame = await File.ReadAllTextAsync(
             Path.Combine(AppContext.BaseDirectory, "Documents", "nginx-frame.conf"));
         // Debian's package installs it next to the configuration.
@@ -35,13 +28,10 @@ public sealed class DocumentBlockTests
             "site.conf",
             frame.Replace("{{block}}", block, StringComparison.Ordinal),
             ["nginx", "-p", site.Folder, "-e", "stderr", "-c"]);
-    }
 
-    private static async Task<string> GetAsync(ConfiguredSite site, string path)
-    {
-        using var request = new HttpRequestMessage(HttpMethod.Get, path);
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
         request.Headers.Host = FrontEndDocument.HostName;
         using var response = await site.Client.SendAsync(request);
-        return await response.Content.ReadAsStringAsync();
+        Assert.Equal("reached", await response.Content.ReadAsStringAsync());
     }
 }

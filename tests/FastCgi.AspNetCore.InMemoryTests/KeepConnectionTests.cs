@@ -38,12 +38,11 @@ public class KeepConnectionTests
         var isEnding = Waiting.Signal();
         using var go = new ManualResetEventSlim();
         await using var frontEnd = await TestServer.ConnectAsync(
-            context =>
+            Apps.Do(context =>
             {
                 if (context.Request.Path == "/held")
                     context.Response.Headers["X-Held"] = "1";
-                return Task.CompletedTask;
-            },
+            }),
             options => options.ResponseHeaderEncodingSelector = name =>
             {
                 // Called when the header block is made, which is when the response ends: between the table and the

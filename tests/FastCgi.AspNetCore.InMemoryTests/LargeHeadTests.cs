@@ -50,11 +50,8 @@ public class LargeHeadTests
     [Fact]
     public async Task Head_BeyondNginxDefaultSeveralTimes_LoggedOnceForEachSize()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(context =>
-        {
-            context.Response.Headers["X-Large"] = new string('x', int.Parse(context.Request.Path.Value![1..]));
-            return Task.CompletedTask;
-        });
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context
+            => context.Response.Headers["X-Large"] = new string('x', int.Parse(context.Request.Path.Value![1..]))));
 
         foreach (var path in (string[])["/5000", "/9000", "/6000", "/9001"])
             await frontEnd.AskAsync(RecordBytes.Get(uri: path));

@@ -13,11 +13,7 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "ParametersMissing", async () =>
         {
-            frontEnd.Send([
-                .. RecordBytes.Begin(),
-                .. RecordBytes.ParamsStream(1, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test")),
-                .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await AskAsync(frontEnd, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test"));
             Assert.Equal(400, response.Status);
             Assert.Contains(
                 "REQUEST_METHOD is missing or empty. In nginx, add to the location: include fastcgi_params;",
@@ -33,9 +29,7 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "ParametersMissing", async () =>
         {
-            frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(
-                1, ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
-            Assert.Equal("GET /", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal("GET /", (await AskAsync(frontEnd, ("REQUEST_METHOD", "GET"), ("REQUEST_URI", ""))).Text);
         }, "REQUEST_URI", "for /", "include fastcgi_params;");
     }
 
@@ -44,10 +38,7 @@ public class MisconfigurationTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);
 
-        frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(
-            1, ("REQUEST_METHOD", "GET"), (name, "/x")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
-
-        Assert.Equal("GET /x", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /x", (await AskAsync(frontEnd, ("REQUEST_METHOD", "GET"), (name, "/x"))).Text);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
@@ -129,13 +120,14 @@ public class MisconfigurationTests
         string? parameter, string pathBase, string source)
     {
         await using var frontEnd = await TestServer.ConnectAsync(
-            NotFound, options => options.PathBase = parameter is null ? "/app" : "");
+            Apps.Do(static context => context.Response.StatusCode = 404),
+            options => options.PathBase = parameter is null ? "/app" : "");
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "PathBaseNotMatched", async () =>
         {
-            frontEnd.Send(RecordBytes.Get(
-                uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, pathBase)]));
-            Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
+            var request = RecordBytes.Get(
+                uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, pathBase)]);
+            Assert.Equal(404, (await frontEnd.AskAsync(request)).Status);
         },
         source,
         "/application/a%0Ab) ",
@@ -190,49 +182,37 @@ public class MisconfigurationTests
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level == LogLevel.Warning);
     }
 
-    /// <summary>The documented setup behind a load balancer sends the client's port for both schemes.</summary>
-    [Theory, Values("HTTP_X_FORWARDED_PROTO", "REQUEST_SCHEME")]
-    public async Task Redirect_OfAClientThatIsSaidToUseHttp_NothingIsReported(string name)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(RedirectToHttps);
-
-        Assert.Equal(
-            307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]))).Status);
-        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
-    }
-
     [Theory]
-    [InlineData(404, "/app/x", "PATH_BASE", "/app")]
-    [InlineData(404, "//app//x", "PATH_BASE", "/app/")]
-    [InlineData(404, "/x", "PATH_BASE", "/")]
-    [InlineData(404, "/x", "PATH_INFO", "")]
-    [InlineData(307, "/x", "SERVER_PORT", "80")]
-    [InlineData(307, "/x", "HTTPS", "on")]
-    [InlineData(413, "/x", "PATH_INFO", "")]
-    public async Task Answer_ThatNoMistakeLedTo_NothingIsReported(int status, string uri, string name, string value)
+    [InlineData(404, "/app/x", "PATH_BASE=/app")]
+    [InlineData(404, "//app//x", "PATH_BASE=/app/")]
+    [InlineData(404, "/x", "PATH_BASE=/")]
+    [InlineData(404, "/x", "PATH_INFO=")]
+    [InlineData(307, "/x", "SERVER_PORT=80")]
+    [InlineData(307, "/x", "HTTPS=on")]
+    // The documented setup behind a load balancer sends the client's port for both schemes.
+    [InlineData(307, "/x", "SERVER_PORT=443", "HTTP_X_FORWARDED_PROTO=http")]
+    [InlineData(307, "/x", "SERVER_PORT=443", "REQUEST_SCHEME=http")]
+    [InlineData(413, "/x", "PATH_INFO=")]
+    public async Task Answer_ThatNoMistakeLedTo_NothingIsReported(int status, string uri, params string[] more)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context =>
         {
             context.Response.StatusCode = status;
             context.Response.Headers.Location = "https://www.example.test/x";
-            return Task.CompletedTask;
-        });
+        }));
 
-        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(uri: uri, more: (name, value)))).Status);
+        var request = RecordBytes.Get(
+            uri: uri, more: [.. more.Select(static pair => (pair.Split('=')[0], pair.Split('=')[1]))]);
+        Assert.Equal(status, (await frontEnd.AskAsync(request)).Status);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
-    private static Task NotFound(HttpContext context)
-    {
-        context.Response.StatusCode = 404;
-        return Task.CompletedTask;
-    }
+    private static Task<WireResponse> AskAsync(FrontEnd frontEnd, params (string Name, string Value)[] parameters)
+        => frontEnd.AskAsync(
+            RecordBytes.Begin(), RecordBytes.ParamsStream(1, parameters), RecordBytes.Record(RecordBytes.Stdin, 1));
 
-    private static Task RedirectToHttps(HttpContext context)
-    {
-        context.Response.Redirect("https://www.example.test/", permanent: false, preserveMethod: true);
-        return Task.CompletedTask;
-    }
+    private static RequestDelegate RedirectToHttps => Apps.Do(static context
+        => context.Response.Redirect("https://www.example.test/", permanent: false, preserveMethod: true));
 
     private static Task Host(HttpContext context)
     {
@@ -244,9 +224,7 @@ public class MisconfigurationTests
     [Fact]
     public async Task ForwardedHeaders_OfAnyClientTaken_TheHeadersAndTheMiddleware()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(static app => TrustEverybody(app).Run(static context
-            => context.Response.WriteAsync(
-                $"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}")));
+        await using var frontEnd = await TestServer.ConnectAsync(TrustEverybody);
 
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "ForwardedHeaderTaken",
@@ -323,9 +301,7 @@ public class MisconfigurationTests
     [Fact]
     public async Task ForwardedHeaders_ThatSayWhatTheWebServerSays_NothingIsReported()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(static app => TrustEverybody(app).Run(static context
-            => context.Response.WriteAsync(
-                $"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}")));
+        await using var frontEnd = await TestServer.ConnectAsync(TrustEverybody);
 
         var response = await frontEnd.AskAsync(RecordBytes.Get(more:
         [
@@ -338,13 +314,14 @@ public class MisconfigurationTests
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
-    private static IApplicationBuilder TrustEverybody(IApplicationBuilder app)
+    private static void TrustEverybody(IApplicationBuilder app)
     {
         var options =
             new ForwardedHeadersOptions { ForwardedHeaders = Microsoft.AspNetCore.HttpOverrides.ForwardedHeaders.All };
         options.KnownProxies.Clear();
         options.KnownIPNetworks.Clear();
-        return app.UseForwardedHeaders(options);
+        app.UseForwardedHeaders(options).Run(static context => context.Response.WriteAsync(
+            $"{context.Connection.RemoteIpAddress} {context.Request.Scheme} {context.Request.Host}"));
     }
 
     /// <summary>Acts once, twice within a minute, and once after it: the second message counts three.</summary>

@@ -15,7 +15,7 @@ public sealed class ReportFailureTests
     {
         var (completed, disposed) = (0, 0);
         await using var frontEnd = await TestServer.ConnectAsync(
-            app => app.Run(context =>
+            app => app.Run(Apps.Do(context =>
             {
                 context.Response.StatusCode = StatusCodes.Status404NotFound;
                 context.Response.OnCompleted(Apps.Do(() => completed++));
@@ -29,8 +29,7 @@ public sealed class ReportFailureTests
                 };
                 if (step == "feature")
                     context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = null!;
-                return Task.CompletedTask;
-            }),
+            })),
             options => options.PathBase = "/app",
             services =>
             {

@@ -66,15 +66,14 @@ public class RequestSlotTests
     {
         var isFirst = true;
         await using var server = await TestServer.StartAsync(
-            context =>
+            Apps.Do(context =>
             {
                 // Not flushed: a write beyond the limit would wait.
                 context.Response.BodyWriter.Write(new byte[isFirst ? length : 5]);
                 isFirst = false;
                 if (isCompleted)
                     _ = context.Response.CompleteAsync();
-                return Task.CompletedTask;
-            },
+            }),
             static options => options.Limits.MaxConcurrentRequests = 1);
         var first = server.Connect();
         first.Transport.HoldSends();

@@ -13,7 +13,7 @@ public class ResponseThreadTests
     [MemberData(nameof(Changes))]
     public async Task Change_WhileTheResponseStarts_Waits(string change)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context =>
         {
             var response = (FastCgiResponse)context.Features.GetRequiredFeature<IHttpResponseFeature>();
             var thread = new Thread(() => ChangesOf(response)[change]()) { IsBackground = true };
@@ -26,8 +26,7 @@ public class ResponseThreadTests
             }
 
             Assert.True(thread.Join(Waiting.Patience));
-            return Task.CompletedTask;
-        });
+        }));
 
         Assert.InRange((await frontEnd.AskAsync()).Status, 200, 201);
     }

@@ -55,12 +55,11 @@ public class StderrTests
     [Fact]
     public async Task STDERR_WithAShortBody_ContentLengthIsKnown()
     {
-        var records = await RunAsync(context =>
+        var records = await RunAsync(Apps.Do(context =>
         {
             StandardErrorOf(context).WriteLine("a line");
             context.Response.BodyWriter.Write("Hello"u8);
-            return Task.CompletedTask;
-        });
+        }));
 
         Assert.Contains(
             "Content-Length: 5\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);

@@ -78,14 +78,13 @@ public class UseBeyondTheEndTests
     public async Task RequestLine_SetToNothing_IsAnswered(int status)
     {
         var response = await TestServer.AskAsync(
-            context =>
+            Apps.Do(context =>
             {
                 var request = context.Features.GetRequiredFeature<IHttpRequestFeature>();
                 (request.PathBase, request.Path, request.Method, request.QueryString,
                     request.Protocol, request.Scheme) = (null!, null!, null!, null!, null!, null!);
                 context.Response.StatusCode = status;
-                return Task.CompletedTask;
-            },
+            }),
             static options => options.PathBase = "/app");
 
         Assert.Equal(status, response.Status);

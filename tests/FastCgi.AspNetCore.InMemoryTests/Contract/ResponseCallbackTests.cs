@@ -114,11 +114,8 @@ public class ResponseCallbackTests
                 done.TrySetResult();
             });
             response.OnCompleted(static () => throw new InvalidOperationException("of the callback"));
-            response.OnCompleted(() =>
-            {
-                response.OnCompleted(Apps.Do(() => seen.Note("registered late", "called")));
-                return Task.CompletedTask;
-            });
+            response.OnCompleted(Apps.Do(
+                () => response.OnCompleted(Apps.Do(() => seen.Note("registered late", "called")))));
             context.Items["key"] = "kept";
             if (fails)
                 throw new InvalidOperationException("on purpose");

@@ -248,16 +248,14 @@ public class ResponseFramingTests
     [Trait("Contract", "T34")]
     public async Task DateAndServer_NotSet_LeftToTheFrontEnd()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(static context =>
         {
             if (context.Request.Path == "/own")
             {
                 context.Response.Headers.Date = "Thu, 01 Jan 1970 00:00:00 GMT";
                 context.Response.Headers.Server = "mine";
             }
-
-            return Task.CompletedTask;
-        });
+        }));
 
         var none = await frontEnd.AskAsync();
         var own = await frontEnd.AskAsync(RecordBytes.Get(uri: "/own"));

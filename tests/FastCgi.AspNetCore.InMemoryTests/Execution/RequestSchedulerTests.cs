@@ -301,12 +301,11 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [InlineData(1_000, 0, 501, true)]
     public async Task PathThatBlocked_IsMeasured(int microseconds, long sleeps, long used, bool blocks)
     {
-        Application = context =>
+        Application = Apps.Do(context =>
         {
             Clock.Advance(TimeSpan.FromMicroseconds(microseconds));
             Platform.Usage = new ThreadUsage(Platform.Usage.Microseconds + used, Platform.Usage.Sleeps + sleeps);
-            return Task.CompletedTask;
-        };
+        });
         Scheduler.Predictor.OnStalled(new PathKey("/1"));
         for (var id = 1; id <= 4; id++)
         {

@@ -6,8 +6,8 @@ namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 /// <summary>Things that applications should not do.</summary>
 internal static class Misbehaviours
 {
-    public static IReadOnlyDictionary<string, Func<HttpContext, Task>> All { get; } =
-        new Dictionary<string, Func<HttpContext, Task>>
+    public static IReadOnlyDictionary<string, RequestDelegate> All { get; } =
+        new Dictionary<string, RequestDelegate>
         {
             ["throws"] = static _ => throw new InvalidOperationException("on purpose"),
             ["throws later"] = static async _ =>
@@ -18,11 +18,7 @@ internal static class Misbehaviours
             ["is cancelled"] = static _ => Task.FromCanceled(new CancellationToken(canceled: true)),
             ["null"] = static _ => null!,
             ["waits until aborted"] = Apps.UntilAborted,
-            ["aborts"] = static context =>
-            {
-                context.Abort();
-                return Task.CompletedTask;
-            },
+            ["aborts"] = Apps.Do(static context => context.Abort()),
             ["aborts elsewhere"] = static context => Task.Run(context.Abort),
             ["OnStarting throws"] = static context =>
             {
@@ -38,22 +34,15 @@ internal static class Misbehaviours
                 });
                 return context.Response.WriteAsync("more");
             },
-            ["OnCompleted throws"] = static context =>
-            {
-                context.Response.OnCompleted(static () => throw new InvalidOperationException("on purpose"));
-                return Task.CompletedTask;
-            },
-            ["dispose throws"] = static context =>
-            {
-                context.Response.RegisterForDispose(new ThrowingDisposable());
-                return Task.CompletedTask;
-            },
-            ["callback of the abort throws"] = static context =>
+            ["OnCompleted throws"] = Apps.Do(static context
+                => context.Response.OnCompleted(static () => throw new InvalidOperationException("on purpose"))),
+            ["dispose throws"] = Apps.Do(static context
+                => context.Response.RegisterForDispose(new ThrowingDisposable())),
+            ["callback of the abort throws"] = Apps.Do(static context =>
             {
                 context.RequestAborted.Register(static () => throw new InvalidOperationException("on purpose"));
                 context.Abort();
-                return Task.CompletedTask;
-            },
+            }),
             ["too little"] = static context =>
             {
                 context.Response.ContentLength = 1_000;
@@ -64,11 +53,7 @@ internal static class Misbehaviours
                 context.Response.ContentLength = 1;
                 return context.Response.WriteAsync("more than that");
             },
-            ["advances too far"] = static context =>
-            {
-                context.Response.BodyWriter.Advance(int.MaxValue);
-                return Task.CompletedTask;
-            },
+            ["advances too far"] = Apps.Do(static context => context.Response.BodyWriter.Advance(int.MaxValue)),
             ["completes twice"] = static async context =>
             {
                 await context.Response.CompleteAsync();
@@ -115,11 +100,7 @@ internal static class Misbehaviours
                     await Task.Yield();
                 }
             },
-            ["leases and returns"] = static context =>
-            {
-                context.Response.BodyWriter.GetMemory(70_000);
-                return Task.CompletedTask;
-            },
+            ["leases and returns"] = Apps.Do(static context => context.Response.BodyWriter.GetMemory(70_000)),
             ["writes to a 204"] = static context =>
             {
                 context.Response.StatusCode = StatusCodes.Status204NoContent;
@@ -140,33 +121,25 @@ internal static class Misbehaviours
                 context.Features.Get<IHttpResponseFeature>()!.Headers = new ThrowingHeaders();
                 return context.Response.WriteAsync("more");
             },
-            ["response feature throws"] = static context =>
-            {
-                context.Features.Set<IHttpResponseFeature>(new ThrowingResponse());
-                return Task.CompletedTask;
-            },
+            ["response feature throws"] = Apps.Do(static context
+                => context.Features.Set<IHttpResponseFeature>(new ThrowingResponse())),
             ["body feature throws"] = static context =>
             {
                 context.Features.Set<IHttpResponseBodyFeature>(new ThrowingBody());
                 return context.Response.WriteAsync("more");
             },
-            ["lifetime is taken away"] = static context =>
-            {
-                context.Features.Set<IHttpRequestLifetimeFeature>(null);
-                return Task.CompletedTask;
-            },
-            ["all features are taken away"] = static context =>
+            ["lifetime is taken away"] = Apps.Do(static context
+                => context.Features.Set<IHttpRequestLifetimeFeature>(null)),
+            ["all features are taken away"] = Apps.Do(static context =>
             {
                 foreach (var type in context.Features.Select(static feature => feature.Key).ToList())
                     context.Features[type] = null;
-                return Task.CompletedTask;
-            },
-            ["odd status"] = static context =>
+            }),
+            ["odd status"] = Apps.Do(static context =>
             {
                 context.Features.Get<IHttpResponseFeature>()!.StatusCode = -7;
                 context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "a\r\nb";
-                return Task.CompletedTask;
-            },
+            }),
         };
 
     private sealed class ThrowingDisposable : IDisposable
