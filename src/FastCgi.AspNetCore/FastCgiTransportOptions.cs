@@ -24,8 +24,8 @@ public sealed class FastCgiTransportOptions
 
     /// <summary>
     /// Gets or sets the maximum number of threads for handlers that block, or compute for more than about 10 ms. At the
-    /// limit, requests that are likely to block wait for a free thread, and the loop of a handler that blocks waits for
-    /// that handler.
+    /// limit, requests that are likely to block wait for a free thread. If a handler then blocks a loop, all requests
+    /// wait; only the status page, health checks, and rejections do not.
     /// </summary>
     /// <remarks>
     /// Defaults to 1,000. Must be at least 1. In addition, each loop of the epoll engine has a thread, and requests

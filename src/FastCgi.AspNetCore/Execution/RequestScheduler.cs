@@ -259,7 +259,7 @@ internal sealed class RequestScheduler
         try
         {
             // The status never waits for a thread that the application can block, nor for the first request.
-            if (_scheduling == FastCgiApplicationScheduling.Inline || request.IsForStatus)
+            if (request.IsForStatus)
                 return false;
             if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
             {
@@ -267,6 +267,14 @@ internal sealed class RequestScheduler
                 return true;
             }
 
+            if (Workers.IsOverfull)
+            {
+                Workers.Run(new WorkItem(request), Hold.Thread);
+                return true;
+            }
+
+            if (_scheduling == FastCgiApplicationScheduling.Inline)
+                return false;
             if (!Workers.IsWarm && !Workers.TryBeginFirst())
             {
                 Workers.Run(new WorkItem(request), Hold.Thread);

@@ -61,7 +61,7 @@ internal sealed partial class WorkerPool
     {
         Hold.Loop => HasRoom(Hold.Seat, processors) || _isLoopOverdue,
         Hold.Seat => _held[(int)Hold.Seat] + processors < seats,
-        Hold.Thread => !IsFull && !_isThreadWanted && !IsFirstRunning,
+        Hold.Thread => !IsFull && !IsFirstRunning,
         _ => true,
     };
 
@@ -145,7 +145,8 @@ internal sealed partial class WorkerPool
     {
         var wanted = Math.Min(WaitingCount, maxBlocked - BlockedCount) + _waiting[(int)Hold.Loop].Count
             + Math.Min(_waiting[(int)Hold.Seat].Count, seats - _held[(int)Hold.Seat]);
-        var max = (long)maxBlocked + loopCount + seats + ServerThreads;
+        // A handler on each loop may be one too many.
+        var max = maxBlocked + (2L * loopCount) + seats + ServerThreads;
         if (_startingCount >= Math.Clamp(wanted, 1, MaxStartsAtOnce) || (_count >= max && !_isUnbounded))
             return false;
 

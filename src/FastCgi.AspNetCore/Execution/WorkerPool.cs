@@ -51,8 +51,6 @@ internal sealed partial class WorkerPool(
     // When the first request began; 0 before, and Warm afterwards.
     private long _firstBegan;
 
-    private bool _isThreadWanted;
-    private bool _wasThreadRefused;
     private bool _wasLoopWaiting;
     private bool _isLoopOverdue;
     private bool _isUnbounded;
@@ -68,7 +66,16 @@ internal sealed partial class WorkerPool(
     public int WaitingCount => _waiting[(int)Hold.Thread].Count;
 
     /// <summary>Whether no thread is left for a handler that blocks.</summary>
-    public bool IsFull => BlockedCount >= maxBlocked;
+    public bool IsFull => LongCount >= maxBlocked;
+
+    /// <summary>
+    /// Whether the application has more threads than it may: one blocked a loop when no other was left. Until such a
+    /// thread returns, loops run only what the server owes.
+    /// </summary>
+    public bool IsOverfull => LongCount > maxBlocked;
+
+    // The threads that handlers block, and those that compute without a seat.
+    private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Hold.Seat]) - seats);
 
     /// <summary>Whether requests wait for a seat.</summary>
     public bool HasComputing => _waiting[(int)Hold.Seat].Count > 0;
@@ -259,13 +266,9 @@ internal sealed partial class WorkerPool(
         lock (_lock)
         {
             var before = Worker.GetHold(call);
-            if (hold == Hold.Thread && !HasThread)
-            {
-                // The next thread that returns is kept for a loop.
-                if (before == Hold.Loop)
-                    _isThreadWanted = _wasThreadRefused = true;
+            // A loop is given another thread even if that is one too many: the server owes answers.
+            if (hold == Hold.Thread && before != Hold.Loop && !HasThread)
                 return false;
-            }
 
             if (!worker.TryChange(ref call, hold))
                 return true;
@@ -298,11 +301,6 @@ internal sealed partial class WorkerPool(
     {
         lock (_lock)
         {
-            // If a handler has returned by itself, its loop needs no thread. Nothing may wait for that: the next sample
-            // may be far away.
-            if (!_wasThreadRefused || HasThread)
-                _isThreadWanted = false;
-            _wasThreadRefused = false;
             // All seats are taken, and no thread that finished has served a loop since the previous sample.
             var isLoopWaiting = _waiting[(int)Hold.Loop].Count > 0;
             _isLoopOverdue = isLoopWaiting && (_isLoopOverdue || _wasLoopWaiting);

@@ -40,7 +40,7 @@ public sealed class HeldResponseTests : SchedulerTest
         Assert.Equal([0, 1, 1], sends);
     }
 
-    /// <summary>No thread could continue with the loop.</summary>
+    /// <summary>The loop gets a thread beyond the limit.</summary>
     [Fact]
     public void SleepingCall_NoThreadIsLeft_WhatItHoldsIsSentAtTheSecond()
     {
@@ -232,7 +232,7 @@ public sealed class HeldResponseTests : SchedulerTest
         Application = async context =>
         {
             await FlushAsync(context);
-            for (var i = 0; i < samples; i++)
+            for (var i = sends.Count; i < samples; i++)
             {
                 Sample();
                 sends.Add(SendCount);

@@ -163,44 +163,21 @@ public sealed class StallWatchdogTests : SchedulerTest
         }
     }
 
+    /// <summary>What the server owes needs the loop.</summary>
     [Fact]
-    public void NoThreadIsLeftForHandlersThatBlock_LoopIsTakenWhenThereIsOne()
+    public void NoThreadIsLeftForHandlersThatBlock_LoopIsTakenAllTheSame()
     {
         Occupy(Hold.Thread, MaxBlockingThreads);
+        Assert.False(Workers.IsOverfull);
         _probe.Sleeps = true;
         Enter();
-        Sample(10);
-        Assert.Equal(Hold.Loop, HoldOf(OnLoop));
 
-        GiveBackAll();
-        Sample();
-
-        Assert.Equal(Hold.Thread, OnLoop.Leave());
-        Scheduler.GiveBack(OnLoop);
-    }
-
-    /// <summary>The loop must get the thread before waiting requests do.</summary>
-    [Fact]
-    public async Task NoThreadIsLeftForHandlersThatBlock_NextIsForTheLoop()
-    {
-        Scheduler.Predictor.OnStalled(new PathKey("/1"));
-        Occupy(Hold.Thread, MaxBlockingThreads);
-        _probe.Sleeps = true;
-        Enter();
         Sample(2);
-        var ready = FrontEnd.Receive(RecordBytes.Get(1, "/1"));
-        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop: true);
-
-        GiveBackAll();
-        Platform.RunAll();
-        Assert.Equal(1, Workers.WaitingCount);
-        Sample();
-        Sample();
-        Platform.RunAll();
 
         Assert.Equal(Hold.Thread, OnLoop.Leave());
+        Assert.True(Workers.IsOverfull);
         Scheduler.GiveBack(OnLoop);
-        await FrontEnd.ReadResponseAsync();
+        Assert.False(Workers.IsOverfull);
     }
 
     /// <summary>Each processor computes for long, and short requests may wait in the loop.</summary>

@@ -55,50 +55,56 @@ public sealed class WorkConservationTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>No thread is left for the loop, but its processor is idle.</summary>
+    /// <summary>Otherwise, handlers that block unexpectedly would keep each loop from what the server owes.</summary>
+    [Theory, Values(FastCgiApplicationScheduling.Auto, FastCgiApplicationScheduling.Inline)]
+    public async Task ApplicationHasAThreadTooMany_ItsRequestsWaitButNotTheServers(
+        FastCgiApplicationScheduling scheduling)
+    {
+        var scheduler = CreateScheduler(scheduling);
+        scheduler.Workers.EndFirst();
+        scheduler.Predictor.OnReturned(new PathKey("/short"), microseconds: 1, hasBlocked: null);
+        var occupied = new List<Worker>();
+        for (var i = 0; i <= MaxBlockingThreads; i++)
+            occupied.Add(scheduler.Occupy(Hold.Thread));
+
+        Assert.True(Run(scheduler, RecordBytes.Get(1, "/short"), RecordBytes.Get(2, method: string.Empty)));
+
+        Assert.Equal(400, (await FrontEnd.ReadResponseAsync(2)).Status);
+        Assert.Equal(1, scheduler.Workers.WaitingCount);
+        occupied.ForEach(scheduler.GiveBack);
+        scheduler.Watchdog.Sample();
+        Platform.RunAll();
+        await FrontEnd.ReadResponseAsync(1);
+    }
+
+    /// <summary>Handlers that compute longer than expected use as many threads as those that block.</summary>
     [Fact]
-    public async Task LoopBlocks_NoThreadIsLeftForIt_RequestThatComputesGetsItsProcessor()
+    public void SeatsAreExceeded_CountsAsThreads()
+    {
+        Occupy(Hold.Seat, Platform.Processors + MaxBlockingThreads);
+        Assert.True(Workers.IsFull);
+        Assert.False(Workers.IsOverfull);
+
+        Occupy(Hold.Seat, 1);
+
+        Assert.True(Workers.IsOverfull);
+    }
+
+    /// <summary>The thread of a loop sleeps, so its processor is idle.</summary>
+    [Fact]
+    public async Task LoopSleeps_RequestThatComputesGetsItsProcessor()
     {
         StartTwo();
-        Occupy(Hold.Thread, MaxBlockingThreads);
         Occupy(Hold.Seat, Platform.Processors - 1);
-        var loop = Lend(isSleeping: true);
-        loop.Enter(response: null, path: default);
+        Lend(isSleeping: true);
         Workers.RunAfterLoop(new WorkItem(Receive()), isNext: false);
         Assert.False(Platform.Started[1].IsWoken);
 
-        Scheduler.Watchdog.Sample();
         Scheduler.Watchdog.Sample();
 
         Assert.True(Platform.Started[1].IsWoken);
         Platform.RunAll();
         await FrontEnd.ReadResponseAsync();
-    }
-
-    /// <summary>The next thread that returns is for the loop, although a seat cannot be released either.</summary>
-    [Fact]
-    public void NoThreadIsLeftForALoopAndASeat_NextIsForTheLoop()
-    {
-        Occupy(Hold.Thread, MaxBlockingThreads);
-        var loop = Lend(isSleeping: true);
-        loop.Enter(response: null, path: default);
-        var seat = Scheduler.Occupy(Hold.Seat);
-        seat.Probe = loop.Probe;
-        seat.Enter(response: null, path: default);
-        Scheduler.Watchdog.Sample();
-        Scheduler.Watchdog.Sample();
-        Workers.Run(new WorkItem(Receive("/1")), Hold.Thread);
-
-        GiveBackAll();
-        Platform.RunAll();
-
-        Assert.Equal(1, Workers.WaitingCount);
-        Scheduler.Watchdog.Sample();
-        Assert.Equal(Hold.Thread, loop.Leave());
-        seat.Leave();
-        Scheduler.GiveBack(loop);
-        Scheduler.GiveBack(seat);
-        Scheduler.Watchdog.Sample();
     }
 
     /// <summary>A loop without events leaves its processor idle, so another loop must not wait for that.</summary>
