@@ -116,19 +116,19 @@ internal sealed partial class FastCgiResponse
             else if (isWrite)
                 RefuseBody();
 
-            outcome = _output.Flush(scope, IsLikelyLastFlush());
+            outcome = _output.Flush(scope, IsLikelyLastFlush(scope));
         }
 
         return _output.SendAsync(outcome, cancellationToken);
     }
 
-    private bool IsLikelyLastFlush()
+    private bool IsLikelyLastFlush(RequestScope scope)
     {
         var length = _headers.Final.ContentLength;
         if (length is null)
         {
             // Without a Content-Length, most responses are written at once.
-            return BytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHeaderBlock;
+            return BytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHeaderBlock(scope);
         }
 
         if (length != BytesWritten)

@@ -8,12 +8,10 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 {
     private const int NotHeld = -1;
 
-    private ResponseStaging _staging = new(request.Connection.Output.Pool, request.Id);
-    private OutputCork _cork;
+    private StagedOutput _staged = new(new ResponseStaging(request.Connection.Output.Pool, request.Id));
 
-    // The length of the held flush within what is staged.
-    private int _heldLength = NotHeld;
-    private StandardErrorWriter? _errorWriter;
+    // Not guarded: the thread that calls the application corks it before any other knows the response.
+    private OutputCork _cork;
 
     public enum FlushOutcome : byte
     {
@@ -22,38 +20,43 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         Queued,
     }
 
-    public bool NeedsHeaderBlock => _staging.NeedsHeaderBlock;
     private RecordOutput Outlet => request.Connection.Output;
-    private bool IsHolding => _heldLength != NotHeld;
 
     public void ThrowIfOver(Type type) => ObjectDisposedException.ThrowIf(request.IsOver, type);
 
-    public int GetUnflushedLength(RequestScope scope) => _staging.Length - Math.Max(_heldLength, 0);
+    public bool NeedsHeaderBlock(RequestScope scope) => In(scope).Staging.NeedsHeaderBlock;
+
+    public int GetUnflushedLength(RequestScope scope)
+    {
+        ref var staged = ref In(scope);
+        return staged.Staging.Length - Math.Max(staged.HeldLength, 0);
+    }
 
     public Memory<byte> GetMemory(RequestScope scope, int sizeHint)
-        => _staging.Lease(sizeHint, isDropped: request.HasLeft);
+        => In(scope).Staging.Lease(sizeHint, isDropped: request.HasLeft);
 
-    public void CheckAdvance(RequestScope scope, int count) => _staging.CheckAdvance(count);
+    public void CheckAdvance(RequestScope scope, int count) => In(scope).Staging.CheckAdvance(count);
 
     public void Advance(RequestScope scope, int count)
     {
         if (!request.HasLeft)
-            _staging.Advance(count);
+            In(scope).Staging.Advance(count);
     }
 
     public void Write(RequestScope scope, ReadOnlySpan<byte> bytes)
     {
         if (!request.HasLeft)
-            _staging.Append(bytes);
+            In(scope).Staging.Append(bytes);
     }
 
-    public void EndLease(RequestScope scope) => _staging.EndLease();
+    public void EndLease(RequestScope scope) => In(scope).Staging.EndLease();
 
     /// <summary>Drops what is staged: another response replaces it, or it is over.</summary>
     public void ClearStaged(RequestScope scope)
     {
-        _heldLength = NotHeld;
-        _staging.Clear();
+        ref var staged = ref In(scope);
+        staged.HeldLength = NotHeld;
+        staged.Staging.Clear();
     }
 
     /// <summary>
@@ -63,14 +66,15 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
     public FlushOutcome Flush(RequestScope scope, bool isLikelyLast)
     {
-        _staging.EndUsedLease();
+        ref var staged = ref In(scope);
+        staged.Staging.EndUsedLease();
         if (request.HasLeft)
             return FlushOutcome.Dropped;
 
-        if (_staging.HeldLength < request.Server.MaxResponseBufferSize && !request.IsFlushCanceled
-            && _cork.CanHold(IsHolding, isLikelyLast, request, request.Server.TrySetDeadline))
+        if (staged.Staging.HeldLength < request.Server.MaxResponseBufferSize && !request.IsFlushCanceled
+            && _cork.CanHold(staged.IsHolding, isLikelyLast, request, request.Server.TrySetDeadline))
         {
-            _heldLength = _staging.Length;
+            staged.HeldLength = staged.Staging.Length;
             return FlushOutcome.Held;
         }
 
@@ -95,14 +99,16 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     /// <returns>The work that remains without the lock.</returns>
     public CompletedRequest Complete(RequestScope scope, ProtocolStatus? status)
     {
-        _staging.EndLease();
-        _errorWriter?.EndLine(scope);
-        if (status is null && !IsHolding)
+        ref var staged = ref In(scope);
+        staged.Staging.EndLease();
+        staged.ErrorWriter?.EndLine(scope);
+        var isTaken = status is not null || staged.IsHolding;
+        if (!isTaken)
             ClearStaged(scope);
-        var records = status is not null || IsHolding ? TakeRecords(scope, isEnd: status is not null) : default;
+        var records = isTaken ? TakeRecords(scope, isEnd: status is not null) : default;
 
         if (status is null)
-            records.Append(_errorWriter?.Staging.Take(isEnd: true));
+            records.Append(staged.ErrorWriter?.Staging.Take(isEnd: true));
         return request.Connection.Complete(request, records, status, sends: status is null || _cork.SendsAtEnd);
     }
 
@@ -110,7 +116,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     public void Close(RequestScope scope)
     {
         ClearStaged(scope);
-        BufferBlock.ReturnChain(_errorWriter?.Staging.Take(isEnd: false));
+        BufferBlock.ReturnChain(In(scope).ErrorWriter?.Staging.Take(isEnd: false));
     }
 
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
@@ -138,7 +144,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     }
 
     public StandardErrorWriter OpenErrorWriter(RequestScope scope)
-        => _errorWriter ??= new StandardErrorWriter(
+        => In(scope).ErrorWriter ??= new StandardErrorWriter(
             this, new StandardErrorStaging(
                 Outlet.Pool, request.Id, request.Server.Options.Limits.MaxStandardErrorSize));
 
@@ -150,9 +156,10 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         if (request.HasLeft)
             return;
 
-        _errorWriter!.Staging.Append(scope, line);
-        if (!_staging.NeedsHeaderBlock)
-            request.Queue(_errorWriter.Staging.Take(isEnd: false));
+        ref var staged = ref In(scope);
+        staged.ErrorWriter!.Staging.Append(line);
+        if (!staged.Staging.NeedsHeaderBlock)
+            request.Queue(staged.ErrorWriter.Staging.Take(isEnd: false));
     }
 
     /// <summary>Sends what is queued for the web server's error log.</summary>
@@ -165,14 +172,33 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     private void QueueHeld(RequestScope scope)
     {
-        if (IsHolding)
+        if (In(scope).IsHolding)
             request.Queue(TakeRecords(scope, isEnd: false).Head);
     }
 
     private BufferChain TakeRecords(RequestScope scope, bool isEnd)
     {
-        _heldLength = NotHeld;
-        return _staging.TakeRecords(request.Response, _errorWriter?.Staging, isEnd);
+        ref var staged = ref In(scope);
+        staged.HeldLength = NotHeld;
+        return staged.Staging.TakeRecords(request.Response, staged.ErrorWriter?.Staging, isEnd);
+    }
+
+    private ref StagedOutput In(RequestScope scope)
+    {
+        scope.Require(this);
+        return ref _staged;
+    }
+
+    /// <summary>What the lock guards.</summary>
+    private struct StagedOutput(ResponseStaging staging)
+    {
+        public ResponseStaging Staging = staging;
+
+        // The length of the held flush within what is staged.
+        public int HeldLength = NotHeld;
+        public StandardErrorWriter? ErrorWriter;
+
+        public readonly bool IsHolding => HeldLength != NotHeld;
     }
 }
 

@@ -13,7 +13,7 @@ internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, lo
     private bool _isFull;
 
     /// <summary>Stages a line as a record, unless the limit is reached.</summary>
-    public void Append(RequestScope scope, ReadOnlySpan<byte> line)
+    public void Append(ReadOnlySpan<byte> line)
     {
         if (_isFull)
             return;
