@@ -85,6 +85,11 @@ public sealed class DoctorCaseTests : IDisposable
         "not checked the file does not exist", "problem other-protocol uwsgi_pass 127.0.0.1:9000")]
     [InlineData("location / { scgi_pass 127.0.0.1:9000; }", "problem other-protocol scgi_pass 127.0.0.1:9000")]
     [InlineData("location / { " + Usual + Pass + "} location /py { uwsgi_pass 127.0.0.1:9001; }")]
+    [InlineData("location / { include fastcgi_params; fastcgi_read_timeout 1h30m; " + Pass + "}")]
+    [InlineData("location / { include fastcgi_params; fastcgi_read_timeout '1m 20s'; " + Pass + "}",
+        "note read-timeout fastcgi_read_timeout 1m 20s")]
+    [InlineData("location /x { content_by_lua_block {\n local s = \"a;}\" -- it's {\n if s then ngx.say('}') end\n"
+        + " local t = { a = [[}]] }\n} } # x_by_lua_block {\nlocation / { " + Usual + Pass + "}")]
     [InlineData("location / { " + Usual + "uwsgi_read_timeout 60s; " + Pass
         + "}", "note proxy-directive uwsgi_read_timeout")]
     public Task Nginx_Server_HasTheseFindings(string server, params string[] expected)
@@ -172,6 +177,22 @@ public sealed class DoctorCaseTests : IDisposable
     public Task Apache_Host_HasTheseFindings(string lines, params string[] expected) => AssertFindingsAsync(
         "apache", $"<VirtualHost *:80>\nServerName a\n{lines}\n"
             + "ProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on timeout=120\n</VirtualHost>\n", expected);
+
+    /// <summary>Options of the worker, which a balancer has for each member.</summary>
+    [Theory]
+    [InlineData("ProxyPass / fcgi://127.0.0.1:9000/ flushpackets=auto timeout=120")]
+    [InlineData("<Proxy fcgi://127.0.0.1:9000>\nProxySet flushpackets=on timeout=120\n</Proxy>\n"
+        + "ProxyPass / fcgi://127.0.0.1:9000/")]
+    [InlineData("<Proxy fcgi://app flushpackets=on timeout=120>\n</Proxy>\n"
+        + "ProxyPass / unix:/run/a.sock|fcgi://app/")]
+    [InlineData("<Proxy fcgi://127.0.0.1:9001>\nProxySet flushpackets=on\n</Proxy>\n"
+        + "ProxyPass / fcgi://127.0.0.1:9000/ timeout=120", "problem streaming-held flushpackets=on")]
+    [InlineData("<Proxy balancer://a>\nBalancerMember unix:/run/a.sock|fcgi://a flushpackets=on timeout=120\n</Proxy>\n"
+        + "ProxyPass / balancer://a/")]
+    [InlineData("<Proxy balancer://a>\nBalancerMember fcgi://127.0.0.1:9000 timeout=120\n</Proxy>\n"
+        + "ProxyPass / balancer://a/", "problem streaming-held a BalancerMember has no flushpackets=on")]
+    public Task Apache_Worker_HasOptions(string lines, params string[] expected) => AssertFindingsAsync(
+        "apache", $"<VirtualHost *:80>\n{AuthorizationPassed}{lines}\n</VirtualHost>\n", expected);
 
     /// <summary>Requests for all paths lead to the fallback, so that its path is not the path base.</summary>
     [Theory]

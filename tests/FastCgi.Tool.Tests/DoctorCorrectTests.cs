@@ -65,7 +65,7 @@ public sealed class DoctorCorrectTests : IDisposable
     [InlineData("<Location />\nCGIPassAuth On\n</Location>\nProxyPass /static !\nProxyPass /.well-known !\nProxyPass / fcgi://127.0.0.1:9000/ flushpackets=on")]
     [InlineData("<Location />\nCGIPassAuth On\n</Location>\nProxyPassMatch ^/(.*\\.php)$ fcgi://127.0.0.1:9000/srv/$1 flushpackets=on")]
     [InlineData("<Location />\nCGIPassAuth On\n</Location>\nSSLEngine on\n<Directory />\nRequire all denied\n</Directory>\n<Location /admin>\nRequire all denied\n</Location>\nProxyPass / unix:/run/app.sock|fcgi://app/ flushpackets=on")]
-    [InlineData("<Location />\nCGIPassAuth On\n</Location>\n<Proxy balancer://app>\nBalancerMember fcgi://127.0.0.1:9000\nBalancerMember fcgi://127.0.0.1:9001\n</Proxy>\nProxyPass / balancer://app/ flushpackets=on")]
+    [InlineData("<Location />\nCGIPassAuth On\n</Location>\n<Proxy balancer://app>\nBalancerMember fcgi://127.0.0.1:9000 flushpackets=on\nBalancerMember fcgi://127.0.0.1:9001 flushpackets=auto\n</Proxy>\nProxyPass / balancer://app/")]
     public Task Apache_Configuration_HasNoProblem(string text) => AssertCleanAsync("apache", $"<VirtualHost *:80>\nServerName www.example.test\n{text}\n</VirtualHost>\n", ": 0 problems, ");
 
     [Theory]

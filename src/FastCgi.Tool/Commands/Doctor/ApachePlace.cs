@@ -38,7 +38,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     {
         get
         {
-            if (scheme == "balancer")
+            if (IsBalancer)
                 return Members.Select(GetAddress);
             return [GetAddress(target)];
         }
@@ -55,6 +55,9 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public string Target => target;
 
     public bool IsProxyPass => Pass.Is("ProxyPass") || Pass.Is("ProxyPassMatch");
+
+    /// <summary>Whether the options belong to the members: for the balancer, Apache rejects them.</summary>
+    public bool IsBalancer => scheme == "balancer";
 
     public bool IsNoCanon => Pass.Arguments.Contains("nocanon", StringComparer.OrdinalIgnoreCase);
 
@@ -91,9 +94,16 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public string TargetPath
         => Rest(target).IndexOf('/', StringComparison.Ordinal) is >= 0 and var slash ? Rest(target)[slash..] : "";
 
-    private IEnumerable<string> Members => root.All.Where(member => member.Is("BalancerMember")
-        && member.FindAround("Proxy")?.First?.TrimEnd('/') == $"balancer://{Rest(target).Split('/')[0]}")
-        .Select(static member => member.First ?? "");
+    private IEnumerable<Directive> MemberLines => root.All.Where(member => member.Is("BalancerMember")
+        && member.FindAround("Proxy")?.First?.TrimEnd('/') == $"balancer://{Rest(target).Split('/')[0]}");
+
+    private IEnumerable<string> Members => MemberLines.Select(static member => member.First ?? "");
+
+    /// <summary>The lines that set options of the worker: of each member, or of the target.</summary>
+    private IEnumerable<Directive[]> OptionLines => IsBalancer
+        ? MemberLines.Select(static member => new[] { member })
+        : [[.. Visible.Where(line => (line.Is("Proxy") && _scope.IsAround(line))
+            || (line.Is("ProxySet") && Applies(line))), Pass]];
 
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
     {
@@ -131,10 +141,13 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     private static string Rest(string target)
         => target[(target.IndexOf("://", StringComparison.Ordinal) is >= 0 and var index ? index + "://".Length : 0)..];
 
-    /// <summary>An option of the line, such as <c>timeout=120</c>.</summary>
+    /// <summary>An option such as <c>timeout=120</c>; <see langword="null"/> if a member has none.</summary>
     public string? GetOption(string name)
-        => Pass.Arguments.LastOrDefault(word => word.StartsWith(name + "=", StringComparison.OrdinalIgnoreCase))?
-            [(name.Length + 1)..].ToLowerInvariant();
+    {
+        var values = OptionLines.Select(lines => lines.SelectMany(static line => line.Arguments)
+            .LastOrDefault(word => word.StartsWith(name + "=", StringComparison.OrdinalIgnoreCase))).ToList();
+        return values.Contains(null) ? null : values.LastOrDefault()?[(name.Length + 1)..].ToLowerInvariant();
+    }
 
     /// <summary>The directives that apply to the path.</summary>
     public IEnumerable<Directive> Find(string name)

@@ -12,11 +12,16 @@ internal static class ApacheRules
                 : $"no CGIPassAuth On for {place.Path}",
                 ApachePlace.InLocation(place.Path, "CGIPassAuth On"))]
             : []),
-        new("apache.streaming-held", static place => place.IsProxyPass && place.GetOption("flushpackets") != "on"),
+        new("apache.streaming-held", static place => place.IsProxyPass
+            && place.GetOption("flushpackets") is not ("on" or "auto")
+                ? [new(place.Where, place.IsBalancer ? "a BalancerMember has no flushpackets=on" : null)]
+                : []),
         new("apache.read-timeout", static place => place.ReadTimeout >= Place.LongestPoll
             ? []
             : [new(place.Where, place.Timeout is { } timeout ? $"the timeout is {timeout}" : "there is no timeout")]),
-        new("apache.keepalive-missing", static place => place.IsProxyPass && place.GetOption("enablereuse") != "on"),
+        new("apache.keepalive-missing", static place => place.IsProxyPass && place.GetOption("enablereuse") != "on"
+            ? [new(place.Where, place.IsBalancer ? "a BalancerMember has no enablereuse=on" : null)]
+            : []),
         new("apache.scheme-behind-balancer", static place => place.IsWhole && !place.SetsHttps && !place.UsesTls
             && place.FindGlobal("RemoteIPHeader") is { } balancer
                 ? [new(balancer.Where)]

@@ -38,7 +38,7 @@ internal sealed class ApacheScope(Directive pass, string path, string target)
         }
     }
 
-    private bool IsAround(Directive section) => pass.Around.Contains(section) || section.Name.ToLowerInvariant() switch
+    public bool IsAround(Directive section) => pass.Around.Contains(section) || section.Name.ToLowerInvariant() switch
     {
         "location" when section.First is "~" => Matches(section.Arguments.ElementAtOrDefault(1) ?? ""),
         "location" => (path.TrimEnd('/') + "/").StartsWith(section.First?.TrimEnd('/') + "/", StringComparison.Ordinal),
@@ -46,7 +46,9 @@ internal sealed class ApacheScope(Directive pass, string path, string target)
         "ifmodule" => section.First is not ['!', ..],
         "virtualhost" or "ifversion" or "ifdefine" or "ifdirective" or "iffile" => true,
         "directory" or "directorymatch" or "files" or "filesmatch" => _isFile,
-        "proxy" => section.First is "*" || target.StartsWith(section.First ?? "", StringComparison.Ordinal),
+        // unix:/run/app.sock|fcgi://name
+        "proxy" => section.First is "*" || target.StartsWith(section.First ?? "", StringComparison.Ordinal)
+            || target.Split('|')[^1].StartsWith(section.First ?? "", StringComparison.Ordinal),
         "proxymatch" => IsMatch(section.First ?? "", target),
         _ => s_conditions.Any(condition => section.Is(condition)),
     };

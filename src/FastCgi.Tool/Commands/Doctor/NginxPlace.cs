@@ -7,6 +7,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     private static readonly string[] s_schemes = ["http://", "https://"];
     private static readonly string[] s_cacheLines = ["fastcgi_cache_key", "fastcgi_no_cache"];
     private static readonly Regex s_variable = new(@"\$\{?(?<name>\w+)");
+    private static readonly Regex s_timePart = new(@"\G\d+[a-z]*\s*");
     private static readonly string[] s_passes = ["fastcgi_pass", "uwsgi_pass", "scgi_pass", "proxy_pass"];
 
     public override bool IsFastCgi => Pass.Is("fastcgi_pass");
@@ -182,9 +183,13 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public long GetSize(string name, long usual) => (long)Measure(Get(name)?.First, usual, static unit
         => unit switch { "k" or "K" => 1L << 10, "m" or "M" => 1L << 20, "g" or "G" => 1L << 30, _ => 1 });
 
-    /// <summary>A time in seconds, such as <c>2m</c>.</summary>
-    public double GetSeconds(string name, double usual) => Measure(Get(name)?.First, usual, static unit
-        => unit switch { "ms" => 0.001, "m" => 60, "h" => 3600, "d" => 86400, _ => 1 });
+    /// <summary>A time in seconds, such as <c>2m</c> or <c>1h 30m</c>.</summary>
+    public double GetSeconds(string name, double usual)
+    {
+        var parts = s_timePart.Matches(Get(name)?.First ?? "");
+        return parts.Count == 0 ? usual : parts.Sum(part => Measure(part.Value.Trim(), 0, static unit
+            => unit switch { "ms" => 0.001, "m" => 60, "h" => 3600, "d" => 86400, "w" => 604800, _ => 1 }));
+    }
 
     public static double Measure(string? text, double usual, Func<string, double> getFactor)
     {

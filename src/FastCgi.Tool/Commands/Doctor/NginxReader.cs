@@ -14,6 +14,13 @@ internal sealed class NginxReader : ConfigurationReader
         + @"(fastcgi_(pass|param)|(proxy|uwsgi|scgi)_pass|worker_processes|server_name)\s+\S|include\s[^;{}]+;|"
         + @"\# configuration file /)", RegexOptions.Multiline);
 
+    // Braces in texts and comments of Lua do not count.
+    private static readonly Regex s_lua = new("""
+        (?<!\#[^\n]*)(?<start>\b\w+_by_lua_block\s*\{)(?<code>(?>
+            "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | \[\[.*?\]\] | --[^\n]* |
+            (?<open>\{) | (?<-open>\}) | [^{}])*?)(?(open)(?!))\}
+        """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace, TimeSpan.FromSeconds(2));
+
     private static readonly Regex s_directiveName =
         new("^(include|listen|server|server_name|location|root|index|return|try_files|error_page|"
         + "access_log|error_log|rewrite|if|set|(ssl|fastcgi|proxy|client|auth|add|send|real_ip)_[a-z_]+)$");
@@ -59,7 +66,7 @@ internal sealed class NginxReader : ConfigurationReader
         _passes |= text.Contains("_pass", StringComparison.Ordinal);
         var words = new List<ConfigurationWord>();
         var last = 1;
-        foreach (var word in Split(s_word, text))
+        foreach (var word in Split(s_word, SkipLua(text)))
         {
             last = word.Line;
             if (word.IsQuoted || word.Text is not (";" or "{" or "}"))
@@ -100,6 +107,21 @@ internal sealed class NginxReader : ConfigurationReader
         if (_files.TryGetValue(name, out var text))
             return text;
         return Path.IsPathRooted(name) && Path.Exists(name) ? base.GetText(name) : UsualParameters;
+    }
+
+    /// <summary>Removes the code of <c>content_by_lua_block</c> and similar blocks of OpenResty, but no line.</summary>
+    private static string SkipLua(string text)
+    {
+        try
+        {
+            return s_lua.Replace(text, static match
+                => match.Groups["start"].Value + new string('\n', match.Groups["code"].ValueSpan.Count('\n')) + "}");
+        }
+        catch (RegexMatchTimeoutException)
+        {
+            // Not a configuration: many blocks are not closed.
+            return text;
+        }
     }
 
     private void AddDirective(List<ConfigurationWord> words, ConfigurationWord end)
