@@ -63,10 +63,7 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime,
 
     public void Dispose() => _folder.Dispose();
 
-    [Theory]
-    [InlineData(FrontEndKind.Nginx)]
-    [InlineData(FrontEndKind.Apache)]
-    [InlineData(FrontEndKind.Caddy)]
+    [Theory, Values(FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Caddy)]
     public async Task StartedResponse_IsNotCompleted_ClientSeesWhatTheDocumentSays(FrontEndKind kind)
     {
         await StartApplicationAsync(usesUnixSocket: false);

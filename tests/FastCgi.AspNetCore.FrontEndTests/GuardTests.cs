@@ -14,9 +14,7 @@ public sealed class GuardTests
 
     private readonly ConcurrentQueue<string> _calls = [];
 
-    [Theory]
-    [InlineData("nginx guard")]
-    [InlineData("caddy guard")]
+    [Theory, Values("nginx guard", "caddy guard")]
     public async Task Request_OfAGuardedPage_IsDecidedByTheGuardAndHandledOnce(string block)
     {
         await using var site = await StartAsync(block);
@@ -36,9 +34,7 @@ public sealed class GuardTests
     }
 
     /// <summary>A client can forge neither the user that the guard returns nor the URL that it gets.</summary>
-    [Theory]
-    [InlineData("nginx guard")]
-    [InlineData("caddy guard")]
+    [Theory, Values("nginx guard", "caddy guard")]
     public async Task Request_WithForgedHeaders_IsStillOfTheGuardsUser(string block)
     {
         await using var site = await StartAsync(block);

@@ -20,9 +20,7 @@ public sealed class HostTests(ITestOutputHelper output) : FrontEndTest(output)
     }
 
     /// <summary>With only <c>include fastcgi_params;</c>, for each version of Debian's package.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Host_OnAPortOfItsOwn_IsThatOfTheClientOrWarnedOf(bool isNew)
     {
         var site = await StartAsync(

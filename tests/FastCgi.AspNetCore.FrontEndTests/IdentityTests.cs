@@ -88,9 +88,7 @@ public sealed class IdentityTests
         Assert.False(isReached);
     }
 
-    [Theory]
-    [InlineData("nginx user")]
-    [InlineData("apache user")]
+    [Theory, Values("nginx user", "apache user")]
     public async Task User_AuthenticatedByTheWebServer_IsTheUser(string block)
     {
         await using var site = await StartWithUsersAsync(block);
@@ -104,9 +102,7 @@ public sealed class IdentityTests
     /// <summary>
     /// nginx passes the name in the header to any location that requests it, without checking it there.
     /// </summary>
-    [Theory]
-    [InlineData("nginx user")]
-    [InlineData("apache user")]
+    [Theory, Values("nginx user", "apache user")]
     public async Task User_NotAuthenticated_IsNobody(string block)
     {
         await using var site = await StartWithUsersAsync(block);

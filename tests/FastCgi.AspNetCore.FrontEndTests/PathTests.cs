@@ -52,9 +52,7 @@ public sealed class PathTests
     }
 
     /// <summary>The option applies to all requests; a path outside it is unchanged.</summary>
-    [Theory]
-    [InlineData("nginx rewrite")]
-    [InlineData("apache rewrite")]
+    [Theory, Values("nginx rewrite", "apache rewrite")]
     public async Task PathBase_OfTheOption_IsWholeSegments(string block)
     {
         await using var site = await StartAsync(block, static options => options.PathBase = "/app");

@@ -7,9 +7,7 @@ public class ShutdownTests
 
     private readonly TaskCompletionSource _go = Waiting.Signal();
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     [Trait("Contract", "G1")]
     public async Task Stop_ConnectionIdleForLongerThanTheGrace_ClosedAtOnce(bool hasGrace)
     {

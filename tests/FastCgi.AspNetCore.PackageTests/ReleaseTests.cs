@@ -22,10 +22,7 @@ public sealed class ReleaseTests
             (await File.ReadAllLinesAsync(Path.Combine(feed.Path, "SHA256SUMS"))).Order(StringComparer.Ordinal));
     }
 
-    [Theory]
-    [InlineData("1.0")]
-    [InlineData("99.0.0")]
-    [InlineData("0.1.0 beta")]
+    [Theory, Values("1.0", "99.0.0", "0.1.0 beta")]
     public async Task Version_OfAnotherRelease_IsRefused(string version)
     {
         using var folder = new ScratchFolder();

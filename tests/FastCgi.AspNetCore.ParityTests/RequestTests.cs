@@ -24,24 +24,11 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
     [InlineData("/based/echo")]
     public Task Get_Target_IsSeenTheSame(string target) => CompareAsync(client => client.GetAsync(target));
 
-    [Theory]
-    [InlineData("HEAD")]
-    [InlineData("POST")]
-    [InlineData("PUT")]
-    [InlineData("PATCH")]
-    [InlineData("DELETE")]
-    [InlineData("OPTIONS")]
-    [InlineData("PROPFIND")]
-    [InlineData("CUSTOM")]
+    [Theory, Values("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "CUSTOM")]
     public Task Send_Method_IsSeenTheSame(string method)
         => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/echo")));
 
-    [Theory]
-    [InlineData("GET")]
-    [InlineData("POST")]
-    [InlineData("PUT")]
-    [InlineData("DELETE")]
-    [InlineData("CUSTOM")]
+    [Theory, Values("GET", "POST", "PUT", "DELETE", "CUSTOM")]
     [Trait("Contract", "E8")]
     [Trait("Contract", "T1")]
     public Task Send_MethodWithBody_IsSeenTheSame(string method) => CompareAsync(async client =>

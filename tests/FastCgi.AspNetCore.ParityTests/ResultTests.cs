@@ -88,10 +88,7 @@ public sealed class ResultTests(ParitySites sites) : ParityTest(sites)
         await client.SendAsync(new ClientRequest("HEAD", "/results/ranged").With("If-None-Match", "*"));
     });
 
-    [Theory]
-    [InlineData("POST")]
-    [InlineData("OPTIONS")]
-    [InlineData("DELETE")]
+    [Theory, Values("POST", "OPTIONS", "DELETE")]
     public Task Send_MethodWithoutEndpoint_IsTheSame(string method)
         => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/results/text")));
 }

@@ -7,9 +7,7 @@ namespace FastCgi.AspNetCore.ParityTests;
 [Collection(nameof(ParitySites))]
 public sealed class SignalRTests(ParitySites sites) : IClassFixture<NodeClient>
 {
-    [Theory]
-    [InlineData(SiteKind.FastCgiBehindNginx)]
-    [InlineData(SiteKind.FastCgiBehindApache)]
+    [Theory, Values(SiteKind.FastCgiBehindNginx, SiteKind.FastCgiBehindApache)]
     [Trait("Contract", "T2")]
     public async Task Negotiate_OffersWhatWorks(SiteKind kind)
     {
@@ -38,9 +36,7 @@ public sealed class SignalRTests(ParitySites sites) : IClassFixture<NodeClient>
         Assert.Equal(expected, actual);
     }
 
-    [Theory]
-    [InlineData(SiteKind.FastCgiBehindNginx)]
-    [InlineData(SiteKind.FastCgiBehindApache)]
+    [Theory, Values(SiteKind.FastCgiBehindNginx, SiteKind.FastCgiBehindApache)]
     public async Task Chat_OverTheBestTransport_UsesServerSentEvents(SiteKind kind)
     {
         var output = await NodeClient.ChatAsync(GetSite(kind).Http, transport: null);

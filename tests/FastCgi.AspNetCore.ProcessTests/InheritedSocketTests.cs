@@ -53,9 +53,7 @@ public sealed class InheritedSocketTests : IDisposable
         Assert.Single(starter.Output.Split("Now listening on").Skip(1));
     }
 
-    [Theory]
-    [InlineData("Epoll")]
-    [InlineData("Socket")]
+    [Theory, Values("Epoll", "Socket")]
     public async Task SpawnFcgi_ProcessesShareTheSocket_OneStopsAndTheOthersServe(string engine)
     {
         // By default, a shell gives background programs no standard input.
@@ -130,9 +128,7 @@ public sealed class InheritedSocketTests : IDisposable
         Assert.NotEqual("", await server.GetAsync("/process"));
     }
 
-    [Theory]
-    [InlineData("Epoll")]
-    [InlineData("Socket")]
+    [Theory, Values("Epoll", "Socket")]
     public async Task Systemd_TwoSockets_BothAreServed(string engine)
     {
         using var port = new PortReservation();

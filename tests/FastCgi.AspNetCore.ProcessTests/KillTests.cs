@@ -5,9 +5,7 @@ public sealed class KillTests
 {
     private static readonly TimeSpan s_recovery = TimeSpan.FromSeconds(1);
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Kill_UnderLoad_NoRequestFailsASecondAfterTheNextStart(bool usesUnixSocket)
     {
         using var folder = new ScratchFolder();

@@ -13,9 +13,7 @@ public sealed class ScaleOutTests
     private const int RequestCount = 1_500;
     private const int MachineCount = 3;
 
-    [Theory]
-    [InlineData("nginx.conf")]
-    [InlineData("haproxy.cfg")]
+    [Theory, Values("nginx.conf", "haproxy.cfg")]
     public async Task Restart_TwoOfThreeMachines_NoRequestLost(string configuration)
     {
         using var folder = new ScratchFolder();

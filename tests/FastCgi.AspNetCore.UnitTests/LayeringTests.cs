@@ -69,9 +69,7 @@ public sealed partial class LayeringTests
         Assert.True(!violations.Any(), string.Join(Environment.NewLine, violations.Distinct()));
     }
 
-    [Theory]
-    [InlineData("Protocol")]
-    [InlineData("Buffers")]
+    [Theory, Values("Protocol", "Buffers")]
     public void References_OfPureFolder_AreTheBaseLibraryOnly(string folder)
         => Assert.Empty(
             GetForeignReferences(folder, static name => !name.StartsWith("System", StringComparison.Ordinal)));

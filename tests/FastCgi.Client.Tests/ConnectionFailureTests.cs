@@ -155,9 +155,7 @@ public sealed class ConnectionFailureTests : IDisposable
     }
 
     /// <summary>The source of a body throws what a lost connection would throw.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task BodySource_FailsLikeASocket_FailsTheRequestOnly(bool isSocketException)
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });

@@ -178,11 +178,7 @@ public sealed class ConnectionTests : IDisposable
         await ServeAsync(client, "new", null);
     }
 
-    [Theory]
-    [InlineData("GET")]
-    [InlineData("HEAD")]
-    [InlineData("PUT")]
-    [InlineData("DELETE")]
+    [Theory, Values("GET", "HEAD", "PUT", "DELETE")]
     public async Task KeptConnection_ClosedBeforeTheAnswer_IsTriedOnAnother(string method)
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });

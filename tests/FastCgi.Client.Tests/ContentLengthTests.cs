@@ -73,9 +73,7 @@ public sealed class ContentLengthTests : IDisposable
     }
 
     /// <summary>The client waits a second for the rest of the body, and then cancels it.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Body_WithoutEnd_AfterTheResponse_IsNotAFailure(bool usesHandler)
     {
         var body = new SteppedStream(Declared + 1);

@@ -20,9 +20,7 @@ public sealed class FarewellTests : IDisposable
 
     public FarewellTests() => _client = CreateClient();
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(7)]
+    [Theory, Values(0, 7)]
     public async Task Farewell_AfterTheEnd_SplitAnywhere_ClosesTheConnection(int padding)
     {
         var farewell = Record(GetValuesResult, 0, padding: padding);

@@ -6,10 +6,7 @@ namespace FastCgi.Client.Tests;
 public sealed class OtherServersTests(OtherServers servers) : IClassFixture<OtherServers>
 {
     /// <summary>A connection for each request, which is the default, and a single keep-alive connection.</summary>
-    [Theory]
-    [InlineData("php-fpm")]
-    [InlineData("libfcgi")]
-    [InlineData("go")]
+    [Theory, Values("php-fpm", "libfcgi", "go")]
     public async Task Requests_AtTheSameTime_AreAllAnswered(string server)
     {
         foreach (var options in (FastCgiClientOptions?[])[null, new() { KeepConnections = true, MaxConnections = 1 }])
@@ -20,10 +17,7 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         }
     }
 
-    [Theory]
-    [InlineData("php-fpm")]
-    [InlineData("libfcgi")]
-    [InlineData("go")]
+    [Theory, Values("php-fpm", "libfcgi", "go")]
     public async Task Body_OfAnyKind_ArrivesComplete(string server)
     {
         using var client = new HttpClient(servers.CreateHandler(server));

@@ -60,13 +60,7 @@ public sealed class RequestTests : IDisposable
         Assert.Empty(records[^1].Content);
     }
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(1)]
-    [InlineData(8)]
-    [InlineData(65_535)]
-    [InlineData(65_536)]
-    [InlineData(1_000_001)]
+    [Theory, Values(0, 1, 8, 65_535, 65_536, 1_000_001)]
     public async Task Body_OfAnyLength_IsWhole(int length)
     {
         var body = new byte[length];
@@ -75,11 +69,7 @@ public sealed class RequestTests : IDisposable
         Assert.Equal(body, Join(await SendAsync(Requests.Create("POST", body: new MemoryStream(body))), Stdin));
     }
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(65_536)]
-    [InlineData(65_537)]
-    [InlineData(1_000_001)]
+    [Theory, Values(0, 65_536, 65_537, 1_000_001)]
     public async Task Body_OfUnknownLength_IsBuffered(int length)
     {
         var body = new byte[length];
@@ -91,10 +81,7 @@ public sealed class RequestTests : IDisposable
         Assert.Empty(Directory.GetFiles(Path.GetTempPath(), "fastcgi-body-*"));
     }
 
-    [Theory]
-    [InlineData(100)]
-    [InlineData(0)]
-    [InlineData(2_000)]
+    [Theory, Values(100, 0, 2_000)]
     public async Task Body_OfAnotherLengthThanPromised_Fails(int length)
     {
         var request = Requests.Create("POST", body: length == 0 ? null : new MemoryStream(new byte[length]));

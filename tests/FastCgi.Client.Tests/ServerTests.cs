@@ -49,9 +49,7 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
         _logs.Dispose();
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Requests_AtTheSameTime_GetTheirAnswers(bool keepsConnections)
     {
         foreach (var address in Addresses)

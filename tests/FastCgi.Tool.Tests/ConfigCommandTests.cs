@@ -5,13 +5,7 @@ namespace FastCgi.Tool.Tests;
 /// <summary><c>config</c> writes what the documents show.</summary>
 public sealed class ConfigCommandTests
 {
-    [Theory]
-    [InlineData("nginx")]
-    [InlineData("apache")]
-    [InlineData("lighttpd")]
-    [InlineData("haproxy")]
-    [InlineData("caddy")]
-    [InlineData("h2o")]
+    [Theory, Values("nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o")]
     public async Task Configuration_IsThatOfTheDocument(string kind)
     {
         var document = new FrontEndDocument(kind);

@@ -17,11 +17,7 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     public async Task DisposeAsync() => await _ours!.DisposeAsync();
 
     /// <summary>php-fpm has three children: a kept connection would block one.</summary>
-    [Theory]
-    [InlineData("php-fpm")]
-    [InlineData("libfcgi")]
-    [InlineData("go")]
-    [InlineData("ours")]
+    [Theory, Values("php-fpm", "libfcgi", "go", "ours")]
     public async Task Proxy_RequestsAtTheSameTime_AreAllAnswered(string server)
     {
         using var handler = new FastCgiHttpHandler(GetAddress(server), new FastCgiClientOptions { KeepConnections = false })
@@ -42,11 +38,7 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         Assert.True(proxied < (1.5 * single) + TimeSpan.FromMilliseconds(200), $"{Requests} requests took {proxied}, and {single} with a connection for each.");
     }
 
-    [Theory]
-    [InlineData("php-fpm")]
-    [InlineData("libfcgi")]
-    [InlineData("go")]
-    [InlineData("ours")]
+    [Theory, Values("php-fpm", "libfcgi", "go", "ours")]
     public async Task Proxy_ChunkedBody_ArrivesComplete(string server)
     {
         using var port = new PortReservation();
@@ -60,11 +52,7 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         Assert.Equal("POST 300000 29100000", await response.Content.ReadAsStringAsync());
     }
 
-    [Theory]
-    [InlineData("php-fpm")]
-    [InlineData("libfcgi")]
-    [InlineData("go")]
-    [InlineData("ours")]
+    [Theory, Values("php-fpm", "libfcgi", "go", "ours")]
     public async Task Request_StandardInput_ArrivesComplete(string server)
     {
         var command = $"head -c 300000 /dev/zero | tr '\\0' a | dotnet '{ApplicationProcess.Tool}' request {GetAddress(server)} /sum -p SCRIPT_FILENAME='{OtherServers.Script}' -d @-";
@@ -74,11 +62,7 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         Assert.Equal("POST 300000 29100000", process.Output.Trim());
     }
 
-    [Theory]
-    [InlineData("php-fpm")]
-    [InlineData("libfcgi")]
-    [InlineData("go")]
-    [InlineData("ours")]
+    [Theory, Values("php-fpm", "libfcgi", "go", "ours")]
     public async Task Request_Options_WorkWithAnyServer(string server)
     {
         Assert.Matches("^Status: 200 OK\n(.+\n)+\nPOST 3 294$", await RequestAsync("-d", "abc", "-i"));
@@ -95,10 +79,7 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     }
 
     /// <summary>The table of the documents has what fails, and nothing else.</summary>
-    [Theory]
-    [InlineData("php-fpm")]
-    [InlineData("libfcgi")]
-    [InlineData("go")]
+    [Theory, Values("php-fpm", "libfcgi", "go")]
     public async Task Check_FailsAsDocumented(string server)
     {
         // libfcgi does not respond to many checks.

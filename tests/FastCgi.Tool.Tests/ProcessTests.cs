@@ -71,9 +71,7 @@ public sealed class ProcessTests
     }
 
     /// <summary>An unknown locale would end a .NET process that uses cultures.</summary>
-    [LinuxTheory]
-    [InlineData("LANG=UTF-8")]
-    [InlineData("LC_ALL=nowhere")]
+    [LinuxTheory, Values("LANG=UTF-8", "LC_ALL=nowhere")]
     public async Task Locale_Unknown_IsNotAFailure(string variable)
     {
         await using var process = ServerProcess.Start("env", [variable, "dotnet", s_tool, "config", "nginx"]);
@@ -107,10 +105,7 @@ public sealed class ProcessTests
     }
 
     /// <summary>The burst comes first, so code that is not loaded by then cannot be loaded.</summary>
-    [LinuxTheory]
-    [InlineData(220)]
-    [InlineData(256)]
-    [InlineData(1_024)]
+    [LinuxTheory, Values(220, 256, 1_024)]
     public async Task Proxy_AfterMoreConnectionsThanDescriptors_Serves(int descriptors)
     {
         await using var server = await SampleServer.StartAsync();
@@ -147,9 +142,7 @@ public sealed class ProcessTests
         }
     }
 
-    [LinuxTheory]
-    [InlineData(64)]
-    [InlineData(219)]
+    [LinuxTheory, Values(64, 219)]
     public async Task Proxy_WithTooFewDescriptors_SaysSo(int descriptors)
     {
         await using var process = StartProxy("unix:/nonexistent/app.sock", descriptors);

@@ -176,13 +176,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
         Assert.NotEmpty(error);
     }
 
-    [Theory]
-    [InlineData("request")]
-    [InlineData("check")]
-    [InlineData("proxy")]
-    [InlineData("doctor")]
-    [InlineData("top")]
-    [InlineData("config")]
+    [Theory, Values("request", "check", "proxy", "doctor", "top", "config")]
     public async Task Help_HasExamplesAndCodes(string command)
     {
         var (code, text, _) = await ToolRun.RunAsync(command, "--help");

@@ -9,9 +9,7 @@ public sealed class TopPictureTests
 {
     private const string LongState = "waiting for the web server to accept the response";
 
-    [Theory]
-    [InlineData(80)]
-    [InlineData(120)]
+    [Theory, Values(80, 120)]
     public void Lines_FitAndHaveRoomForThePath(int width)
     {
         var lines = Draw(width, 24, requests: 3);

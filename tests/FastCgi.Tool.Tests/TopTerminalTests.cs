@@ -40,9 +40,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
         _folder.Dispose();
     }
 
-    [Theory]
-    [InlineData(80)]
-    [InlineData(120)]
+    [Theory, Values(80, 120)]
     public async Task InterruptKey_GivesTheScreenAndTheCursorBack(int width)
     {
         Start(width, 24, "");

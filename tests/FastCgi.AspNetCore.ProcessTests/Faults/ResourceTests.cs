@@ -118,9 +118,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     /// Clients that download files slowly use a descriptor for the connection and one for the file. With TCP, the
     /// socket would buffer the whole file.
     /// </summary>
-    [Theory]
-    [InlineData(FastCgiTransportEngine.Epoll)]
-    [InlineData(FastCgiTransportEngine.Socket)]
+    [Theory, Values(FastCgiTransportEngine.Epoll, FastCgiTransportEngine.Socket)]
     public async Task Descriptors_InUseByFiles_ThreadsHaveTheirs(FastCgiTransportEngine engine)
     {
         await using var server = await FaultedServer.StartAsync(

@@ -179,9 +179,7 @@ public sealed class AddressTests : HostTest
     }
 
     /// <summary>Endpoints of Kestrel are as explicit as those of FastCGI.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task KestrelsEndpointsInCode_AreServedByKestrel(bool hasFastCgi)
     {
         var builder = CreateBuilder(hasFastCgi ? ["--urls", Address] : []);

@@ -11,9 +11,7 @@ public sealed class LifetimeTests
     }
 
     /// <summary>nginx repeats a request that it has sent to a connection that was reset before.</summary>
-    [Theory]
-    [InlineData(Engine.Epoll)]
-    [InlineData(Engine.Socket)]
+    [Theory, Values(Engine.Epoll, Engine.Socket)]
     public async Task Stop_ConnectionIsIdle_IsReset(Engine engine)
     {
         await using var server = await TransportServer.StartAsync(

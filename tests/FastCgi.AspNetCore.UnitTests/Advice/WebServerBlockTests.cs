@@ -38,9 +38,7 @@ public sealed class WebServerBlockTests
     }
 
     /// <summary>Debian's default site answers all IPv6 requests, and localhost resolves to ::1 first.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public void Nginx_ListensToIPv6WhereTheMachineHasIt(bool hasIPv6)
     {
         var block = WebServerBlock.Create(

@@ -22,9 +22,7 @@ public sealed class BufferPoolTests : IDisposable
         Assert.Equal(capacity, owner.Memory.Length);
     }
 
-    [Theory]
-    [InlineData(BufferPool.LargeBlockSize)]
-    [InlineData(BufferPool.SmallBlockSize)]
+    [Theory, Values(BufferPool.LargeBlockSize, BufferPool.SmallBlockSize)]
     public void Trim_UnusedBlocks_AreLetGoOf(int size)
     {
         var blocks = Enumerable.Range(0, 100).Select(_ => _pool.RentBlock(size)).ToList();
@@ -38,10 +36,7 @@ public sealed class BufferPoolTests : IDisposable
     }
 
     /// <summary>The system reads and writes while the garbage collector works: no block may be moved.</summary>
-    [Theory]
-    [InlineData(1)]
-    [InlineData(10_000)]
-    [InlineData(100_000)]
+    [Theory, Values(1, 10_000, 100_000)]
     public unsafe void Rent_Block_LiesWhereItSaysAndStaysThere(int size)
     {
         var block = _pool.RentBlock(size);

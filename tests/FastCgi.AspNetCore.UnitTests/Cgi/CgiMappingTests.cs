@@ -43,9 +43,7 @@ public sealed class CgiMappingTests
         });
 
     /// <summary>None was chosen, or one that throws.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public void DecodeByApplication_NotUtf8_IsTheClientsMistake(bool isChosen)
     {
         var mapping = new CgiMapping { RequestHeaderEncodingSelector = _ => isChosen ? s_strictUtf8 : null };

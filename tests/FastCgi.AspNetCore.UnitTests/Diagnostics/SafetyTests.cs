@@ -7,9 +7,7 @@ public sealed class SafetyTests : IDisposable
 
     public void Dispose() => _logs.Dispose();
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
+    [Theory, Values(1, 2)]
     public void LogProvider_WithALockHeld_IsAViolation(int rank)
     {
         var log = SafeLogger.Wrap(_logs.CreateLogger(""));

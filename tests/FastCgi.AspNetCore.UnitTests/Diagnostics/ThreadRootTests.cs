@@ -5,9 +5,7 @@ public sealed class ThreadRootTests
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public void Run_ThatThrows_IsLoggedAndEndsWhatItIsAbout(bool failsToo)
     {
         using var logs = new CollectedLogs();

@@ -45,10 +45,7 @@ public sealed class OtherServerTests : IDisposable
         Assert.Equal(isTold ? ["KestrelTookOver"] : [], _logs.All.Select(static log => log.EventName));
     }
 
-    [Theory]
-    [InlineData("type")]
-    [InlineData("instance")]
-    [InlineData("factory")]
+    [Theory, Values("type", "instance", "factory")]
     public async Task HttpServer_OfAnyRegistration_IsStartedWithItsAddressesAndStopped(string kind)
     {
         var made = new StubServer();

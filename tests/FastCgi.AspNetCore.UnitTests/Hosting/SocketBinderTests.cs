@@ -40,11 +40,7 @@ public sealed class SocketBinderTests
                 + "addresses, use fastcgi://*:9123.",
             Assert.Throws<IOException>(() => Listen("192.0.2.1", 9_123)).Message);
 
-    [Theory]
-    [InlineData("mode")]
-    [InlineData("owner")]
-    [InlineData("group")]
-    [InlineData("folder")]
+    [Theory, Values("mode", "owner", "group", "folder")]
     public void Listen_SettingOfAFile_Error(string setting)
     {
         var tcp = Assert.Throws<IOException>(() => Listen("127.0.0.1", 0, Configure));

@@ -19,9 +19,7 @@ public sealed class SystemdNotifierTests : IDisposable
         Assert.Null(Create());
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public void ReadyAndStopping_AreSent(bool isAbstract)
     {
         Listen(isAbstract);

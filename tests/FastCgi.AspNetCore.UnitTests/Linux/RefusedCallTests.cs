@@ -14,9 +14,7 @@ public sealed partial class RefusedCallTests : IDisposable
 
     public void Dispose() => _logs.Dispose();
 
-    [Theory]
-    [InlineData("127.0.0.1")]
-    [InlineData("::1")]
+    [Theory, Values("127.0.0.1", "::1")]
     public async Task CloseAcceptQueue_ConnectionsThatWait_AreAcceptedAndOthersRefused(string address)
     {
         using var socket = TestSockets.ListenTcp(address);

@@ -51,10 +51,7 @@ public sealed class NameValuePairReaderTests
         AssertReads([.. Pair(name, value), .. Pair("k", "v")], (name, value), ("k"u8.ToArray(), "v"u8.ToArray()));
     }
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(1)]
-    [InlineData(127)]
+    [Theory, Values(0, 1, 127)]
     public void TryRead_ShortLengthInFourBytes_IsAccepted(int length)
     {
         var text = Content(length);

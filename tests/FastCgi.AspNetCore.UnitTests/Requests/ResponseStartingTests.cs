@@ -42,11 +42,7 @@ public sealed class ResponseStartingTests
     }
 
     /// <summary>The application's own code is called without the lock, so the request may end meanwhile.</summary>
-    [Theory]
-    [InlineData("write")]
-    [InlineData("flush")]
-    [InlineData("start")]
-    [InlineData("complete")]
+    [Theory, Values("write", "flush", "start", "complete")]
     public async Task Headers_InWhichTheRequestEnds_Throws(string how)
     {
         var isOver = false;

@@ -4,9 +4,7 @@ public sealed class RecordContentTests
 {
     private const int Claimed = 65_535;
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(1_000)]
+    [Theory, Values(1, 1_000)]
     public void Pieces_OfALargeClaim_TakeMemoryAsTheyCome(int come)
     {
         GC.Collect();

@@ -14,11 +14,7 @@ public sealed class RecordOutputTests
 
     private RecordOutput Outlet => _rig.Outlet;
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
-    [InlineData(4)]
+    [Theory, Values(1, 2, 3, 4)]
     public void Queue_OneIsAborted_TheOthersAndThoseThatComeAreSentInOrder(int aborted)
     {
         _rig.Occupy();
@@ -84,9 +80,7 @@ public sealed class RecordOutputTests
     /// A web server that reuses an id has received the response before, whatever the system or the thread that has sent
     /// it knows. END_REQUEST would look like the end of the response.
     /// </summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public void Cut_IdIsReused_IsByReset(bool isSending)
     {
         _rig.Transport.Holds = isSending;

@@ -7,10 +7,7 @@ public sealed class LinuxThreadPlatformTests
     private readonly LinuxThreadPlatform _platform = new(NullLogger.Instance);
 
     /// <summary>The thread name is the application's, and precedes the state.</summary>
-    [Theory]
-    [InlineData("plain")]
-    [InlineData(") R (")]
-    [InlineData("a) S 1 (b")]
+    [Theory, Values("plain", ") R (", "a) S 1 (b")]
     public async Task Probe_ThreadThatSleepsOrComputes_IsSeen(string name)
     {
         using var go = new ManualResetEventSlim();

@@ -25,14 +25,7 @@ public sealed class SocketSendTests : IDisposable
         _folder.Dispose();
     }
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(63)]
-    [InlineData(64)]
-    [InlineData(65)]
-    [InlineData(128)]
-    [InlineData(129)]
+    [Theory, Values(1, 2, 63, 64, 65, 128, 129)]
     public void Send_BlocksOfOneCallAndMore_AllBytesInOrder(int count)
     {
         var (chain, expected) = CreateChain(count, length: 100);
@@ -73,10 +66,7 @@ public sealed class SocketSendTests : IDisposable
     }
 
     /// <summary>The socket is full anywhere: within a block, and at the edge of one.</summary>
-    [Theory]
-    [InlineData(64)]
-    [InlineData(65)]
-    [InlineData(200)]
+    [Theory, Values(64, 65, 200)]
     public void Send_MoreThanTheSocketAccepts_ContinuesWhereItWasFull(int count)
     {
         var (chain, expected) = CreateChain(count, BufferPool.SmallBlockSize);
@@ -98,9 +88,7 @@ public sealed class SocketSendTests : IDisposable
         BufferBlock.ReturnChain(chain);
     }
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(65)]
+    [Theory, Values(1, 65)]
     public void Send_PeerIsGone_IsLost(int count)
     {
         var (chain, _) = CreateChain(count, length: 100);

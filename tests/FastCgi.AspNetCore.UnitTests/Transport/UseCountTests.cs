@@ -4,10 +4,7 @@ public sealed class UseCountTests
 {
     private UseCount _uses;
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(1)]
-    [InlineData(2)]
+    [Theory, Values(0, 1, 2)]
     public void Close_WithUses_IsReleasedByTheCallerOrTheLastUse(int uses)
     {
         Assert.True(_uses.TryBegin());
