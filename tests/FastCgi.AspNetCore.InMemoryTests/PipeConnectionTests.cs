@@ -33,9 +33,7 @@ public class PipeConnectionTests
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var pipes = new PipeContext { Disposal = Waiting.Signal() };
-        var connection = new PipeConnection(pipes, socket: null, server.Connections, server.Scheduler);
-        Assert.True(server.Connections.TryAdd(connection.Connection));
-        var running = connection.RunAsync();
+        pipes.RunOn(server);
 
         await pipes.FromWebServer.Writer.CompleteAsync();
         await Waiting.UntilAsync(() => pipes.IsDisposed, "the disposal");
@@ -49,7 +47,7 @@ public class PipeConnectionTests
             "the abort");
 
         pipes.Disposal.SetResult();
-        await running.Within("the end");
+        await pipes.Running.Within("the end");
     }
 
     /// <summary>.NET's timers last at most 49 days. Longer times are infinite.</summary>
@@ -60,17 +58,15 @@ public class PipeConnectionTests
             Apps.Hello,
             options => options.Limits.LingerTimeout = days == 0 ? Timeout.InfiniteTimeSpan : TimeSpan.FromDays(days));
         var pipes = new PipeContext { Disposal = Waiting.Signal() };
-        var connection = new PipeConnection(pipes, socket: null, server.Connections, server.Scheduler);
-        Assert.True(server.Connections.TryAdd(connection.Connection));
-        var running = connection.RunAsync();
+        pipes.RunOn(server);
 
         await pipes.FromWebServer.Writer.CompleteAsync();
         await Waiting.UntilAsync(() => pipes.IsDisposed, "the disposal");
         server.Clock.Advance(TimeSpan.FromDays(40));
-        Assert.False(running.IsCompleted);
+        Assert.False(pipes.Running.IsCompleted);
         pipes.Disposal.SetResult();
 
-        await running.Within("the end");
+        await pipes.Running.Within("the end");
         Assert.Equal(0, pipes.AbortCount);
     }
 

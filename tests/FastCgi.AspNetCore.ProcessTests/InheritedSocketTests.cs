@@ -12,8 +12,7 @@ public sealed class InheritedSocketTests : IDisposable
 
     [Theory]
     [Trait("Contract", "T25")]
-    [InlineData("Epoll")]
-    [InlineData("Socket")]
+    [Values("Epoll", "Socket")]
     public async Task SpawnFcgi_UnixSocket_IsServedAndLeftToItsMaker(string engine)
     {
         await using var starter = Starter.Start(

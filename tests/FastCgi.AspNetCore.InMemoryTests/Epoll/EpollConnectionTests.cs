@@ -6,9 +6,6 @@ public sealed class EpollConnectionTests
 {
     private const uint Input = Libc.EpollIn | Libc.EpollPeerHangUp | Libc.EpollEdgeTriggered;
 
-    // The events that the system always adds.
-    private const uint Always = Libc.EpollError | Libc.EpollHangUp;
-
     // SO_SNDBUFFORCE.
     private const int SendBufferForced = 32;
 

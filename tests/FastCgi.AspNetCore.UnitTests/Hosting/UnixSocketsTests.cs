@@ -71,8 +71,7 @@ public sealed class UnixSocketsTests : IDisposable
 
     [Theory]
     [Trait("Contract", "T24")]
-    [InlineData(4_096)]
-    [InlineData(1)]
+    [Values(4_096, 1)]
     public void Listen_SocketInUse_ErrorAndItIsLeftAlone(int backlog)
     {
         using var other = Listen(listen => listen.Backlog = backlog).Socket;
