@@ -38,7 +38,7 @@ public sealed class ContentLengthTests : IDisposable
     }
 
     public static IEnumerable<object[]> Cases
-        => from length in new[] { 1, Declared - 1, Declared + 1, 100 * Declared }
+        => from length in new[] { 0, 1, Declared - 1, Declared + 1, 100 * Declared }
            from moment in Enum.GetValues<Moment>()
            from usesHandler in new[] { false, true }
            select new object[] { length, moment, usesHandler };

@@ -62,6 +62,8 @@ public sealed class DoctorCaseTests : IDisposable
         "problem cache-head fastcgi_cache_key $request_method_x")]
     // What a file has that was not found is not missing.
     [InlineData("location / { include snippets/app.conf; " + Pass + "}", "not checked the file does not exist")]
+    [InlineData("include /opt/nginx/mime.types; location / { fastcgi_read_timeout 2m; " + Pass + "}",
+        "problem params-missing there is no 'include fastcgi_params;'")]
     [InlineData("location / { " + Usual + Pass + "} location /upload { " + Usual + Pass + "}")]
     [InlineData("location /app/ { " + Usual + Pass + "}\n"
         + "location /upload { " + Usual + "fastcgi_pass 127.0.0.1:9001; }",

@@ -99,15 +99,25 @@ internal sealed class NginxReader : ConfigurationReader
         var path = Path.Combine(Path.GetDirectoryName(Path.GetFullPath(_main))!, pattern);
         var known = _files.Keys.Where(name => GlobFiles.Matches(path, name)).Order(StringComparer.Ordinal).ToList();
         var found = known.Count > 0 ? known : base.FindFiles(pattern);
-        return found.Count == 0 && Path.GetFileName(pattern) is "fastcgi_params" or "fastcgi.conf" ? [pattern] : found;
+        return found.Count == 0 && IsShipped(pattern) ? [pattern] : found;
     }
 
     protected override string GetText(string name)
     {
         if (_files.TryGetValue(name, out var text))
             return text;
-        return Path.IsPathRooted(name) && Path.Exists(name) ? base.GetText(name) : UsualParameters;
+        if (Path.IsPathRooted(name) && Path.Exists(name))
+            return base.GetText(name);
+        return IsOfOthers(name) ? "" : UsualParameters;
     }
+
+    /// <summary>Whether nginx ships a file, which has the usual content on another machine.</summary>
+    private static bool IsShipped(string file)
+        => Path.GetFileName(file) is "fastcgi_params" or "fastcgi.conf" || IsOfOthers(file);
+
+    /// <summary>Whether a file that nginx ships has no line for FastCGI.</summary>
+    private static bool IsOfOthers(string file)
+        => Path.GetFileName(file) is "mime.types" or "uwsgi_params" or "scgi_params";
 
     /// <summary>Removes the code of <c>content_by_lua_block</c> and similar blocks of OpenResty, but no line.</summary>
     private static string SkipLua(string text)
