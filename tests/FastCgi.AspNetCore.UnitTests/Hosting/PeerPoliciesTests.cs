@@ -40,6 +40,7 @@ public sealed class PeerPoliciesTests
 
     [Theory]
     [InlineData("example.test", "192.0.2", "1", "192.0.2.256", "10.0.0.0/33", "")]
+    [InlineData("010.0.0.1", "010.0.0.0/8", "10/8", "0xa.0.0.0/8", "::ffff:010.0.0.0/104", "10.0.0.1:80", "10.0.0.1,")]
     public void Create_BadAddress_ErrorNamesIt(params string[] addresses) => Assert.All(addresses, static address =>
     {
         var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(address), s_tcp, null));
@@ -47,7 +48,7 @@ public sealed class PeerPoliciesTests
     });
 
     [Theory]
-    [InlineData(",", "192.0.2.1,", "192.0.2.1;192.0.2.2", "192.0.2.0/24", "localhost")]
+    [InlineData(",", "192.0.2.1,", "192.0.2.1;192.0.2.2", "192.0.2.0/24", "localhost", "010.0.0.1")]
     public void Create_BadVariable_ErrorInsteadOfEveryone(params string[] variables)
         => Assert.All(variables, static variable =>
         {

@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
@@ -62,16 +63,14 @@ internal static class PeerPolicies
         return networks;
     }
 
-    /// <summary>An address is a network of one.</summary>
+    /// <summary>An address is a network of one. Rejects what the parser accepts: 1, 0x7f000001 and 010.0.0.1.</summary>
     private static IPNetwork? ParseNetwork(string text)
     {
-        if (IPNetwork.TryParse(text, out var network))
-            return network;
-
-        // Reject numbers such as 1 and 0x7f000001, which the parser accepts.
-        return IPAddress.TryParse(text, out var address)
-            && (address.AddressFamily == AddressFamily.InterNetworkV6 || text.Count(static c => c == '.') == 3)
-            ? new IPNetwork(address, address.AddressFamily == AddressFamily.InterNetworkV6 ? 128 : 32)
-            : null;
+        var host = text.Split('/')[0];
+        if (!IPAddress.TryParse(host, out var address) || RequestAddresses.Parse(host) is null)
+            return null;
+        if (host.Length == text.Length)
+            return new IPNetwork(address, address.AddressFamily == AddressFamily.InterNetworkV6 ? 128 : 32);
+        return IPNetwork.TryParse(text, out var network) ? network : null;
     }
 }
