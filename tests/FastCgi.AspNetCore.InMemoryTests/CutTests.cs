@@ -89,9 +89,9 @@ public sealed class CutTests
     [Theory, Values(Reason.Abort, Reason.ProtocolError)]
     public async Task EndOfACutResponse_NotTakenInTime_ConnectionClosed(Reason reason)
     {
-        var act = Waiting.Signal();
+        var (act, aborted) = (Waiting.Signal(), Waiting.Signal());
         await using var frontEnd = await TestServer.ConnectAsync(
-            context => RespondAsync(context, reason, State.WriteWaits, act.Task),
+            context => RespondAsync(context, reason, State.WriteWaits, act.Task, aborted),
             static options => options.Limits.LingerTimeout = s_limit);
         frontEnd.Transport.HasReset = false;
         frontEnd.Transport.HoldSends();
@@ -99,6 +99,8 @@ public sealed class CutTests
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the start of the response");
 
         await Act(frontEnd, reason, act);
+        if (reason == Reason.Abort)
+            await aborted.Task.Within("the abort");
         frontEnd.Server.Clock.Advance(s_limit / 2);
         Assert.False(frontEnd.Transport.IsReset);
         frontEnd.Server.Clock.Advance(s_limit);
@@ -133,7 +135,9 @@ public sealed class CutTests
         Assert.True(frontEnd.Transport.IsReset);
     }
 
-    private static async Task RespondAsync(HttpContext context, Reason reason, State state, Task act)
+    /// <param name="aborted">Signaled when the handler has aborted the request.</param>
+    private static async Task RespondAsync(
+        HttpContext context, Reason reason, State state, Task act, TaskCompletionSource? aborted = null)
     {
         var write = context.Response.Body.WriteAsync(Apps.Pattern(state == State.Idle ? 10 : 4 * Taken)).AsTask();
         if (state == State.EndWaits)
@@ -142,10 +146,10 @@ public sealed class CutTests
         await act;
         if (reason == Reason.Exception)
             throw new InvalidOperationException("The application fails.");
-        if (reason == Reason.Abort)
-            context.Abort();
-        else
+        if (reason != Reason.Abort)
             await Apps.UntilAborted(context);
+        context.Abort();
+        aborted?.SetResult();
         await write;
     }
 
