@@ -53,6 +53,11 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("set $key $request_method$uri; location / { " + Usual + "fastcgi_cache z; fastcgi_cache_key $key; "
         + Pass + "}")]
     [InlineData("location / { " + Usual + "fastcgi_cache off; " + Pass + "}")]
+    [InlineData("location / { " + Usual + Pass + "} } server { listen 0.0.0.0; client_max_body_size 30m; location / { "
+        + Usual + Pass + "}", "problem duplicate-server server_name  is also in ")]
+    [InlineData(Cached + "$request; fastcgi_ignore_headers Expires set-cookie; " + Pass + "}",
+        "problem cache-cookies fastcgi_cache ignores Set-Cookie")]
+    [InlineData(Cached + "$request; fastcgi_ignore_headers Set-Cookie; fastcgi_hide_header set-cookie; " + Pass + "}")]
     [InlineData(Cached + "\"$request$host\"; " + Pass + "}")]
     [InlineData("set $m $request_method; set $k $m$uri; " + Cached + "$k; " + Pass + "}")]
     [InlineData("if ($request_method = HEAD) { set $no 1; } " + Cached + "$uri; fastcgi_no_cache $no; " + Pass + "}")]

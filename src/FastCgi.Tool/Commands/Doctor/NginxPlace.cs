@@ -7,6 +7,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     private static readonly string[] s_schemes = ["http://", "https://"];
     private static readonly string[] s_cacheLines = ["fastcgi_cache_key", "fastcgi_no_cache"];
     private static readonly Regex s_variable = new(@"\$\{?(?<name>\w+)");
+    private static readonly Regex s_port = new(@":(\d+\z|/)");
     private static readonly Regex s_timePart = new(@"\G\d+[a-z]*\s*");
     private static readonly string[] s_passes = ["fastcgi_pass", "uwsgi_pass", "scgi_pass", "proxy_pass"];
 
@@ -243,8 +244,11 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     {
         var names = server.Block.Where(static inner => inner.Is("server_name"))
             .SelectMany(static name => name.Arguments).DefaultIfEmpty("").ToList();
+        // 80, *:80, 0.0.0.0:80 and 0.0.0.0 are one address.
         var listens = server.Block.Where(static inner => inner.First is not null && inner.Is("listen"))
-            .Select(static listen => listen.First!.Replace("*:", "").Replace("0.0.0.0:", ""));
+            .Select(static listen => listen.First!)
+            .Select(static listen => listen.All(char.IsAsciiDigit) || s_port.IsMatch(listen) ? listen : listen + ":80")
+            .Select(static listen => listen.Replace("*:", "").Replace("0.0.0.0:", ""));
         return listens.DefaultIfEmpty("80").SelectMany(_ => names, static (listen, name)
             => (listen, name.ToLowerInvariant()));
     }

@@ -47,7 +47,7 @@ internal static class NginxRules
             ? place.InServer("rewrite").FirstOrDefault(IsInternal)
             : null),
         new("nginx.cache-cookies", static place => place.IsCached && FindIgnored(place, "Set-Cookie") is { } ignored
-            && place.Pass.GetAll("fastcgi_hide_header").All(static hidden => hidden.First != "Set-Cookie")
+            && place.Pass.GetAll("fastcgi_hide_header").All(static hidden => !hidden.Is(hidden.Name, "Set-Cookie"))
                 ? [new(ignored.Where)]
                 : []),
         new("nginx.cache-head.key", static place => place.IsCached && !place.AreMethodsCachedApart
@@ -196,7 +196,8 @@ internal static class NginxRules
         && rewrite.Arguments[^1] is not ("redirect" or "permanent");
 
     private static Directive? FindIgnored(NginxPlace place, string header)
-        => place.Get("fastcgi_ignore_headers") is { } ignored && ignored.Arguments.Contains(header) ? ignored : null;
+        => place.Get("fastcgi_ignore_headers") is { } ignored
+            && ignored.Arguments.Contains(header, StringComparer.OrdinalIgnoreCase) ? ignored : null;
 
     private static string CreateLocation(NginxPlace place, string path) => $$"""
         location {{path}}/ {
