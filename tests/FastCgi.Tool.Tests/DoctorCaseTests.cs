@@ -302,6 +302,10 @@ public sealed class DoctorCaseTests : IDisposable
         $"(drop) {{\nrequest_header -*_*\n}}\n:80 {{\n{lines}\n"
             + "reverse_proxy 127.0.0.1:9000 {\ntransport fastcgi\n}\n}\n", expected);
 
+    [Fact]
+    public Task Caddy_Snippet_HasArguments() => AssertFindingsAsync("caddy", "(app) {\nrequest_header -*_*\n"
+        + "reverse_proxy {args[0]} {\ntransport fastcgi\n}\n}\n:80 {\nimport app unix//run/a.sock\n}\n");
+
     /// <summary>Only what sees the headers as the client sent them can drop them.</summary>
     [Fact]
     public Task Caddy_HeaderUp_DoesNotDropUnderscores() => AssertFindingsAsync(

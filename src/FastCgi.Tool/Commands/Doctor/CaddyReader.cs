@@ -9,6 +9,9 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
     // {$NAME:usual}
     private static readonly Regex s_variable = new(@"\{\$\w+:(?<usual>[^}]*)\}");
 
+    // {args[0]}, or {args.0} in older versions.
+    private static readonly Regex s_argument = new(@"\{args(\[|\.)(?<index>\d)\]?\}");
+
     // Snippets may import others.
     private const int MostCopies = 100_000;
 
@@ -51,18 +54,20 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
     private void Import(Directive import)
     {
         if (Root.Find($"({import.First})") is { } snippet)
-            Copy(snippet, Current);
+            Copy(snippet, Current, import.Arguments[1..]);
         else
             Include(import);
     }
 
-    private void Copy(Directive from, Directive to)
+    private void Copy(Directive from, Directive to, string[] arguments)
     {
         foreach (var inner in from.Block.ToList().TakeWhile(_ => _copies++ < MostCopies))
         {
-            var copy = new Directive(inner.Name, inner.Arguments, inner.File, inner.Line, to);
+            string[] words = [.. inner.Arguments.Select(word => s_argument.Replace(word, match
+                => arguments.ElementAtOrDefault(match.Groups["index"].Value[0] - '0') ?? match.Value))];
+            var copy = new Directive(inner.Name, words, inner.File, inner.Line, to);
             to.Block.Add(copy);
-            Copy(inner, copy);
+            Copy(inner, copy, arguments);
         }
     }
 }
