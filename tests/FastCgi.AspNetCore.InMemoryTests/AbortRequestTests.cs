@@ -2,6 +2,23 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class AbortRequestTests
 {
+    /// <summary>An abort of one request in the same receive loses none of the others.</summary>
+    [Fact]
+    public async Task ABORT_InTheReceiveOfOtherRequests_TheyAreAnswered()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Target, static options => options.Limits.MaxConcurrentRequests = 4);
+        for (var i = 0; i < 10; i++)
+        {
+            frontEnd.Send(
+                [
+                    .. RecordBytes.Get(1), .. RecordBytes.Get(2), .. RecordBytes.Abort(1), .. RecordBytes.Get(3),
+                ]);
+            await frontEnd.Transport.WaitUntilAsync(
+                () => frontEnd.Transport.CountEnds().Values.Sum() == 3 * (i + 1), "all ends");
+        }
+    }
+
     [Fact]
     [Trait("Contract", "F1")]
     public async Task ABORT_REQUEST_WhileTheApplicationRuns_CancelledAndEndedAtOnce()

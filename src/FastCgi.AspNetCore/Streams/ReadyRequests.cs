@@ -10,7 +10,10 @@ internal struct ReadyRequests
     private RequestStream? _last;
     private List<Action>? _reports;
 
-    public readonly bool IsEmpty => _first is null;
+    // Not linked: they may also be in the list of ready requests, here or elsewhere, and none of that may be lost.
+    private Queue<RequestStream>? _dropped;
+
+    public readonly bool IsEmpty => _first is null && _dropped is not { Count: > 0 };
     public readonly bool HasWork => !IsEmpty || _reports is not null;
 
     public void Add(RequestStream request)
@@ -22,9 +25,14 @@ internal struct ReadyRequests
         _last = request;
     }
 
+    /// <summary>Adds a request that was aborted before a thread had claimed it.</summary>
+    public void AddDropped(RequestStream request) => (_dropped ??= new()).Enqueue(request);
+
     public RequestStream RemoveFirstStream()
     {
-        var first = _first!;
+        if (_first is not { } first)
+            return _dropped!.Dequeue();
+
         _first = first.NextReady;
         if (_first is null)
             _last = null;

@@ -105,7 +105,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             // slot.
             CloseInput(scope, reason);
             OnDropped();
-            ready.Add(this);
+            ready.AddDropped(this);
         }
 
         OnAborted();
