@@ -52,6 +52,8 @@ app.MapGet("/endless/{count}", async (int count, HttpContext context) =>
 {
     var block = new byte[Math.Min(count, 64 * 1024)];
     await context.Response.Body.WriteAsync(block);
+    // The response is held until the handler yields.
+    await Task.Delay(50);
     Console.WriteLine($"Process {Environment.ProcessId} has begun a response.");
     for (var rest = count - block.Length; rest > 0; rest -= block.Length)
         await context.Response.Body.WriteAsync(block);

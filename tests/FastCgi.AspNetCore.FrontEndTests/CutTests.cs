@@ -63,7 +63,10 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime,
 
     public void Dispose() => _folder.Dispose();
 
-    [Theory, Values(FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Caddy)]
+    [Theory]
+    [Values(
+        FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Lighttpd, FrontEndKind.HaProxy, FrontEndKind.Caddy,
+        FrontEndKind.H2o)]
     public async Task StartedResponse_IsNotCompleted_ClientSeesWhatTheDocumentSays(FrontEndKind kind)
     {
         await StartApplicationAsync(usesUnixSocket: false);
@@ -103,7 +106,7 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime,
 
     private static bool[] GetKeeping(FrontEndKind kind, bool usesTls)
     {
-        if (kind is FrontEndKind.Caddy)
+        if (kind is FrontEndKind.Caddy or FrontEndKind.Lighttpd)
             return [false];
         return usesTls ? [true] : [false, true];
     }

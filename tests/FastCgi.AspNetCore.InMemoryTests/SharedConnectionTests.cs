@@ -16,7 +16,9 @@ public sealed class SharedConnectionTests
                 foreach (var other in new[] { "running", "queued", "being sent", "not delivered" })
                 {
                     cases.Add(fault, other, true);
-                    cases.Add(fault, other, false);
+                    // Without a reset, the system keeps what it holds.
+                    if (other != "not delivered")
+                        cases.Add(fault, other, false);
                 }
             }
 

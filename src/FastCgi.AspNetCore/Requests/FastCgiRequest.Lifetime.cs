@@ -31,6 +31,10 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             Log.ApplicationAborted(Connection.Id, TraceIdentifier);
     }
 
+    /// <summary>A reset while a client reads slowly can crash HAProxy (2.6.12).</summary>
+    public override bool ForbidsReset
+        => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.HaProxy;
+
     /// <summary>Everything that the client waits for is written, so an abort cancels nothing any more.</summary>
     public void OnAnswered() => TrySettle(s_answered, out _);
 

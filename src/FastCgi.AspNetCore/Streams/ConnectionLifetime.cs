@@ -229,10 +229,9 @@ internal struct ConnectionLifetime
             case ConnectionPhase.Leaving when isIdle:
                 return CloseAction.ResetUnlessInput;
             case ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
-                var closes = Phase == ConnectionPhase.Cutting || _isInputComplete == true;
                 Phase = ConnectionPhase.Draining;
                 SetDeadline(now);
-                return closes ? CloseAction.Close : CloseAction.HalfClose;
+                return _isInputComplete == true ? CloseAction.Close : CloseAction.HalfClose;
             default:
                 return CloseAction.None;
         }

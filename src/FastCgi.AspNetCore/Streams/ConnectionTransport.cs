@@ -47,7 +47,7 @@ internal abstract class ConnectionTransport
     /// <summary>
     /// If the current send is cut (<see cref="RecordOutput.IsSendCut"/>), drops the blocks that are not begun, each of
     /// which holds whole records, and sends the rest of the one that is. If possible, neither this nor the ending waits
-    /// for the peer. Any thread may call it. Not called if <see cref="CanReset"/>.
+    /// for the peer. Any thread may call it.
     /// </summary>
     public virtual void CutSend()
     {

@@ -79,7 +79,7 @@ internal sealed partial class FastCgiConnection
         using (var scope = EnterLock())
         {
             var started = FindStarted(scope);
-            var mustCut = canSend && !_transport.CanReset && (started is not null || !scope.State.Output.IsIdle);
+            var mustCut = canSend && !CanReset(scope) && (started is not null || !scope.State.Output.IsIdle);
             if (!scope.State.Lifetime.TryFail(mustCut, _manager.Now))
                 return;
 
@@ -247,12 +247,15 @@ internal sealed partial class FastCgiConnection
 
     private RequestEnding DecideCut(ConnectionScope scope, RequestStream request, bool cutsSend)
     {
-        var harmsOthers = scope.State.Requests.Count > 0 || Output.HasOtherAnswers(scope, request);
-        var ending = scope.State.Lifetime.OnCut(harmsOthers, _transport.CanReset, cutsSend, _manager.Now);
+        var canReset = CanReset(scope);
+        var harmsOthers = scope.State.Requests.Count > 0 || Output.HasOtherAnswers(scope, request, canReset);
+        var ending = scope.State.Lifetime.OnCut(harmsOthers, canReset, cutsSend, _manager.Now);
         if (ending == RequestEnding.CutByEndRequest && !request.KeepConnection)
             scope.State.Lifetime.CloseAfterLast();
         return ending;
     }
+
+    private bool CanReset(ConnectionScope scope) => _transport.CanReset && !scope.State.ForbidsReset;
 
     private bool TryCloseIdle(ConnectionScope scope)
         => !IsInRecord(scope, _manager.Now, _server.Options.Limits.RequestParametersTimeout)

@@ -122,7 +122,11 @@ internal sealed partial class FastCgiConnection
     private static void MakeReady(ConnectionScope scope, RequestStream request, ref ReadyRequests ready)
     {
         scope.State.HalfOpenCount--;
-        if (request.TryMakeReady(scope))
+        var canRun = request.TryMakeReady(scope);
+        // A connection belongs to one web server.
+        if (request.Sequence == 1)
+            scope.State.ForbidsReset = request.ForbidsReset;
+        if (canRun)
             ready.Add(request);
     }
 }

@@ -39,7 +39,8 @@ internal sealed class RecordOutput(
     /// the system.
     /// </summary>
     /// <param name="response">The response that does not count.</param>
-    public bool HasOtherAnswers(ConnectionScope scope, RequestStream response)
+    /// <param name="canReset">Whether the connection would be reset. Otherwise, the system keeps what it holds.</param>
+    public bool HasOtherAnswers(ConnectionScope scope, RequestStream response, bool canReset)
     {
         ref var queue = ref scope.State.Output;
         var isOnlyQueued = queue.LastQueued == response && response.In(scope).NextQueued == response;
@@ -53,7 +54,7 @@ internal sealed class RecordOutput(
             return scope.State.IsMultiplexed;
 
         var sent = queue.SentLength - (queue.IsSending ? queue.SendingLength : 0);
-        return sent - queue.AnswersEnd < undelivered;
+        return sent - queue.AnswersEnd < (canReset ? undelivered : 0);
     }
 
     /// <summary>The complete responses that wait to be sent.</summary>

@@ -123,6 +123,9 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         CloseInput(scope, createError());
     }
 
+    /// <summary>Whether the web server that has sent the request must not be reset.</summary>
+    public abstract bool ForbidsReset { get; }
+
     /// <summary>Describes the request for the status. Called under the lock of the connection.</summary>
     public abstract RequestDescription Describe(ConnectionScope scope, long now);
 

@@ -106,7 +106,7 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
             return wrong;
 
         _feedback.Visit(_sent.Shape ^ 0x5A5A_0000_0000);
-        if (transport.IsReset != _model.IsReset)
+        if ((transport.IsReset || _sent.IsAborted) != _model.IsReset)
             return $"The connection was {(transport.IsReset ? "" : "not ")}reset.";
         // What was on its way is lost with a reset.
         if (_model.IsReset)

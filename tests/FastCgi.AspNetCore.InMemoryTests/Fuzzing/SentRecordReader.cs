@@ -24,13 +24,16 @@ internal sealed class SentRecordReader
     /// <summary>The kinds of the last three records, for the feedback.</summary>
     public ulong Shape { get; private set; }
 
+    /// <summary>Whether ABORT_REQUEST came, which HAProxy gets instead of a reset.</summary>
+    public bool IsAborted { get; private set; }
+
     public string? Read(ReadOnlySpan<byte> sent)
     {
         foreach (var id in _ids)
             Ends[id] = 0;
         _ids.Clear();
         _finished.Clear();
-        (ValuesResults, UnknownTypes, IsHttp, Shape) = (0, 0, false, 1);
+        (ValuesResults, UnknownTypes, IsHttp, IsAborted, Shape) = (0, 0, false, false, 1);
         while (!sent.IsEmpty)
         {
             if (sent.StartsWith("HTTP/1.1 400 "u8) && !IsHttp)
@@ -59,6 +62,9 @@ internal sealed class SentRecordReader
         Shape = ((Shape & 0xF_FFFF) << 10) | (((type * 64UL) + (ulong)detail) & 0x3FF);
         switch (type)
         {
+            case 2 when id != 0 && content.IsEmpty:
+                IsAborted = true;
+                return null;
             case 3 when id != 0 && content.Length == 8:
                 _ids.Add(id);
                 Ends[id]++;
