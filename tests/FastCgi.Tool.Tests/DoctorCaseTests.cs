@@ -29,6 +29,15 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData(Guarded + "location = /auth { internal; " + Usual + Reads + "fastcgi_param REQUEST_METHOD GET; "
         + "fastcgi_pass_request_body off; fastcgi_param CONTENT_LENGTH \"\"; " + Pass + "}")]
     [InlineData(Guarded + "location = /auth { proxy_pass http://127.0.0.1:4180; }")]
+    [InlineData(Guarded + "location = /auth { " + Usual + "fastcgi_param REQUEST_URI \"${request_uri}\"; "
+        + "fastcgi_param REQUEST_METHOD GET; " + Pass + "}", "problem auth-request passes $request_uri")]
+    [InlineData("set $u $request_uri; " + Guarded + "location = /auth { " + Usual + "fastcgi_param REQUEST_URI $u; "
+        + "fastcgi_param REQUEST_METHOD GET; " + Pass + "}", "problem auth-request passes $request_uri")]
+    [InlineData(Guarded + "location = /auth { try_files /none @auth; } location @auth { " + Usual
+        + "fastcgi_param REQUEST_METHOD GET; " + Pass + "}", "problem auth-request passes $request_uri")]
+    [InlineData(Guarded + "location ~ ^/auth$ { " + Usual + Reads + "fastcgi_param REQUEST_METHOD GET; " + Pass + "}")]
+    [InlineData("location ^~ / { auth_request /auth; " + Usual + Pass + "} location /auth { " + Usual + Reads
+        + "fastcgi_param REQUEST_METHOD GET; " + Pass + "}")]
     // A page for errors must not get the URL that was refused.
     [InlineData("error_page 403 /refused; location / { " + Usual + Pass
         + "}", "problem error-page error_page 403 /refused")]

@@ -3,6 +3,9 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>A <c>fastcgi_pass</c> of nginx, or a directive that passes requests with another protocol.</summary>
 internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 {
+    // A variable may be set to another, and so on.
+    private const int MostVariables = 10;
+
     private static readonly string[] s_checks = ["auth_basic", "auth_request", "auth_jwt"];
     private static readonly string[] s_schemes = ["http://", "https://"];
     private static readonly string[] s_cacheLines = ["fastcgi_cache_key", "fastcgi_no_cache"];
@@ -150,19 +153,16 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The last line that sets a parameter, if it has this value.</summary>
     public Directive? Set(string name, string value) => Set(name) is { } set && set.Arguments[1] == value ? set : null;
 
-    /// <summary>Whether a parameter has a value of the client's request, which subrequests do not change.</summary>
+    /// <summary>
+    /// Whether a parameter has a value of the client's request, which subrequests do not change: the variable itself,
+    /// or one that <c>set</c> or <c>map</c> derive from it.
+    /// </summary>
     public bool PassesOriginal(string name, string original)
-        => Set(name)?.Arguments[1].Contains(original, StringComparison.Ordinal) == true;
+        => Set(name)?.Arguments[1] is { } value && HasVariable(value, original, depth: 0);
 
     /// <summary>Whether nginx passes a URI, or what is sent to a named location, here.</summary>
-    public bool Serves(string uri)
-    {
-        var path = uri.Split('?')[0];
-        var location = Pass.FindAround("server")?.All.Where(inner
-            => inner.Is("location") && Matches(inner.Arguments, path))
-            .MaxBy(static inner => inner.Arguments.Length == 1 ? inner.Arguments[0].Length : int.MaxValue);
-        return location is not null && location == Pass.FindAround("location");
-    }
+    public bool Serves(string uri) => Pass.FindAround("server") is { } server
+        && Pass.FindAround("location") is { } own && NginxLocations.Find(server, uri).Contains(own);
 
     /// <summary>Whether a parameter is not passed, although others are.</summary>
     public bool Lacks(string name) => IsWhole && !LacksParameters && !GetParameter(name).Any();
@@ -229,16 +229,23 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         => words.SelectMany(static word => s_variable.Matches(word))
             .Select(static match => "$" + match.Groups["name"].Value);
 
-    private static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
-
-    private static bool Matches(string[] location, string path) => location switch
+    private bool HasVariable(string text, string variable, int depth)
     {
-        ["=", var exact] => exact == path,
-        ["^~", var prefix] => path.StartsWith(prefix, StringComparison.Ordinal),
-        [['@', ..] name] => name == path,
-        [var prefix] => path.StartsWith(prefix, StringComparison.Ordinal),
-        _ => false,
-    };
+        var names = GetVariables([text]).Select(static name => name.ToLowerInvariant()).ToList();
+        return names.Contains(variable)
+            || (depth < MostVariables && names.Any(name => GetValues(name)
+                .Any(value => HasVariable(value, variable, depth + 1))));
+    }
+
+    /// <summary>The texts that a variable may have, as <c>set</c> and <c>map</c> say.</summary>
+    private IEnumerable<string> GetValues(string name) => InServer("set")
+        .Where(set => set.Arguments is [var variable, _] && variable.Equals(name, StringComparison.OrdinalIgnoreCase))
+        .Select(static set => set.Arguments[1])
+        .Concat(Blocks.Where(map => map.Is("map") && map.Arguments is [_, var variable]
+            && variable.Equals(name, StringComparison.OrdinalIgnoreCase))
+            .SelectMany(static map => map.Block.SelectMany(static line => line.Arguments)));
+
+    private static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
 
     private static IEnumerable<(string Listen, string Name)> Describe(Directive server)
     {
