@@ -15,12 +15,14 @@ public sealed class LeavingTests
         var connection = new FastCgiConnection(server.Connections, transport);
         transport.Connection = connection;
         Assert.True(server.Connections.TryAdd(connection));
+        // Just before a tick, so the connection must stay open at the tick that is less than the limit later.
+        server.Clock.Advance(0.9 * s_tick);
         var ready = new ReadyRequests();
         connection.OnReceived(RecordBytes.Get(), ref ready);
         ready.RemoveFirst().Execute();
         Assert.True(transport.SendCount > 0);
 
-        server.Clock.Advance(s_limit - s_tick);
+        server.Clock.Advance(s_limit - (0.9 * s_tick));
         Assert.Empty(transport.Decisions);
         server.Clock.Advance(s_tick);
         Assert.Equal([CloseAction.ResetUnlessInput], transport.Decisions);

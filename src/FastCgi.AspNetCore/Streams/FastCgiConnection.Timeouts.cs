@@ -160,7 +160,9 @@ internal sealed partial class FastCgiConnection
 
         var idle = _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now);
         var isUnused = scope.State.RequestCount == 0 && idle >= timeout;
-        var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
+        // The connection may have become idle up to one interval after that tick.
+        var isIdle = idle - ServerClock.Interval >= limit
+            || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
         // A connection that is already leaving had input that was not a request.
         var leaves = (isUnused || isIdle) && scope.State.Lifetime.TryLeave();
         if (!leaves && scope.State.Lifetime.Phase != ConnectionPhase.Leaving)
