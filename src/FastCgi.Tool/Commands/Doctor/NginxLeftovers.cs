@@ -1,9 +1,13 @@
+using System.Buffers;
+
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>Lines of nginx for other protocols, which copied configurations have beside <c>fastcgi_pass</c>.</summary>
 internal static class NginxLeftovers
 {
     private static readonly string[] s_prefixes = ["proxy_", "uwsgi_", "scgi_", "grpc_"];
+
+    private static readonly SearchValues<char> s_special = SearchValues.Create(" \t\n;{}\"'#");
 
     // UseForwardedHeaders and similar middleware read these headers. fastcgi_params passes the same facts in parameters
     // that no client can set.
@@ -56,7 +60,7 @@ internal static class NginxLeftovers
         return $"fastcgi_param {(name is "CONTENT_LENGTH" or "CONTENT_TYPE" ? name : "HTTP_" + name)} {Quote(value)};";
     }
 
-    private static string Quote(string word) => word.Length > 0 && word.AsSpan().IndexOfAny(" \t\n;{}\"'#") < 0
+    private static string Quote(string word) => word.Length > 0 && word.AsSpan().IndexOfAny(s_special) < 0
         ? word
         : '"' + word.Replace("\\", "\\\\").Replace("\"", "\\\"") + '"';
 }
