@@ -153,7 +153,10 @@ public sealed class ProcessTests
     }
 
     private static ServerProcess StartProxy(string address, int descriptors) => ServerProcess.Start(
-        "bash", ["-c", $"ulimit -n {descriptors}; exec dotnet {s_tool} proxy {address} --listen http://127.0.0.1:0"]);
+        "bash",
+        [
+            "-c", $"ulimit -n {descriptors}; exec dotnet \"$0\" proxy {address} --listen http://127.0.0.1:0", s_tool,
+        ]);
 
     private static bool IsInterruptIgnored(Process process)
     {

@@ -11,11 +11,10 @@ public sealed class NodeClient : IAsyncLifetime
     // npm writes this file last.
     private static readonly string s_installed = Path.Combine(s_folder, "node_modules", ".package-lock.json");
 
-    public async Task InitializeAsync()
-    {
-        if (!File.Exists(s_installed))
-            await RunAsync("npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier");
-    }
+    // Once for all classes of tests: npm first removes what another may be using.
+    private static readonly Lazy<Task> s_installation = new(InstallAsync);
+
+    public Task InitializeAsync() => s_installation.Value;
 
     public Task DisposeAsync() => Task.CompletedTask;
 
@@ -30,6 +29,12 @@ public sealed class NodeClient : IAsyncLifetime
         => await RunAsync(
             "node",
             [Path.Combine(s_folder, "chat.js"), site + "/chat", .. (string[])(transport is null ? [] : [transport])]);
+
+    private static async Task InstallAsync()
+    {
+        if (!File.Exists(s_installed))
+            await RunAsync("npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier");
+    }
 
     private static async Task<string> RunAsync(string program, params string[] arguments)
     {
