@@ -95,9 +95,8 @@ internal sealed partial class WorkerPool
         return rest > _comingCount;
     }
 
-    /// <summary>Takes an idle thread if there is work for one more. The parameters are the same.</summary>
-    private Worker? WakeForRest(int requests = 0, int processors = 0)
-        => HasRest(requests, processors) ? RemoveIdle() : null;
+    /// <summary>Takes an idle thread if there is work for one more.</summary>
+    private Worker? WakeForRest() => HasRest() ? RemoveIdle() : null;
 
     private void LeaveLoop(Worker worker, bool isSeatFree)
     {
