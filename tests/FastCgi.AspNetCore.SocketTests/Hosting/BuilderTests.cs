@@ -8,24 +8,20 @@ public sealed class BuilderTests
 {
     private const string Address = "fastcgi://127.0.0.1:0";
 
-    [Fact]
-    public Task CreateBuilder_Serves() => AssertServesAsync(WebApplication.CreateBuilder());
+    /// <summary>The empty builder has no server, logging, options, or configuration.</summary>
+    [Theory, Values("usual", "slim", "empty")]
+    public Task WebApplicationBuilder_Serves(string kind) => AssertServesAsync(kind switch
+    {
+        "usual" => WebApplication.CreateBuilder(),
+        "slim" => WebApplication.CreateSlimBuilder(),
+        _ => WebApplication.CreateEmptyBuilder(new WebApplicationOptions()),
+    });
 
-    [Fact]
-    public Task CreateSlimBuilder_Serves() => AssertServesAsync(WebApplication.CreateSlimBuilder());
-
-    /// <summary>This builder has no server, logging, options, or configuration.</summary>
-    [Fact]
-    public Task CreateEmptyBuilder_Serves()
-        => AssertServesAsync(WebApplication.CreateEmptyBuilder(new WebApplicationOptions()));
-
-    [Fact]
-    public Task ConfigureWebHostDefaults_Serves()
-        => AssertServesAsync(Host.CreateDefaultBuilder().ConfigureWebHostDefaults(Configure));
-
-    [Fact]
-    public Task ConfigureWebHost_NothingElse_Serves()
-        => AssertServesAsync(new HostBuilder().ConfigureWebHost(Configure));
+    [Theory, Values(true, false)]
+    public Task HostBuilder_Serves(bool hasDefaults) => AssertServesAsync(
+        hasDefaults
+            ? Host.CreateDefaultBuilder().ConfigureWebHostDefaults(Configure)
+            : new HostBuilder().ConfigureWebHost(Configure));
 
     /// <summary>AddNegotiate throws if the service is registered but not enabled.</summary>
     [Fact]

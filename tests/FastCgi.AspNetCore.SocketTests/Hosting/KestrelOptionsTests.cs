@@ -12,45 +12,9 @@ public sealed class KestrelOptionsTests : HostTest
     public KestrelOptionsTests() => _builder = CreateBuilder("--urls", "fastcgi://127.0.0.1:0");
 
     [Fact]
-    public async Task SetThroughConfigureKestrel_AppliesAndIsLogged()
+    public async Task SetThroughServicesOrConfigureKestrel_BeforeOrAfterUseFastCgi_Applies()
     {
-        var rate = new MinDataRate(100, TimeSpan.FromSeconds(10));
-        _builder.WebHost.ConfigureKestrel(kestrel =>
-        {
-            kestrel.AllowSynchronousIO = true;
-            kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
-            kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.UTF8;
-            kestrel.Limits.MaxRequestBodySize = null;
-            kestrel.Limits.MaxRequestBufferSize = 2_000_000;
-            kestrel.Limits.MaxResponseBufferSize = 0;
-            kestrel.Limits.MaxConcurrentConnections = 50;
-            kestrel.Limits.RequestHeadersTimeout = TimeSpan.FromSeconds(7);
-            kestrel.Limits.MinRequestBodyDataRate = rate;
-        });
-
-        var (options, line) = await StartAsync();
-
-        Assert.True(options.AllowSynchronousIO);
-        Assert.Same(Encoding.Latin1, options.RequestHeaderEncodingSelector!("Name"));
-        Assert.Same(Encoding.UTF8, options.ResponseHeaderEncodingSelector!("Name"));
-        Assert.Null(options.Limits.MaxRequestBodySize);
-        Assert.Equal(
-            (2_000_000, 1, 50),
-            (options.Limits.MaxRequestBufferSize, options.Limits.MaxResponseBufferSize,
-                options.Limits.MaxConcurrentConnections));
-        Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.RequestParametersTimeout);
-        Assert.Same(rate, options.Limits.MinRequestBodyDataRate);
-        Assert.Contains(
-            "override them: AllowSynchronousIO, RequestHeaderEncodingSelector, ResponseHeaderEncodingSelector, Limits.MaxRequestBodySize, Limits.MaxRequestBufferSize, "
-                + "Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout, Limits.MinRequestBodyDataRate. Kestrel options with no effect on FastCGI: none.",
-            line!.Message,
-            StringComparison.Ordinal);
-        Assert.Equal(LogLevel.Information, line.Level);
-    }
-
-    [Fact]
-    public async Task SetThroughServicesOrAfterUseFastCgi_Applies()
-    {
+        _builder.WebHost.ConfigureKestrel(static kestrel => kestrel.Limits.MaxConcurrentConnections = 50);
         _builder.Services.Configure<KestrelServerOptions>(static kestrel => kestrel.AllowSynchronousIO = true);
         _builder.WebHost.UseFastCgi();
         _builder.WebHost.ConfigureKestrel(static kestrel => kestrel.Limits.MaxRequestBodySize = null);
@@ -59,6 +23,7 @@ public sealed class KestrelOptionsTests : HostTest
 
         Assert.True(options.AllowSynchronousIO);
         Assert.Null(options.Limits.MaxRequestBodySize);
+        Assert.Equal(50, options.Limits.MaxConcurrentConnections);
     }
 
     [Fact]

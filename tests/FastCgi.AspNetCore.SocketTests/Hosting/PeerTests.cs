@@ -24,17 +24,8 @@ public sealed class PeerTests : HostTest
             "most recently from 127.0.0.1) because the endpoint's AllowedAddresses");
 
     [Theory, EveryEngine]
-    public async Task Connect_AddressOfTheVariable_IsServed(FastCgiTransportEngine engine)
-        => await WithVariableAsync("192.0.2.1,127.0.0.1", () => AssertServedAsync(engine, Loopback, static _ => { }));
-
-    [Theory, EveryEngine]
     public async Task Connect_AddressNotInTheVariable_IsClosedAtOnce(FastCgiTransportEngine engine)
         => await WithVariableAsync("192.0.2.1", () => AssertRefusedAsync(engine, Loopback, static _ => { }));
-
-    [Fact]
-    public async Task Connect_UnixSocketAndTheVariable_IsClosedAtOnceAsTheSpecificationSays()
-        => await WithVariableAsync(
-            "127.0.0.1", () => AssertRefusedAsync(FastCgiTransportEngine.Auto, Address, static _ => { }));
 
     [Fact]
     public async Task Start_BadVariable_FailsInsteadOfAdmittingEveryone()

@@ -6,26 +6,14 @@ namespace FastCgi.AspNetCore.SocketTests.Status;
 internal static class Browser
 {
     /// <summary>Loads a page, runs its script, and returns the resulting document.</summary>
-    public static Task<string> LoadAsync(string url, string folder)
-        => RunAsync(folder, "--dump-dom", "--virtual-time-budget=1000", url);
-
-    public static Task TakePictureAsync(string url, string folder, string file, int width, int height) => RunAsync(
-        folder,
-        $"--screenshot={file}",
-        $"--window-size={width},{height}",
-        "--hide-scrollbars",
-        "--virtual-time-budget=1000",
-        "--disable-features=DarkMode",
-        url);
-
-    private static async Task<string> RunAsync(string folder, params string[] arguments)
+    public static async Task<string> LoadAsync(string url, string folder)
     {
-        string[] all =
+        string[] arguments =
         [
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            $"--user-data-dir={folder}/browser", .. arguments,
+            $"--user-data-dir={folder}/browser", "--dump-dom", "--virtual-time-budget=1000", url,
         ];
-        var start = new ProcessStartInfo(Programs.Find("chromium"), all)
+        var start = new ProcessStartInfo(Programs.Find("chromium"), arguments)
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,

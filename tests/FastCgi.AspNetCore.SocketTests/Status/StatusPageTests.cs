@@ -6,9 +6,6 @@ namespace FastCgi.AspNetCore.SocketTests.Status;
 [Collection(Alone.Name)]
 public sealed partial class StatusPageTests : HostTest
 {
-    // The file for a new picture of the page. Without this variable, none is taken.
-    private const string PictureVariable = "FASTCGI_STATUS_PICTURE";
-
     private readonly PortReservation _reservation = new();
 
     protected override void Dispose(bool isDisposing)
@@ -31,8 +28,6 @@ public sealed partial class StatusPageTests : HostTest
         Assert.Contains("<td>MaxConcurrentRequests</td><td class=\"number\">10</td>", page, StringComparison.Ordinal);
         Assert.Contains("nginx/1.22.1</td>", page, StringComparison.Ordinal);
         Assert.DoesNotContain("<b>bold", page, StringComparison.Ordinal);
-        if (Environment.GetEnvironmentVariable(PictureVariable) is { } file)
-            await Browser.TakePictureAsync(url, Folder.Path, file, 1_100, 1_400);
         Go.SetResult();
         Assert.Equal("slow", await slow.ReadTextAsync());
     }

@@ -111,5 +111,44 @@ public sealed class ApplicationThreadTests
         finish.Set();
     }
 
+    /// <summary>A refusal needs no application thread.</summary>
+    [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
+    public async Task Refusal_WhileAllThreadsAreBlocked_AtOnce(TransportSetup setup)
+    {
+        var entered = new SemaphoreSlim(0);
+        var release = new SemaphoreSlim(0);
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            app => app.MapGet("/block", () =>
+            {
+                entered.Release();
+                release.Wait();
+                return "unblocked";
+            }),
+            static options =>
+            {
+                options.Transport.MaxBlockingThreads = 2;
+                options.Limits.MaxConcurrentRequests = 2;
+            });
+        using var first = await server.ConnectAsync();
+        using var second = await server.ConnectAsync();
+        using var third = await server.ConnectAsync();
+        // Repeat until the server has learned that the path blocks.
+        for (var i = 0; i < 100; i++)
+        {
+            foreach (var client in new[] { first, second })
+            {
+                await client.SendAsync("/block");
+                Assert.True(await entered.WaitAsync(Waiting.Patience));
+            }
+
+            await third.SendAsync("/block");
+            Assert.Contains("Status: 503", await third.TryReadAnswerAsync(), StringComparison.Ordinal);
+            release.Release(2);
+            Assert.Equal("unblocked", await first.ReadTextAsync());
+            Assert.Equal("unblocked", await second.ReadTextAsync());
+        }
+    }
+
     private static string Word(int number) => $"word{(char)('a' + (number / 26))}{(char)('a' + (number % 26))}";
 }

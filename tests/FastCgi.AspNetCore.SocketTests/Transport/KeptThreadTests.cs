@@ -106,37 +106,4 @@ public sealed class KeptThreadTests
 
         Assert.True(await told.Task.Within("the handler to end"));
     }
-
-    /// <summary>
-    /// An application that interrupts a handler's thread may be too late: the thread is idle, or about to be.
-    /// </summary>
-    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_WhoseThreadIsInterruptedAtItsEnd_DelaysNoOtherRequest(TransportSetup setup)
-    {
-        await using var server = await TransportServer.StartAsync(setup, static app => app.Run(static context =>
-        {
-            try
-            {
-                Thread.Sleep(20);
-            }
-            catch (ThreadInterruptedException)
-            {
-                // If the next request starts before the thread is idle, it gets the interrupt.
-            }
-
-            context.Response.OnCompleted(static () =>
-            {
-                Thread.CurrentThread.Interrupt();
-                return Task.CompletedTask;
-            });
-            return context.Response.WriteAsync("slept");
-        }));
-
-        for (var i = 0; i < 20; i++)
-        {
-            Assert.Equal("slept", await server.GetAsync("/"));
-            // The thread must be idle before the next request.
-            await Task.Delay(20);
-        }
-    }
 }

@@ -86,34 +86,74 @@ public sealed class LateUseTests
     }
 
     /// <summary>Everything of a request that an application can keep.</summary>
-    private sealed class Kept(HttpContext context, string token, ConcurrentQueue<string> foreign)
+    private sealed class Kept
     {
-        private readonly IFeatureCollection _features = context.Features;
-        private readonly HttpRequest _request = context.Request;
-        private readonly HttpResponse _response = context.Response;
-        private readonly IHttpRequestFeature _requestFeature =
-            context.Features.GetRequiredFeature<IHttpRequestFeature>();
-        private readonly IHttpResponseFeature _responseFeature =
-            context.Features.GetRequiredFeature<IHttpResponseFeature>();
-        private readonly IHttpResponseBodyFeature _bodyFeature =
-            context.Features.GetRequiredFeature<IHttpResponseBodyFeature>();
-        private readonly IHttpRequestLifetimeFeature _lifetime =
-            context.Features.GetRequiredFeature<IHttpRequestLifetimeFeature>();
-        private readonly IFastCgiRequestFeature _fastCgi =
-            context.Features.GetRequiredFeature<IFastCgiRequestFeature>();
-        private readonly IServerVariablesFeature _variables =
-            context.Features.GetRequiredFeature<IServerVariablesFeature>();
-        private readonly IHeaderDictionary _headers = context.Request.Headers;
-        private readonly IHeaderDictionary _responseHeaders = context.Response.Headers;
-        private readonly IDictionary<object, object?> _items = context.Items;
-        private readonly Stream _stream = context.Response.Body;
-        private readonly PipeWriter _writer = context.Response.BodyWriter;
-        private readonly Memory<byte> _memory = context.Response.BodyWriter.GetMemory(4_000);
-        private readonly Stream _bodyStream = context.Request.Body;
-        private readonly PipeReader _reader = context.Request.BodyReader;
-        private readonly TextWriter _error =
-            context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
-        private readonly CancellationToken _aborted = context.RequestAborted;
+        private readonly string _token;
+        private readonly ConcurrentQueue<string> _foreign;
+        private readonly CancellationToken _aborted;
+        private readonly Memory<byte> _memory;
+        private readonly (string Prefix, Func<string?> Look)[] _looks;
+        private readonly Func<Task>[] _uses;
+
+        public Kept(HttpContext context, string token, ConcurrentQueue<string> foreign)
+        {
+            var (request, response, features) = (context.Request, context.Response, context.Features);
+            var requestFeature = features.GetRequiredFeature<IHttpRequestFeature>();
+            var responseFeature = features.GetRequiredFeature<IHttpResponseFeature>();
+            var bodyFeature = features.GetRequiredFeature<IHttpResponseBodyFeature>();
+            var lifetime = features.GetRequiredFeature<IHttpRequestLifetimeFeature>();
+            var fastCgi = features.GetRequiredFeature<IFastCgiRequestFeature>();
+            var variables = features.GetRequiredFeature<IServerVariablesFeature>();
+            var (headers, responseHeaders, items) = (request.Headers, response.Headers, context.Items);
+            var (stream, writer, error) = (response.Body, response.BodyWriter, fastCgi.StandardError);
+            var (bodyStream, reader) = (request.Body, request.BodyReader);
+            (_token, _foreign, _aborted, _memory) = (token, foreign, context.RequestAborted, writer.GetMemory(4_000));
+            _looks =
+            [
+                ("/", () => request.Path.Value),
+                ("?", () => request.QueryString.Value),
+                ("", () => request.Headers["X-Token"]),
+                ("", () => headers["X-Token"]),
+                ("", () => headers.Cookie),
+                ("/", () => requestFeature.Path),
+                ("?", () => requestFeature.QueryString),
+                ("", () => variables["HTTP_X_TOKEN"]),
+                ("", () => variables["QUERY_STRING"]),
+                ("", () => fastCgi.Parameters.FirstOrDefault(static pair => pair.Key == "HTTP_COOKIE").Value),
+                ("", () => responseHeaders["X-Token"]),
+                ("/", () => features.Get<IHttpRequestFeature>()?.Path),
+            ];
+            _uses =
+            [
+                Do(() => response.StatusCode = 500),
+                Do(() => responseFeature.StatusCode = 500),
+                Do(() => responseFeature.ReasonPhrase = "late"),
+                Do(() => response.Headers["X-Late"] = "late"),
+                Do(() => responseHeaders["X-Late"] = "late"),
+                Do(() => responseHeaders.Remove("X-Token")),
+                Do(() => headers["X-Token"] = "late"),
+                Do(() => requestFeature.Path = "/late"),
+                Do(() => variables["HTTP_X_TOKEN"] = "late"),
+                Do(() => items["late"] = "late"),
+                Do(() => features.Set<IItemsFeature>(null)),
+                Do(() => responseFeature.OnStarting(static _ => throw new InvalidOperationException("late"), this)),
+                Do(() => error.WriteLine("late")),
+                Do(() => writer.Write("late"u8)),
+                Do(() => writer.Advance(10)),
+                () => stream.WriteAsync("late"u8.ToArray()).AsTask(),
+                () => stream.FlushAsync(),
+                () => writer.FlushAsync().AsTask(),
+                Do(writer.CancelPendingFlush),
+                () => bodyFeature.StartAsync(),
+                bodyFeature.CompleteAsync,
+                () => bodyStream.ReadAsync(new byte[10]).AsTask(),
+                () => reader.ReadAsync().AsTask(),
+                Do(reader.CancelPendingRead),
+                Do(() => reader.Complete()),
+                Do(lifetime.Abort),
+                Do(context.Abort),
+            ];
+        }
 
         public async Task UseAsync(Task ended)
         {
@@ -121,92 +161,40 @@ public sealed class LateUseTests
             var end = Environment.TickCount64 + Random.Shared.Next(MaxDelay + 1);
             do
             {
-                Look();
-                foreach (var use in Uses())
+                foreach (var (prefix, look) in _looks)
                 {
-                    try
-                    {
-                        await use();
-                    }
-                    catch (Exception)
-                    {
-                        // The request has ended.
-                    }
+                    string? seen = null;
+                    await TryAsync(Do(() => seen = look()));
+                    if (!string.IsNullOrEmpty(seen) && seen != prefix + _token && seen != prefix + "late")
+                        _foreign.Enqueue($"{_token} sees {seen}.");
                 }
 
+                if (_aborted.IsCancellationRequested)
+                    _foreign.Enqueue($"The token of {_token} is cancelled.");
+                foreach (var use in _uses)
+                    await TryAsync(use);
                 _memory.Span.Fill((byte)'!');
                 await Task.Yield();
             }
             while (Environment.TickCount64 < end);
         }
 
-        private void Look()
+        private static Func<Task> Do(Action use) => () =>
         {
-            Check(() => _request.Path.Value, "/");
-            Check(() => _request.QueryString.Value, "?");
-            Check(() => _request.Headers["X-Token"], "");
-            Check(() => _headers["X-Token"], "");
-            Check(() => _headers.Cookie, "");
-            Check(() => _requestFeature.Path, "/");
-            Check(() => _requestFeature.QueryString, "?");
-            Check(() => _variables["HTTP_X_TOKEN"], "");
-            Check(() => _variables["QUERY_STRING"], "");
-            Check(() => _fastCgi.Parameters.FirstOrDefault(static pair => pair.Key == "HTTP_COOKIE").Value, "");
-            Check(() => _responseHeaders["X-Token"], "");
-            Check(() => ((IHttpRequestFeature?)_features[typeof(IHttpRequestFeature)])?.Path, "/");
-            if (_aborted.IsCancellationRequested)
-                foreign.Enqueue($"The token of {token} is cancelled.");
-        }
+            use();
+            return Task.CompletedTask;
+        };
 
-        private void Check(Func<string?> look, string prefix)
+        private static async Task TryAsync(Func<Task> use)
         {
             try
             {
-                if (look() is { Length: > 0 } seen && seen != prefix + token && seen != prefix + "late")
-                    foreign.Enqueue($"{token} sees {seen}.");
+                await use();
             }
             catch (Exception)
             {
                 // The request has ended.
             }
-        }
-
-        private IEnumerable<Func<Task>> Uses()
-        {
-            yield return () => Do(() => _response.StatusCode = 500);
-            yield return () => Do(() => _responseFeature.StatusCode = 500);
-            yield return () => Do(() => _responseFeature.ReasonPhrase = "late");
-            yield return () => Do(() => _response.Headers["X-Late"] = "late");
-            yield return () => Do(() => _responseHeaders["X-Late"] = "late");
-            yield return () => Do(() => _responseHeaders.Remove("X-Token"));
-            yield return () => Do(() => _headers["X-Token"] = "late");
-            yield return () => Do(() => _requestFeature.Path = "/late");
-            yield return () => Do(() => _variables["HTTP_X_TOKEN"] = "late");
-            yield return () => Do(() => _items["late"] = "late");
-            yield return () => Do(() => _features.Set<IItemsFeature>(null));
-            yield return () => Do(
-                () => _responseFeature.OnStarting(static _ => throw new InvalidOperationException("late"), this));
-            yield return () => Do(() => _error.WriteLine("late"));
-            yield return () => Do(() => _writer.Write("late"u8));
-            yield return () => Do(() => _writer.Advance(10));
-            yield return () => _stream.WriteAsync("late"u8.ToArray()).AsTask();
-            yield return () => _stream.FlushAsync();
-            yield return () => _writer.FlushAsync().AsTask();
-            yield return () => Do(() => _writer.CancelPendingFlush());
-            yield return () => _bodyFeature.StartAsync();
-            yield return () => _bodyFeature.CompleteAsync();
-            yield return () => _bodyStream.ReadAsync(new byte[10]).AsTask();
-            yield return () => _reader.ReadAsync().AsTask();
-            yield return () => Do(() => _reader.CancelPendingRead());
-            yield return () => Do(() => _reader.Complete());
-            yield return () => Do(_lifetime.Abort);
-            yield return () => Do(() => context.Abort());
-        }
-
-        private static Task Do(Action use)
-        {
-            use();
-            return Task.CompletedTask;
         }
     }
 }

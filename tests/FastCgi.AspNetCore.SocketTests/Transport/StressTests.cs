@@ -15,38 +15,6 @@ public sealed class StressTests
     {
         await using var server = await TransportServer.StartAsync(
             setup, Map, build: static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning));
-        await StressAsync(server, RunAsync);
-    }
-
-    /// <summary>
-    /// Misuse affects no other request: applications that throw, abort late, write late, and complete early, log
-    /// providers that throw, limits that are always reached, and several requests on one connection.
-    /// </summary>
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Requests_BesideOnesThatMisbehave_EachHasItsOwnAnswer(TransportSetup setup)
-    {
-        await using var server = await TransportServer.StartAsync(
-            setup,
-            static app =>
-            {
-                Map(app);
-                Misbehaviour.Map(app);
-            },
-            static options =>
-            {
-                options.Transport.MaxBlockingThreads = 3;
-                options.Limits.MaxConcurrentRequests = 12;
-                options.Limits.RequestQueueLimit = 10_000;
-                options.Limits.MaxRequestBufferSize = 8 * 1024;
-                options.Limits.MaxResponseBufferSize = 4 * 1024;
-            },
-            static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning).AddProvider(Misbehaviour.CreateThrowingLogs()));
-        server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed"]);
-        await StressAsync(server, RunBesideAsync);
-    }
-
-    private static async Task StressAsync(TransportServer server, Func<TransportServer, Random, Task> run)
-    {
         var seconds = int.Parse(
             Environment.GetEnvironmentVariable("FASTCGI_STRESS_SECONDS") ?? "0", CultureInfo.InvariantCulture);
         var end = TimeProvider.System.GetTimestamp() + (seconds * TimeProvider.System.TimestampFrequency);
@@ -58,7 +26,7 @@ public sealed class StressTests
         Assert.InRange(await SettleAsync(server), 0, descriptors);
 
         Task RunAllAsync()
-            => Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => run(server, new Random(i)))));
+            => Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => RunAsync(server, new Random(i)))));
     }
 
     /// <summary>Waits until the server has no connection left, and with it no buffer in use.</summary>
@@ -126,39 +94,6 @@ public sealed class StressTests
         connection.Dispose();
     }
 
-    /// <summary>
-    /// Two requests on one connection, of which one misbehaves. Its outcome, and that of the connection, is undefined.
-    /// </summary>
-    private static async Task RunBesideAsync(TransportServer server, Random random)
-    {
-        await RunAsync(server, random);
-        for (var i = 0; i < RequestsOfAConnection / 4; i++)
-        {
-            var token = $"{random.NextInt64():x}";
-            using var connection = await server.ConnectAsync();
-            await connection.SendAsync(
-                [.. RecordBytes.Get(1, Misbehaviour.Path(random, token)), .. RecordBytes.Get(2, $"/get/{token}")]);
-            var own = new StringBuilder();
-            var isOver = false;
-            try
-            {
-                while (!isOver && await connection.ReadRecordAsync() is { } record)
-                {
-                    isOver = record is { Type: RecordBytes.EndRequest, Id: 2 };
-                    if (record is { Type: RecordBytes.Stdout, Id: 2 })
-                        own.Append(Encoding.ASCII.GetString(record.Content));
-                }
-            }
-            catch (IOException)
-            {
-                // The failure of the other request may close the connection.
-            }
-
-            if (isOver)
-                Assert.EndsWith($"\r\n\r\n{token}", own.ToString(), StringComparison.Ordinal);
-        }
-    }
-
     private static async Task CheckAsync(FastCgiClient connection, byte[] request, string token, int split)
     {
         if (split > 0)
@@ -167,7 +102,7 @@ public sealed class StressTests
         Assert.Equal(token, Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
     }
 
-    internal static void Map(WebApplication app)
+    private static void Map(WebApplication app)
     {
         app.MapGet("/get/{token}", static (string token) => token);
         app.MapGet("/yield/{token}", static async (string token) =>

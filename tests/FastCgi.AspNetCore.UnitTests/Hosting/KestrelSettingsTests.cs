@@ -118,13 +118,39 @@ public sealed class KestrelSettingsTests : IDisposable
         Assert.False(settings.HasEndpoints);
     }
 
-    [Theory]
-    [InlineData(0, 1)]
-    [InlineData(7, 7)]
-    public void MaxResponseBufferSize_OfNothing_IsTheLeast(long kestrels, long ours)
+    [Fact]
+    public void Settings_ThatMeanTheSame_AreThoseOfTheServer()
+    {
+        var rate = new MinDataRate(100, TimeSpan.FromSeconds(10));
+        var (_, options) = Read(kestrel =>
+        {
+            kestrel.AllowSynchronousIO = true;
+            kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
+            kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.UTF8;
+            kestrel.Limits.MaxRequestBodySize = null;
+            kestrel.Limits.MaxRequestBufferSize = 2_000_000;
+            kestrel.Limits.MaxResponseBufferSize = 7;
+            kestrel.Limits.MaxConcurrentConnections = 50;
+            kestrel.Limits.RequestHeadersTimeout = TimeSpan.FromSeconds(7);
+            kestrel.Limits.MinRequestBodyDataRate = rate;
+        });
+
+        Assert.True(options.AllowSynchronousIO);
+        Assert.Same(Encoding.Latin1, options.RequestHeaderEncodingSelector!("Name"));
+        Assert.Same(Encoding.UTF8, options.ResponseHeaderEncodingSelector!("Name"));
+        var limits = options.Limits;
+        Assert.Equal(
+            (null, 2_000_000, 7, 50),
+            (limits.MaxRequestBodySize, limits.MaxRequestBufferSize, limits.MaxResponseBufferSize,
+                limits.MaxConcurrentConnections));
+        Assert.Equal(TimeSpan.FromSeconds(7), limits.RequestParametersTimeout);
+        Assert.Same(rate, limits.MinRequestBodyDataRate);
+    }
+
+    [Fact]
+    public void MaxResponseBufferSize_OfNothing_IsTheLeast()
         => Assert.Equal(
-            ours,
-            Read(kestrel => kestrel.Limits.MaxResponseBufferSize = kestrels).Options.Limits.MaxResponseBufferSize);
+            1, Read(static kestrel => kestrel.Limits.MaxResponseBufferSize = 0).Options.Limits.MaxResponseBufferSize);
 
     /// <summary>The code may be for another environment, for example with a certificate that is missing here.</summary>
     [Fact]
