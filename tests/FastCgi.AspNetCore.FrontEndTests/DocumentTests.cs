@@ -5,6 +5,8 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 /// </summary>
 public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(output)
 {
+    private readonly TaskCompletionSource _isRead = new();
+
     public static TheoryData<FrontEndKind> Kinds => [.. Enum.GetValues<FrontEndKind>()];
 
     [Theory, MemberData(nameof(Kinds))]
@@ -18,29 +20,9 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
             (HttpStatusCode.Found, "/elsewhere"), (redirect.StatusCode, redirect.Headers.Location?.OriginalString));
         Assert.False(redirect.Headers.Contains("Status"));
         await AssertUploadAsync(site, 500_000);
-    }
-
-    /// <summary>The smallest configuration includes what applications depend on.</summary>
-    [Theory, MemberData(nameof(Kinds))]
-    public async Task Minimal_Unchanged_PassesAuthorizationAndEventsAtOnce(FrontEndKind kind)
-    {
-        var isRead = new TaskCompletionSource();
-        var site = await StartAsync(GetSetup(kind, isFull: false), app => app.MapGet("/", async (HttpContext context) =>
-        {
-            context.Response.ContentType = "text/event-stream";
-            await context.Response.WriteAsync($"data: {context.Request.Headers.Authorization}\n\n");
-            await context.Response.Body.FlushAsync();
-            await isRead.Task.WaitAsync(Patience);
-            await context.Response.WriteAsync("data: end\n\n");
-        }));
+        // What applications depend on: authorization, and events that are sent at once.
         site.Client.DefaultRequestHeaders.Authorization = new AuthenticationHeaderValue("Bearer", "token");
-
-        await using var stream = await site.Client.GetStreamAsync("/").WaitAsync(Patience);
-        using var reader = new StreamReader(stream);
-        Assert.Equal("data: Bearer token", await reader.ReadLineAsync().WaitAsync(Patience));
-        isRead.SetResult();
-
-        Assert.Equal("\ndata: end\n\n", await reader.ReadToEndAsync().WaitAsync(Patience));
+        await AssertPiecesAsync(site, "/events", "data: Bearer token\n\n");
     }
 
     /// <summary>
@@ -97,28 +79,8 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
             Assert.Equal(TestCertificates.Client.GetCertHashString(), await client.GetStringAsync("/certificate"));
             Assert.Equal("none", await site.Client.GetStringAsync("/certificate"));
         }
-    }
 
-    [Theory, MemberData(nameof(Kinds))]
-    public async Task Full_Unchanged_PiecesAreSentAtOnce(FrontEndKind kind)
-    {
-        var isRead = new TaskCompletionSource();
-        var site = await StartAsync(
-            GetSetup(kind, isFull: true), app => app.MapGet("/", async (HttpResponse response) =>
-            {
-                await response.WriteAsync("first ");
-                await response.Body.FlushAsync();
-                await isRead.Task.WaitAsync(Patience);
-                await response.WriteAsync("second");
-            }));
-
-        await using var stream = await site.Client.GetStreamAsync("/").WaitAsync(Patience);
-        var first = new byte[6];
-        await stream.ReadExactlyAsync(first).AsTask().WaitAsync(Patience);
-        isRead.SetResult();
-
-        using var reader = new StreamReader(stream);
-        Assert.Equal("second", await reader.ReadToEndAsync().WaitAsync(Patience));
+        await AssertPiecesAsync(site, "/pieces", "first ");
     }
 
     [Theory, MemberData(nameof(Kinds))]
@@ -134,8 +96,14 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     private static FrontEndSetup GetSetup(FrontEndKind kind, bool isFull)
         => new() { Kind = kind, UsesUnixSocket = kind != FrontEndKind.HaProxy, UsesTls = isFull, IsDocumented = true };
 
-    private static void Configure(WebApplication app)
+    private void Configure(WebApplication app)
     {
+        app.MapGet("/events", (HttpContext context) =>
+        {
+            context.Response.ContentType = "text/event-stream";
+            return SendPiecesAsync(context.Response, $"data: {context.Request.Headers.Authorization}\n\n");
+        });
+        app.MapGet("/pieces", (HttpResponse response) => SendPiecesAsync(response, "first "));
         app.MapGet("/redirect", () => Results.Redirect("/elsewhere"));
         app.MapGet("/self", (HttpRequest request) => $"{request.Scheme}://{request.Host}{request.PathBase}/");
         app.MapGet(
@@ -149,6 +117,25 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
         app.MapPost("/upload", (HttpRequest request) => Content.HashAsync(request.Body));
         app.MapFallback((HttpContext context) => string.Join(' ', context.Request.Scheme, context.Request.Host.Host, context.Request.PathBase.Value,
             context.Request.Path.Value, context.Request.QueryString.Value, context.Connection.RemoteIpAddress));
+    }
+
+    private async Task SendPiecesAsync(HttpResponse response, string first)
+    {
+        await response.WriteAsync(first);
+        await response.Body.FlushAsync();
+        await _isRead.Task.WaitAsync(Patience);
+        await response.WriteAsync("second");
+    }
+
+    private async Task AssertPiecesAsync(Site site, string path, string first)
+    {
+        await using var stream = await site.Client.GetStreamAsync(path).WaitAsync(Patience);
+        var received = new byte[first.Length];
+        await stream.ReadExactlyAsync(received).AsTask().WaitAsync(Patience);
+        Assert.Equal(first, Encoding.ASCII.GetString(received));
+        _isRead.SetResult();
+        using var reader = new StreamReader(stream);
+        Assert.Equal("second", await reader.ReadToEndAsync().WaitAsync(Patience));
     }
 
     private static async Task AssertUploadAsync(Site site, int length)

@@ -8,88 +8,45 @@ public sealed class IdentityTests
 {
     private const string Document = "identity.md";
 
-    [Theory]
-    [InlineData("nginx client certificate")]
-    [InlineData("apache client certificate")]
-    public async Task ClientCertificate_OverTls_ReachesTheApplication(string block)
+    [Theory, Values("nginx client certificate", "apache client certificate")]
+    public async Task ClientCertificate_IsThatOfTlsOrNull(string block)
     {
-        X509Certificate2? seen = null;
-        var scheme = "";
+        var seen = new List<(X509Certificate2? Certificate, string Scheme, int Port)>();
         await using var site = await DocumentedSite.StartAsync(
             Document,
             block,
             app => app.MapGet("/", async (HttpContext context) =>
             {
-                seen = await context.Connection.GetClientCertificateAsync();
-                scheme = context.Request.Scheme;
+                var certificate = await context.Connection.GetClientCertificateAsync();
+                seen.Add((certificate, context.Request.Scheme, context.Connection.LocalPort));
             }));
         using var certificate = site.Certificates.CreateClient("Jane Client");
         using var client = site.CreateClient(certificate);
-
+        using var without = site.CreateClient();
         using var response = await client.GetAsync("/");
-
         Assert.Equal(HttpStatusCode.OK, response.StatusCode);
-        Assert.Equal("https", scheme);
-        Assert.Equal(certificate.RawData, seen?.RawData);
-        Assert.True(IsTrusted(seen!, site.Certificates.Authority));
-    }
-
-    [Theory]
-    [InlineData("nginx client certificate")]
-    [InlineData("apache client certificate")]
-    public async Task ClientCertificate_NoneOrForged_IsNull(string block)
-    {
-        var seen = new List<X509Certificate2?>();
-        var ports = new List<int>();
-        await using var site = await DocumentedSite.StartAsync(
-            Document,
-            block,
-            app => app.MapGet("/", (HttpContext context) =>
-            {
-                seen.Add(context.Connection.ClientCertificate);
-                ports.Add(context.Connection.LocalPort);
-            }));
-        using var forged = site.Certificates.CreateClient("Jane Client");
-        using var client = site.CreateClient();
-
-        await client.GetAsync("/");
+        await without.GetAsync("/");
         using var request = new HttpRequestMessage(HttpMethod.Get, "/");
         foreach (var name in new[] { "SSL-Client-Cert", "Ssl-Client-Escaped-Cert", "X-ARR-ClientCert", "X-SSL-CERT" })
-            request.Headers.Add(name, Convert.ToBase64String(forged.RawData));
+            request.Headers.Add(name, Convert.ToBase64String(certificate.RawData));
         request.Headers.Add("SSL-Client-Verify", "SUCCESS");
         request.Headers.Host = "localhost:4444";
-        await client.SendAsync(request);
+        await without.SendAsync(request);
 
-        Assert.Equal([null, null], seen);
-        Assert.Equal([client.BaseAddress!.Port, client.BaseAddress.Port], ports);
+        var port = client.BaseAddress!.Port;
+        Assert.Equal(
+            [(certificate.Thumbprint, "https", port), (null, "https", port), (null, "https", port)],
+            seen.Select(static request => (request.Certificate?.Thumbprint, request.Scheme, request.Port)));
+        Assert.True(IsTrusted(seen[0].Certificate!, site.Certificates.Authority));
+        await AssertIsRefusedAsync(site);
+        Assert.Equal(3, seen.Count);
     }
 
-    [Theory]
-    [InlineData("nginx client certificate")]
-    [InlineData("apache client certificate")]
-    public async Task ClientCertificate_OfAnotherAuthority_IsRefusedByTheWebServer(string block)
-    {
-        var isReached = false;
-        await using var site = await DocumentedSite.StartAsync(
-            Document, block, app => app.MapGet("/", () => isReached = true));
-        using var others = new Certificates("Another Authority");
-        using var certificate = others.CreateClient("Jane Client");
-        using var client = site.CreateClient(certificate);
-
-        // nginx returns 400, Apache ends the connection.
-        try
-        {
-            Assert.Equal(HttpStatusCode.BadRequest, (await client.GetAsync("/")).StatusCode);
-        }
-        catch (HttpRequestException)
-        {
-        }
-
-        Assert.False(isReached);
-    }
-
+    /// <summary>
+    /// nginx passes the name in the header to any location that requests it, without checking it there.
+    /// </summary>
     [Theory, Values("nginx user", "apache user")]
-    public async Task User_AuthenticatedByTheWebServer_IsTheUser(string block)
+    public async Task User_OnlyIfAuthenticatedByTheWebServer_IsTheUser(string block)
     {
         await using var site = await StartWithUsersAsync(block);
         using var client = site.CreateClient();
@@ -97,23 +54,10 @@ public sealed class IdentityTests
         Assert.Equal("jane Basic", await GetAsync(client, "/members/", "jane:secret"));
         Assert.Equal("401", await GetAsync(client, "/members/", "jane:wrong"));
         Assert.Equal("401", await GetAsync(client, "/members/", credentials: null));
-    }
-
-    /// <summary>
-    /// nginx passes the name in the header to any location that requests it, without checking it there.
-    /// </summary>
-    [Theory, Values("nginx user", "apache user")]
-    public async Task User_NotAuthenticated_IsNobody(string block)
-    {
-        await using var site = await StartWithUsersAsync(block);
-        using var client = site.CreateClient();
-
         Assert.Equal("nobody", await GetAsync(client, "/", credentials: null));
         Assert.Equal("nobody", await GetAsync(client, "/", "root:anything"));
-        Assert.Equal(
-            "nobody",
-            await GetAsync(
-                client, "/", credentials: null, "Remote-User", "Auth-Type", "X-Remote-User", "X-Forwarded-User"));
+        string[] forged = ["Remote-User", "Auth-Type", "X-Remote-User", "X-Forwarded-User"];
+        Assert.Equal("nobody", await GetAsync(client, "/", credentials: null, forged));
     }
 
     [Theory]
@@ -186,6 +130,22 @@ public sealed class IdentityTests
 
         foreach (var lines in Enumerable.Range(0, 60).Append(600))
             Assert.Equal($"{lines} lines", await GetAsync(client, $"/{lines}", credentials: null));
+    }
+
+    /// <summary>A certificate of another authority does not reach the application.</summary>
+    private static async Task AssertIsRefusedAsync(DocumentedSite site)
+    {
+        using var others = new Certificates("Another Authority");
+        using var certificate = others.CreateClient("Jane Client");
+        using var client = site.CreateClient(certificate);
+        // nginx returns 400, Apache ends the connection.
+        try
+        {
+            Assert.Equal(HttpStatusCode.BadRequest, (await client.GetAsync("/")).StatusCode);
+        }
+        catch (HttpRequestException)
+        {
+        }
     }
 
     private static Task<DocumentedSite> StartWithUsersAsync(string block) => DocumentedSite.StartAsync(

@@ -66,6 +66,10 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         var site = await StartAsync(
             setup, static app => app.Run(static context => context.Response.WriteAsync(Describe(context))));
         var plain = await GetAsync(site, name: null, "");
+        var localAddress = Shortcomings.Has(setup, Ability.LocalAddress) ? "" : "127.0.0.1";
+        Assert.StartsWith($"GET | {site.Url}{Target} | ", plain, StringComparison.Ordinal);
+        Assert.Contains(
+            $" | 127.0.0.1 | True | {localAddress} | {site.FrontEnd.EndPoint.Port} | ", plain, StringComparison.Ordinal);
 
         foreach (var (name, value) in s_headers)
             Assert.Equal((name, plain), (name, await GetAsync(site, name, value)));

@@ -37,10 +37,12 @@ public sealed class ScratchFolder : IDisposable
         return path;
     }
 
-    /// <summary>An address for an application in it: of a unix socket, or of a port that the system chooses.</summary>
+    /// <summary>
+    /// An address for an application in it: of a port that the system chooses, or of a Unix socket, open to everyone,
+    /// because web servers may run as another user.
+    /// </summary>
     public string GetAddress(bool usesUnixSocket)
-        => usesUnixSocket ? $"fastcgi://unix:{Path}/app.sock" : "fastcgi://127.0.0.1:0";
-
+        => usesUnixSocket ? $"fastcgi://unix:{Path}/app.sock?mode=0666" : "fastcgi://127.0.0.1:0";
     public void Dispose() => Directory.Delete(Path, recursive: true);
 
     private static string GetParent()

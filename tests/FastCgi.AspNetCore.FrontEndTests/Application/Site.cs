@@ -5,9 +5,6 @@ namespace FastCgi.AspNetCore.FrontEndTests.Application;
 /// <summary>An application with a web server in front of it, and a client.</summary>
 internal sealed class Site : IAsyncDisposable
 {
-    private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
-        | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
-
     private readonly TestApplication _application;
 
     private Site(FrontEndSetup setup, ScratchFolder folder, TestApplication application, FrontEnd frontEnd)
@@ -48,8 +45,6 @@ internal sealed class Site : IAsyncDisposable
         {
             application = await TestApplication.StartAsync(
                 folder.GetAddress(setup.UsesUnixSocket), configure, configureServer, configureBuilder);
-            if (application.EndPoint is UnixDomainSocketEndPoint socket)
-                File.SetUnixFileMode(socket.ToString(), SocketMode);
             if (setup.UsesTls)
                 await TestCertificates.WriteAsync(folder.Path);
             return new Site(

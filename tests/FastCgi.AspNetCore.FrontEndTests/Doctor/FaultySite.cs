@@ -114,10 +114,12 @@ internal sealed class FaultySite : IAsyncDisposable
 
     private async Task<EndPoint> StartApplicationAsync(FrontEndSetup setup, Listener listener)
     {
+        var address = _folder.GetAddress(setup.UsesUnixSocket);
+        if (_fault.Listener == Listener.ClosedSocket && _isWrong)
+            address = address.Replace("0666", "0600", StringComparison.Ordinal);
         // Without a user in its configuration, h2o runs as nobody.
-        var open = setup.Kind == FrontEndKind.H2o ? "?mode=0666" : "?mode=0660&group=www-data";
-        var address = _folder.GetAddress(setup.UsesUnixSocket) + (
-            _fault.Listener != Listener.ClosedSocket ? "" : _isWrong ? "?mode=0600" : open);
+        else if (_fault.Listener == Listener.ClosedSocket && setup.Kind != FrontEndKind.H2o)
+            address = address.Replace("0666", "0660&group=www-data", StringComparison.Ordinal);
         _application = await TestApplication.StartAsync(
             address,
             app =>
@@ -134,8 +136,6 @@ internal sealed class FaultySite : IAsyncDisposable
                 _fault.Services(builder);
             });
         _owned.Add(_application);
-        if (_fault.Listener != Listener.ClosedSocket && _application.EndPoint is UnixDomainSocketEndPoint socket)
-            File.SetUnixFileMode(socket.ToString(), Open);
         return _application.EndPoint;
     }
 

@@ -6,9 +6,6 @@ namespace FastCgi.AspNetCore.FrontEndTests.Documents;
 /// </summary>
 internal sealed class ConfiguredSite : IAsyncDisposable
 {
-    private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
-        | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
-
     private readonly ScratchFolder _folder = new();
     private readonly WebServerProcess _server;
     private readonly List<TestApplication> _applications = [];
@@ -41,13 +38,11 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     {
         var application = await TestApplication.StartAsync(address, configure, configureServer, configureBuilder);
         _applications.Add(application);
-        if (application.EndPoint is UnixDomainSocketEndPoint socket)
-            File.SetUnixFileMode(socket.ToString(), SocketMode);
         return application;
     }
 
-    public string GetUnixAddress(string name) => $"fastcgi://unix:{Folder}/{name}";
-
+    /// <summary>The address of a socket in the folder, open to everyone: the web server may run as another user.</summary>
+    public string GetUnixAddress(string name) => $"fastcgi://unix:{Folder}/{name}?mode=0666";
     /// <summary>Writes the configuration and starts the web server with it.</summary>
     /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
     /// <param name="replacements">

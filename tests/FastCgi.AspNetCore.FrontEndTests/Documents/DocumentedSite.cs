@@ -12,9 +12,6 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     // openssl passwd -apr1 -salt abcdefgh secret
     private const string Members = "jane:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
 
-    private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
-        | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
-
     private readonly ScratchFolder _folder = new();
     private readonly WebServerProcess _server;
     private TestApplication? _application;
@@ -43,10 +40,8 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         var site = new DocumentedSite();
         try
         {
-            var socket = $"{site._folder.Path}/app.sock";
             site._application = await TestApplication.StartAsync(
-                $"fastcgi://unix:{socket}", configure, configureServer, configureBuilder);
-            File.SetUnixFileMode(socket, SocketMode);
+                site._folder.GetAddress(usesUnixSocket: true), configure, configureServer, configureBuilder);
             await site.WriteFilesAsync();
             var text = await DocumentBlock.ReadAsync(document, block, replacements);
             await site.StartFrontEndAsync(block.Split(' ')[0], text);

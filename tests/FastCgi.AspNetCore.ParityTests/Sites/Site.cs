@@ -12,9 +12,6 @@ internal sealed class Site : IAsyncDisposable
     public const string HostName = "parity.example";
 
     private const string UnixPrefix = "fastcgi://unix:";
-    private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
-        | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
-
     private readonly ScratchFolder _folder = new();
     private readonly PortReservation _httpsPort = new();
     private readonly SiteCertificates _certificates;
@@ -100,10 +97,10 @@ internal sealed class Site : IAsyncDisposable
         switch (Kind)
         {
             case SiteKind.FastCgiBehindNginx:
-                webHost.UseFastCgi().UseUrls($"{UnixPrefix}{_folder.Path}/app.sock");
+                webHost.UseFastCgi().UseUrls(_folder.GetAddress(usesUnixSocket: true));
                 break;
             case SiteKind.FastCgiBehindApache:
-                webHost.UseFastCgi().UseUrls("fastcgi://127.0.0.1:0");
+                webHost.UseFastCgi().UseUrls(_folder.GetAddress(usesUnixSocket: false));
                 break;
             default:
                 webHost.ConfigureKestrel(options =>
@@ -146,10 +143,5 @@ internal sealed class Site : IAsyncDisposable
     private static IPEndPoint Parse(string address)
         => IPEndPoint.Parse(address[(address.IndexOf("//", StringComparison.Ordinal) + 2)..]);
 
-    private static UnixDomainSocketEndPoint ParseUnix(string address)
-    {
-        var path = address[UnixPrefix.Length..];
-        File.SetUnixFileMode(path, SocketMode);
-        return new UnixDomainSocketEndPoint(path);
-    }
+    private static UnixDomainSocketEndPoint ParseUnix(string address) => new(address[UnixPrefix.Length..]);
 }
