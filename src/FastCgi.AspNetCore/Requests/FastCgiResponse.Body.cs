@@ -22,11 +22,11 @@ internal sealed partial class FastCgiResponse
     }
 #pragma warning restore CS0618
 
-    public Memory<byte> GetMemory(int sizeHint)
+    public Memory<byte> GetMemory(int sizeHint, bool isSpan = false)
     {
         using var scope = _request.EnterLock();
         ThrowIfNotWritable();
-        return _output.GetMemory(scope, sizeHint);
+        return _output.GetMemory(scope, sizeHint, isSpan);
     }
 
     /// <summary>Takes what was written to the memory. Does not start the response.</summary>

@@ -78,7 +78,7 @@ internal sealed class ResponseBodyWriter(FastCgiResponse response) : PipeWriter
 
     public override Memory<byte> GetMemory(int sizeHint = 0) => response.GetMemory(sizeHint);
 
-    public override Span<byte> GetSpan(int sizeHint = 0) => response.GetMemory(sizeHint).Span;
+    public override Span<byte> GetSpan(int sizeHint = 0) => response.GetMemory(sizeHint, isSpan: true).Span;
 
     public override void Advance(int bytes) => response.Advance(bytes);
 

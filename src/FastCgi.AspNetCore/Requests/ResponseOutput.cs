@@ -32,8 +32,8 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         return staged.Staging.Length - Math.Max(staged.HeldLength, 0);
     }
 
-    public Memory<byte> GetMemory(RequestScope scope, int sizeHint)
-        => In(scope).Staging.Lease(sizeHint, isDropped: request.HasLeft);
+    public Memory<byte> GetMemory(RequestScope scope, int sizeHint, bool isSpan)
+        => In(scope).Staging.Lease(sizeHint, isDropped: request.HasLeft, isSpan);
 
     public void CheckAdvance(RequestScope scope, int count) => In(scope).Staging.CheckAdvance(count);
 
@@ -100,6 +100,9 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     public CompletedRequest Complete(RequestScope scope, ProtocolStatus? status)
     {
         ref var staged = ref In(scope);
+        // If the response is cut, the application may be writing.
+        if (status is not null)
+            staged.Staging.EndSpan();
         staged.Staging.EndLease();
         staged.ErrorWriter?.EndLine(scope);
         var isTaken = status is not null || staged.IsHolding;

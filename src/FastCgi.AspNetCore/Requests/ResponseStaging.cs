@@ -20,6 +20,9 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
     private byte[]? _scratch;
     private int _leasedLength;
 
+    // The application cannot keep a span, as it can keep a Memory<byte>: its next call ends the lease.
+    private bool _isSpanLeased;
+
     public bool NeedsHeaderBlock { get; private set; } = true;
 
     /// <summary>The staged bytes, without the header block.</summary>
@@ -28,9 +31,11 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
 
     /// <param name="sizeHint">The minimum length; 0 for any.</param>
     /// <param name="isDropped">Whether the bytes are not needed any more.</param>
-    public Memory<byte> Lease(int sizeHint, bool isDropped)
+    /// <param name="isSpan">Whether the application gets a span of the memory.</param>
+    public Memory<byte> Lease(int sizeHint, bool isDropped, bool isSpan)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
+        EndSpan();
         sizeHint = Math.Max(sizeHint, 1);
         if (isDropped || sizeHint > MaxLeaseLength)
         {
@@ -41,6 +46,8 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
 
         _scratch = null;
         var block = GetBlock(sizeHint);
+        // Memory that is already out stays so.
+        _isSpanLeased = isSpan && !block.IsLeased;
         block.IsLeased = true;
         _leasedLength = block.FreeLength;
         return block.FreeMemory;
@@ -61,6 +68,17 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
     {
         _scratch = null;
         _leasedLength = 0;
+    }
+
+    /// <summary>
+    /// The application has made its next call or has returned: it writes to no span any more, so the block can be used
+    /// again. <c>WriteAsync</c> of a long string ends with such a span.
+    /// </summary>
+    public void EndSpan()
+    {
+        if (_isSpanLeased && _blocks.Tail is { } tail)
+            tail.IsLeased = false;
+        _isSpanLeased = false;
     }
 
     public readonly void CheckAdvance(int count)
@@ -86,6 +104,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
 
         var block = _blocks.Tail!;
         block.IsLeased = false;
+        _isSpanLeased = false;
         block.End += count;
         _leasedLength -= count;
         Length += count;
@@ -93,6 +112,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
 
     public void Append(ReadOnlySpan<byte> bytes)
     {
+        EndSpan();
         EndLease();
         Length += bytes.Length;
         while (!bytes.IsEmpty)
@@ -108,6 +128,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
     {
         BufferBlock.ReturnChain(_blocks.Clear());
         Length = 0;
+        _isSpanLeased = false;
         EndLease();
     }
 

@@ -33,6 +33,9 @@ internal sealed class ResponseRig
     /// <summary>The blocks that were not returned.</summary>
     public int RentedCount => _server!.Buffers.RentedCount;
 
+    /// <summary>The bytes of all blocks but those left to the garbage collector.</summary>
+    public long PooledBytes => _server!.Buffers.AllocatedBytes;
+
     public string Stdout => string.Concat(Transport.Records.Where(
         static record => record.Type == RecordBytes.Stdout).Select(static record => record.Text));
 

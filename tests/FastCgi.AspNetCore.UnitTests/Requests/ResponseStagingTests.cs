@@ -101,6 +101,56 @@ public sealed class ResponseStagingTests
         Assert.Equal(body, _rig.Body);
     }
 
+    /// <summary>
+    /// <c>WriteAsync</c> of a long string asks for a span that it does not need. Its block is used again, unless the
+    /// application may still be writing to it. Memory can be kept, so its block is not used again.
+    /// </summary>
+    [Theory]
+    [InlineData("span", "completed", Small + Large)]
+    [InlineData("span, flushed", "completed", Small + Large)]
+    [InlineData("span, written", "completed", Small + Large)]
+    [InlineData("span", "aborted", 2 * Small)]
+    [InlineData("span", "cut", Small)]
+    [InlineData("span", "failed", Small)]
+    [InlineData("memory", "completed", Small)]
+    [InlineData("memory, span", "completed", Small)]
+    [InlineData("span, memory", "completed", Small)]
+    public async Task UnusedLease_AtTheEnd_LeavesItsBlockToTheCollectorOnlyIfItMayBeInUse(
+        string leases, string end, int pooled)
+    {
+        _rig.Begin();
+        Response.Output.Cork(sendsAtEnd: true);
+        _rig.Put("a");
+        foreach (var lease in leases.Split(", "))
+        {
+            switch (lease)
+            {
+                case "span":
+                    Response.Writer.GetSpan(10_000);
+                    break;
+                case "memory":
+                    Response.Writer.GetMemory(10_000);
+                    break;
+                case "written":
+                    await _rig.WriteAsync("b");
+                    break;
+                default:
+                    await Response.Writer.FlushAsync();
+                    break;
+            }
+        }
+
+        if (end == "aborted")
+            _rig.Abort();
+        if (end == "cut")
+            Response.Cut();
+        else
+            _rig.Complete(end == "failed" ? new InvalidOperationException("on purpose") : null);
+        _rig.Outlet.FlushNow();
+
+        Assert.Equal((pooled, 0), (_rig.PooledBytes, _rig.RentedCount));
+    }
+
     /// <summary>Text that differs from its neighbors, so that lost or duplicated bytes are detected.</summary>
     private static string Pattern(int length) => string.Create(length, 0, static (chars, _) =>
     {
