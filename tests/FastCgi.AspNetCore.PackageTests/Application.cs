@@ -116,10 +116,7 @@ internal sealed class Application : IAsyncDisposable
                 .Replace("{{folder}}", socketFolder, StringComparison.Ordinal)
                 .Replace("{{user}}", nginxUser, StringComparison.Ordinal));
         await _nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
-        await Waiting.UntilAsync(
-            () => Task.FromResult(process.Output.Contains("Application started.", StringComparison.Ordinal)),
-            () => process.HasExited ? $"It does not start:\n{process.Output}" : null,
-            "the application to start");
+        await process.WaitForOutputAsync("Application started.");
     }
 
     /// <summary>Gets a page through nginx.</summary>

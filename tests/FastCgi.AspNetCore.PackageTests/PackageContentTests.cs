@@ -12,44 +12,6 @@ public sealed partial class PackageContentTests
     private const string Compiled = "runtimes/linux-x64/lib/net10.0/FastCgi.AspNetCore.dll";
 
     [Fact]
-    public async Task Package_HasWhatItShould()
-    {
-        using var package = (await PackageFeed.Instance).Open();
-        using var symbols = (await PackageFeed.Instance).Open("snupkg");
-
-        var files = package.Entries.Select(static entry => entry.FullName).Where(
-            static name => !name.StartsWith('_')
-                && !name.StartsWith('[')
-                && !name.StartsWith("package/", StringComparison.Ordinal));
-        Assert.Equal(
-            [
-                "FastCgi.AspNetCore.nuspec", "README.md", "buildTransitive/FastCgi.AspNetCore.targets", "icon.png",
-                "lib/net10.0/FastCgi.AspNetCore.dll", "lib/net10.0/FastCgi.AspNetCore.xml", Compiled,
-            ],
-            files.Order(StringComparer.Ordinal));
-        Assert.Contains(symbols.Entries, static entry => entry.FullName == "lib/net10.0/FastCgi.AspNetCore.pdb");
-    }
-
-    [Fact]
-    public async Task Nuspec_DescribesThePackage()
-    {
-        var metadata = XDocument.Parse(
-            (await PackageFeed.Instance).ReadText("FastCgi.AspNetCore.nuspec")).Root!.Elements().Single();
-        string? Get(string name)
-            => metadata.Elements().SingleOrDefault(element => element.Name.LocalName == name)?.Value;
-
-        Assert.Equal(("MIT", "icon.png", "README.md"), (Get("license"), Get("icon"), Get("readme")));
-        Assert.All(
-            ["projectUrl", "description", "copyright", "tags", "releaseNotes"],
-            name => Assert.False(string.IsNullOrEmpty(Get(name)), name));
-        Assert.DoesNotContain("](docs/", Get("releaseNotes")!, StringComparison.Ordinal);
-        var repository = metadata.Elements().Single(static element => element.Name.LocalName == "repository");
-        Assert.Equal(
-            ("git", Get("projectUrl")), (repository.Attribute("type")?.Value, repository.Attribute("url")?.Value));
-        Assert.DoesNotContain(metadata.Descendants(), static element => element.Name.LocalName == "dependency");
-    }
-
-    [Fact]
     public async Task Readme_Links_HoldOutsideTheRepository()
     {
         var text = (await PackageFeed.Instance).ReadText("README.md");

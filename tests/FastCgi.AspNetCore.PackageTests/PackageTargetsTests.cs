@@ -7,6 +7,14 @@ public sealed class PackageTargetsTests
 {
     private const string Spinning = "System.Threading.ThreadPool.UnfairSemaphoreSpinLimit";
 
+    /// <summary>An application may reference the source, and a newer SDK has more warnings.</summary>
+    [Fact]
+    public async Task Warnings_OfTheReferencedSource_AreNoErrors()
+        => Assert.NotEqual(
+            "true",
+            (await DotnetCommand.RunAsync(
+                Repository.Root, "msbuild", "src/FastCgi.AspNetCore", "-getProperty:TreatWarningsAsErrors")).Trim());
+
     /// <summary>The application's own setting takes precedence, in each of three forms.</summary>
     [Theory]
     [InlineData("", "{}", "0")]

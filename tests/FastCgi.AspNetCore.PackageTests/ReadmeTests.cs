@@ -65,7 +65,7 @@ public sealed partial class ReadmeTests
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
         // A compiler server that is killed with the machine would leave its socket in /tmp.
         startInfo.Environment["UseSharedCompilation"] = "false";
-        // SourceReferenceTests have the analyzers.
+        // The build of the repository has run the analyzers.
         startInfo.Environment["RunAnalyzers"] = "false";
         // It would take most of the time for a template with static files.
         startInfo.Environment["CompressionEnabled"] = "false";

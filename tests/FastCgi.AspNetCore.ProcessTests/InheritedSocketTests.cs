@@ -26,32 +26,6 @@ public sealed class InheritedSocketTests : IDisposable
         Assert.True(File.Exists(SocketPath));
     }
 
-    [Fact]
-    public async Task SpawnFcgi_TcpPort_IsServed()
-    {
-        using var port = new PortReservation();
-        await using var starter = Starter.Start(
-            "spawn-fcgi", "-n", "-a", "127.0.0.1", "-p", $"{port.EndPoint.Port}", "--", Starter.Application);
-
-        Assert.NotEqual(0, await starter.GetProcessAsync(port.EndPoint));
-    }
-
-    [Fact]
-    public async Task SpawnFcgi_Descriptor0NamedInConfiguration_IsServedOnce()
-    {
-        await using var starter = Starter.Start(
-            ["FastCgi__Endpoints__Web__Url=fastcgi://fd:0"],
-            "spawn-fcgi",
-            "-n",
-            "-s",
-            SocketPath,
-            "--",
-            Starter.Application);
-
-        Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
-        Assert.Single(starter.Output.Split("Now listening on").Skip(1));
-    }
-
     [Theory, Values("Epoll", "Socket")]
     public async Task SpawnFcgi_ProcessesShareTheSocket_OneStopsAndTheOthersServe(string engine)
     {
@@ -134,24 +108,6 @@ public sealed class InheritedSocketTests : IDisposable
         await using var starter = Starter.StartBySystemd(engine, "-l", $"{port.EndPoint}", "-l", SocketPath);
 
         Assert.Equal(await starter.GetProcessAsync(port.EndPoint), await starter.GetProcessAsync(UnixEndPoint));
-    }
-
-    [Fact]
-    public async Task Systemd_SocketNamedInConfiguration_OnlyThatIsServed()
-    {
-        using var port = new PortReservation();
-        await using var starter = Starter.StartBySystemd(
-            Starter.Engine,
-            "-l",
-            $"{port.EndPoint}",
-            "-l",
-            SocketPath,
-            "--fdname=other:web",
-            "-E",
-            "ASPNETCORE_URLS=fastcgi://fd:web");
-
-        Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
-        Assert.Single(starter.Output.Split("Now listening on").Skip(1));
     }
 
     public void Dispose() => _folder.Dispose();

@@ -32,19 +32,6 @@ public sealed class TwoAppsTests : IDisposable
         Assert.Equal(0, await app.EndAsync("TERM"));
     }
 
-    [Fact]
-    public async Task Request_OfNoApplication_404AndItsPathInTheLog()
-    {
-        await using var app = await StartAsync("--Logging:LogLevel:Microsoft.AspNetCore", "Debug");
-
-        Assert.Contains("Status: 404", await GetAsync(Shop, "/shop/nothing"), StringComparison.Ordinal);
-        Assert.Contains("Status: 404", await GetAsync(Shop, "/blog/"), StringComparison.Ordinal);
-
-        Assert.Equal(0, await app.EndAsync("TERM"));
-        Assert.Contains("No candidates found for the request path '/nothing'", app.Output, StringComparison.Ordinal);
-        Assert.Contains("No candidates found for the request path '/blog/'", app.Output, StringComparison.Ordinal);
-    }
-
     private static async Task<string?> GetAsync(UnixDomainSocketEndPoint application, string uri)
     {
         using var connection = await FastCgiClient.ConnectAsync(application);

@@ -87,6 +87,12 @@ public sealed class ServerProcess : IAsyncDisposable
         return new ServerProcess(Process.Start(startInfo)!);
     }
 
+    /// <summary>Waits until its output contains a text. Fails if it ends before.</summary>
+    public Task WaitForOutputAsync(string text, int times = 1) => Waiting.UntilAsync(
+        () => Task.FromResult(Output.Split(text).Length > times),
+        () => HasExited && Output.Split(text).Length <= times ? $"The process has ended: {Output}" : null,
+        $"'{text}' in the output");
+
     /// <summary>Waits until it ends by itself and all its output has been read.</summary>
     /// <param name="timeout">The maximum time to wait. The default is infinite.</param>
     public async Task<int> WaitForExitAsync(TimeSpan? timeout = null)

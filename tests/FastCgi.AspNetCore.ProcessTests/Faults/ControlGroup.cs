@@ -1,8 +1,7 @@
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>
-/// A control group that limits the total memory or threads of its processes. The system kills a process that needs more
-/// memory.
+/// A control group that limits the total number of threads of its processes.
 /// </summary>
 internal sealed class ControlGroup : IDisposable
 {
@@ -14,28 +13,10 @@ internal sealed class ControlGroup : IDisposable
     public string[] Starter => ["sh", "-c", $"echo $$ >{_folder}/cgroup.procs; exec env \"$@\"", "sh"];
 
     /// <summary>Makes a group.</summary>
-    /// <param name="limit">The memory limit of all its processes, in bytes.</param>
-    /// <returns><see langword="null"/> if the system does not permit it.</returns>
-    public static ControlGroup? TryCreateOfMemory(long limit)
-        => TryCreate(
-            "/sys/fs/cgroup/memory",
-            "memory.limit_in_bytes",
-            limit) ?? TryCreate("/sys/fs/cgroup", "memory.max", limit);
-
-    /// <summary>Makes a group.</summary>
     /// <param name="limit">The limit of threads of all its processes.</param>
     /// <returns><see langword="null"/> if the system does not permit it.</returns>
     public static ControlGroup? TryCreateOfThreads(long limit)
         => TryCreate("/sys/fs/cgroup/pids", "pids.max", limit) ?? TryCreate("/sys/fs/cgroup", "pids.max", limit);
-
-    /// <summary>The number of its processes that the system has killed.</summary>
-    public int CountKilled()
-    {
-        var file = File.Exists(Path.Combine(_folder, "memory.events")) ? "memory.events" : "memory.oom_control";
-        var line = File.ReadLines(Path.Combine(_folder, file))
-            .Single(static line => line.StartsWith("oom_kill ", StringComparison.Ordinal));
-        return int.Parse(line["oom_kill ".Length..], CultureInfo.InvariantCulture);
-    }
 
     /// <summary>Deletes the group, whose processes must have ended.</summary>
     public void Dispose() => Directory.Delete(_folder);
@@ -62,21 +43,6 @@ internal sealed class ControlGroup : IDisposable
 
         return null;
     }
-}
-
-/// <summary>A test that limits the memory of a process. It is skipped where this is not permitted.</summary>
-[AttributeUsage(AttributeTargets.Method)]
-internal sealed class MemoryGroupTheoryAttribute : TheoryAttribute
-{
-    private static readonly Lazy<bool> s_isAllowed = new(static () =>
-    {
-        using var group = ControlGroup.TryCreateOfMemory(1_000_000);
-        return group is not null;
-    });
-
-    public override string? Skip { get; set; } = s_isAllowed.Value
-        ? null
-        : "This machine or user cannot create a control group for memory.";
 }
 
 /// <summary>A test that limits the threads of a process. It is skipped where this is not permitted.</summary>

@@ -93,16 +93,21 @@ internal sealed class FaultedServer : IAsyncDisposable
 
     public async Task WaitForStartAsync()
     {
-        await Waiting.UntilAsync(
-            () => Task.FromResult(Output.Contains("Application started.", StringComparison.Ordinal)),
-            () => HasExited ? Output : null,
-            "the application to start");
+        await WaitForOutputAsync("Application started.");
         ProcessId = (await FastCgiClient.GetAsync(Address, "/state")).Split(' ')[0];
     }
+
+    public Task WaitForOutputAsync(string text) => _process.WaitForOutputAsync(text);
 
     public Task<int> WaitForExitAsync() => _process.WaitForExitAsync(Waiting.Patience);
 
     public Task<FastCgiClient> ConnectAsync() => FastCgiClient.ConnectAsync(Address);
+
+    /// <summary>Waits until a new connection is served again.</summary>
+    public Task WaitForRecoveryAsync(Func<bool>? isOver = null) => Waiting.UntilAsync(
+        async () => await TryGetAsync() && isOver?.Invoke() != false,
+        () => HasExited ? Output : null,
+        "the server to recover");
 
     /// <summary>The resources in use, without the connection that asks.</summary>
     public async Task<Usage> GetUsageAsync()
@@ -154,6 +159,18 @@ internal sealed class FaultedServer : IAsyncDisposable
         Plan.Dispose();
         _port.Dispose();
         _folder.Dispose();
+    }
+
+    private async Task<bool> TryGetAsync()
+    {
+        try
+        {
+            return await FastCgiClient.GetAsync(Address, "/block/1") == "awake";
+        }
+        catch (Exception exception) when (exception is IOException or SocketException)
+        {
+            return false;
+        }
     }
 
     private static long GetNumber(string[] lines, string name)

@@ -83,17 +83,11 @@ public sealed class ResourceTests(ITestOutputHelper output)
             clients.Add(await server.ConnectAsync());
 
         await AssertServesAsync(server, kept);
-        await Waiting.UntilAsync(
-            () => Task.FromResult(server.Output.Contains("LimitNOFILE=", StringComparison.Ordinal)),
-            () => server.HasExited ? server.Output : null,
-            "the warning");
+        await server.WaitForOutputAsync("LimitNOFILE=");
         await AssertStartsThreadsAsync(server, kept);
         await AssertServesAsync(server, kept);
         clients.ForEach(static client => client.Dispose());
-        await Waiting.UntilAsync(
-            async () => await TryGetAsync(server),
-            () => server.HasExited ? server.Output : null,
-            "the server to recover");
+        await server.WaitForRecoveryAsync();
         Assert.Equal(1, server.Output.Split("LimitNOFILE=").Length - 1);
     }
 
@@ -131,10 +125,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         foreach (var client in clients)
             await client.SendAsync("/file");
 
-        await Waiting.UntilAsync(
-            () => Task.FromResult(server.Output.Contains("Too many open files", StringComparison.Ordinal)),
-            () => server.HasExited ? server.Output : null,
-            "the last file");
+        await server.WaitForOutputAsync("Too many open files");
         await AssertStartsThreadsAsync(server, kept);
         clients.ForEach(static client => client.Dispose());
     }
@@ -159,10 +150,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
             await clients[i].SendAsync("/block/2000");
         }
 
-        await Waiting.UntilAsync(
-            () => Task.FromResult(server.Output.Contains("no threads left", StringComparison.Ordinal)),
-            () => server.HasExited ? server.Output : null,
-            "the warning");
+        await server.WaitForOutputAsync("no threads left");
         Assert.Equal("started", await kept.GetAsync("/start-threads"));
         foreach (var client in clients)
             Assert.Equal("awake", await client.ReadTextAsync());
@@ -211,34 +199,6 @@ public sealed class ResourceTests(ITestOutputHelper output)
 
         Assert.False(server.HasExited, server.Output);
         await server.SettleAsync(before, descriptors: 60, s_threads);
-    }
-
-    /// <summary>A container of 150 MB, in which .NET chooses its own limits.</summary>
-    [MemoryGroupTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
-    [Trait("Category", "Users")]
-    public async Task Memory_150MB_PeersAreServed(ServerSetup setup)
-    {
-        using var group = ControlGroup.TryCreateOfMemory(150_000_000)!;
-        await using var server = await FaultedServer.StartAsync(setup, group.Starter, isFaulted: false);
-        var before = await server.GetUsageAsync();
-        await RunAsync(server, s_isLong ? 20_000 : 500, 50, static client => client.GetAsync("/bytes/1000"));
-        await RunAsync(server, s_isLong ? 150 : 20, 150, ReadSlowlyAsync);
-        await RunAsync(server, s_isLong ? 1_000 : 100, 1_000, SendSlowlyAsync);
-        var idle = new List<FastCgiClient>();
-        // A connection needs more memory with .NET's sockets: 10,000 fill the heap.
-        var idleCount = !s_isLong ? 500 : setup.Engine == FastCgiTransportEngine.Epoll ? 10_000 : 4_000;
-        for (var i = 0; i < idleCount; i++)
-            idle.Add(await server.ConnectAsync());
-        foreach (var client in idle)
-        {
-            var answer = await client.GetAsync("/bytes/100");
-            Assert.True(answer.Length == 100, $"{answer} {server.Output}");
-        }
-
-        idle.ForEach(static client => client.Dispose());
-
-        await server.SettleAsync(before, descriptors: 60, s_threads);
-        Assert.Equal(0, group.CountKilled());
     }
 
     private static async Task RunAsync(FaultedServer server, int count, int atOnce, Func<FastCgiClient, Task> run)
@@ -336,16 +296,4 @@ public sealed class ResourceTests(ITestOutputHelper output)
 
     /// <summary>A command that starts a server with a limit of descriptors.</summary>
     private static string[] LimitDescriptors(int count) => ["sh", "-c", $"ulimit -n {count}; exec env \"$@\"", "sh"];
-
-    private static async Task<bool> TryGetAsync(FaultedServer server)
-    {
-        try
-        {
-            return await FastCgiClient.GetAsync(server.Address, "/block/1") == "awake";
-        }
-        catch (Exception exception) when (exception is IOException or SocketException)
-        {
-            return false;
-        }
-    }
 }

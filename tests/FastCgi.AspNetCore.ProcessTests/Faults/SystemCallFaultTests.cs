@@ -83,10 +83,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
             server.Plan.FailNext(SystemCall.EventDescriptor, error, 3);
             // The spare descriptor is freed for an accept, which fails too, and cannot be reopened.
             server.Plan.FailNext(SystemCall.Accept, error, 6);
-            await Waiting.UntilAsync(
-                async () => await TryGetAsync(server) && server.Plan.Remaining(SystemCall.Accept) <= 0,
-                () => server.HasExited ? server.Output : null,
-                "the server to recover");
+            await server.WaitForRecoveryAsync(() => server.Plan.Remaining(SystemCall.Accept) <= 0);
             server.Plan.Clear(SystemCall.EventDescriptor);
         }
 
@@ -176,18 +173,6 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
         server.Plan.FailNext(call, error, s_count);
         await load.WaitAsync(() => server.Plan.Remaining(call) <= 0, $"error {error} of {call}");
         server.Plan.Clear(call);
-    }
-
-    private static async Task<bool> TryGetAsync(FaultedServer server)
-    {
-        try
-        {
-            return await FastCgiClient.GetAsync(server.Address, "/bytes/5") == "\0\u0001\u0002\u0003\u0004";
-        }
-        catch (Exception exception) when (exception is IOException or SocketException)
-        {
-            return false;
-        }
     }
 
     private static async Task BlockAsync(FaultedServer server, int count, int milliseconds)

@@ -37,10 +37,7 @@ internal sealed class AppProcess : IAsyncDisposable
         var process = ServerProcess.Start("sh", ["-c", "echo \"id $$\"; exec \"$@\"", "sh", .. command]);
         try
         {
-            await Waiting.UntilAsync(
-                () => Task.FromResult(process.Output.Split("Application started.").Length > startCount),
-                () => process.HasExited ? "The application has ended: " + process.Output : null,
-                "the application to start");
+            await process.WaitForOutputAsync("Application started.", startCount);
             var id = process.Output.Split('\n')
                 .First(static line => line.StartsWith("id ", StringComparison.Ordinal))[3..];
             return new AppProcess(process, int.Parse(id, CultureInfo.InvariantCulture));

@@ -22,18 +22,16 @@ internal sealed class WebServer : IAsyncDisposable
 
     /// <summary>Starts nginx with the configuration of these tests.</summary>
     /// <param name="folder">Where its files go.</param>
-    /// <param name="instances">The addresses of the instances, in nginx's syntax.</param>
-    public static async Task<WebServer> StartNginxAsync(string folder, params string[] instances)
+    /// <param name="instance">The address of the application, in nginx's syntax.</param>
+    public static async Task<WebServer> StartNginxAsync(string folder, string instance)
     {
-        // With several instances, an unavailable one is tried again with each request: a failed connect is cheap here.
-        var options = instances.Length > 1 ? " max_fails=0" : string.Empty;
         var server = new WebServer(folder);
         File.Copy(
             Path.Combine(AppContext.BaseDirectory, "FrontEnds", "fastcgi_app.conf"),
             Path.Combine(folder, "fastcgi_app.conf"));
         await server.StartAsync(
             "nginx.conf",
-            ("{{servers}}", string.Concat(instances.Select(instance => $"server {instance}{options};"))),
+            ("{{servers}}", $"server {instance};"),
             ("{{port}}", $"{server.EndPoint.Port}"));
         return server;
     }
