@@ -39,7 +39,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         sizeHint = Math.Max(sizeHint, 1);
         if (isDropped || sizeHint > MaxLeaseLength)
         {
-            _scratch = new byte[Math.Max(sizeHint, BufferPool.SmallBlockSize)];
+            _scratch = ArrayPool<byte>.Shared.Rent(Math.Max(sizeHint, BufferPool.SmallBlockSize));
             _leasedLength = _scratch.Length;
             return _scratch;
         }
@@ -96,6 +96,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         {
             EndLease();
             Append(scratch.AsSpan(0, count));
+            ArrayPool<byte>.Shared.Return(scratch);
             return;
         }
 

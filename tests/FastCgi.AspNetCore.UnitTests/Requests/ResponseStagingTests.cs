@@ -101,6 +101,16 @@ public sealed class ResponseStagingTests
         Assert.Equal(body, _rig.Body);
     }
 
+    [Fact]
+    public void MemoryBeyondABlock_OfTheNextWrite_IsTheSame()
+    {
+        _rig.Begin();
+        var first = Response.Writer.GetMemory(100_000);
+        Response.Writer.Advance(100_000);
+
+        Assert.True(first.Equals(Response.Writer.GetMemory(100_000)));
+    }
+
     /// <summary>
     /// <c>WriteAsync</c> of a long string asks for a span that it does not need. Its block is used again, unless the
     /// application may still be writing to it. Memory can be kept, so its block is not used again.
