@@ -20,11 +20,10 @@ public sealed partial class DashboardTests
     public void Dashboard_EachName_IsThatOfAnInstrument()
     {
         var source = File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/ServerMetrics.cs"));
-        var units = Unit().Matches(source).ToDictionary(
-            static match => match.Groups[1].Value, static match => match.Groups[2].Value == "By" ? "_bytes" : "");
         var known = Instrument().Matches(source)
-            .Select(match => match.Groups[2].Value + units[match.Groups[2].Value] + (
-            match.Groups[1].Value == "Counter" ? "_total" : ""));
+            .Select(static match => match.Groups[2].Value
+                + (match.Groups[3].Value == "By" ? "_bytes" : "")
+                + (match.Groups[1].Value == "Counter" ? "_total" : ""));
 
         var asked = Name().Matches(s_dashboard).Select(static match => match.Groups[1].Value).Distinct().ToList();
 
@@ -32,10 +31,7 @@ public sealed partial class DashboardTests
         Assert.Empty(asked.Except(known));
     }
 
-    [GeneratedRegex("\\[\"(\\w+)\"\\] = \\(\"([^\"]+)\"")]
-    private static partial Regex Unit();
-
-    [GeneratedRegex("(Gauge|Counter)\\(meter, \"(\\w+)\"")]
+    [GeneratedRegex("(Gauge|Counter)\\(meter, \"(\\w+)\", \"([^\"]+)\"")]
     private static partial Regex Instrument();
 
     [GeneratedRegex("fastcgi_server_(\\w+)")]

@@ -72,53 +72,46 @@ internal sealed class Doctor(
 
     private void CheckFrontEnds(double connectionRate)
     {
-        var all = advisor.FrontEnds.GetAll()
-            .Select(frontEnd => (Now: frontEnd, Before: _frontEnds.GetValueOrDefault(frontEnd.Software))).ToList();
-        var seen = all.Where(static pair => pair.Now.Samples > (pair.Before?.Samples ?? 0)).ToList();
-        foreach (var (frontEnd, _) in all)
+        var seen = new List<FrontEnd>();
+        foreach (var frontEnd in advisor.FrontEnds.GetAll())
+        {
+            var recent = frontEnd.Since(_frontEnds.GetValueOrDefault(frontEnd.Software));
+            if (recent.Samples > 0)
+                seen.Add(recent);
             _frontEnds[frontEnd.Software] = frontEnd;
+        }
+
         if (seen.Count == 0)
             return;
 
-        Judge(FastCgiLog.SchemeNotPassedId, seen, static frontEnd => frontEnd.LackingScheme,
-            (frontEnd, count, samples) => _log.SchemeNotPassed(
-                frontEnd.Software, count, samples, FrontEndLines.Scheme(frontEnd.Software)));
-        Judge(FastCgiLog.HostNotPassedId, seen, static frontEnd => frontEnd.LackingHost,
-            (frontEnd, count, samples) => _log.HostNotPassed(
-                frontEnd.Software, count, samples, FrontEndLines.Host(frontEnd.Software)));
+        Judge(FastCgiLog.SchemeNotPassedId, seen.Find(static one => one.LackingScheme > 0),
+            one => _log.SchemeNotPassed(
+                one.Software, one.LackingScheme, one.Samples, FrontEndLines.Scheme(one.Software)));
+        Judge(FastCgiLog.HostNotPassedId, seen.Find(static one => one.LackingHost > 0),
+            one => _log.HostNotPassed(
+                one.Software, one.LackingHost, one.Samples, FrontEndLines.Host(one.Software)));
 
         // Only web servers that support keep-alive: a single request of a tool means nothing. One request per second is
         // sampled, so a web server's share of the sampled requests without keep-alive is its share of the new
         // connections.
-        var unkept = Math.Max(1, seen.Sum(static pair => CountUnkept(pair.Now, pair.Before)));
-        var (spender, rate) = seen
-            .Where(
-                static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null
-                    && pair.Now.Kept == (pair.Before?.Kept ?? 0))
-            .Select(pair => (pair.Now, Rate: connectionRate * CountUnkept(pair.Now, pair.Before) / unkept))
-            .OrderByDescending(static pair => pair.Rate)
-            .FirstOrDefault();
-        Judge(FastCgiLog.ConnectionsNotKeptId, spender is not null && !IsSpawned && rate >= ManyConnections,
-            () => _log.ConnectionsNotKept(spender!.Software, rate, FrontEndLines.KeptConnections(spender.Software)!));
+        var unkept = Math.Max(1, seen.Sum(static one => one.Samples - one.Kept));
+        var spender = seen.Where(static one => one.Kept == 0 && FrontEndLines.KeptConnections(one.Software) is not null)
+            .MaxBy(static one => one.Samples);
+        var rate = connectionRate * (spender?.Samples ?? 0) / unkept;
+        Judge(FastCgiLog.ConnectionsNotKeptId, IsSpawned || rate < ManyConnections ? null : spender,
+            one => _log.ConnectionsNotKept(one.Software, rate, FrontEndLines.KeptConnections(one.Software)!));
     }
 
     private void CheckAnswers()
     {
         var dropping = advisor.FrontEnds.GetAll()
             .FirstOrDefault(static frontEnd => frontEnd is { Challenges: >= MinChallenges, PassesAuthorization: false }
-            && FrontEndLines.Authorization(frontEnd.Software) is not null)?.Software;
-        Judge(
-            FastCgiLog.AuthorizationAbsentId, dropping is not null, () => _log.AuthorizationAbsent(
-                dropping!, FrontEndLines.Authorization(dropping!)!));
-
-        var pathBase = advisor.UnmappedPaths.FindPathBase();
-        Judge(
-            FastCgiLog.PathBaseMissingId, pathBase is not null, () => _log.PathBaseMissing(
-                LogText.Clean(pathBase!, OperatorAdvisor.MaxPath)));
+                && FrontEndLines.Authorization(frontEnd.Software) is not null);
+        Judge(FastCgiLog.AuthorizationAbsentId, dropping,
+            one => _log.AuthorizationAbsent(one.Software, FrontEndLines.Authorization(one.Software)!));
+        Judge(FastCgiLog.PathBaseMissingId, advisor.UnmappedPaths.FindPathBase(),
+            pathBase => _log.PathBaseMissing(LogText.Clean(pathBase, OperatorAdvisor.MaxPath)));
     }
-
-    private static long CountUnkept(FrontEnd now, FrontEnd? before)
-        => now.Samples - now.Kept - ((before?.Samples ?? 0) - (before?.Kept ?? 0));
 
     private void CheckGivenUpRequests()
     {
@@ -161,17 +154,9 @@ internal sealed class Doctor(
         Judge(FastCgiLog.DescriptorsNearLimitId, _areDescriptorsScarce, () => _log.DescriptorsNearLimit(count, limit));
     }
 
-    private void Judge(
-        int id,
-        List<(FrontEnd Now, FrontEnd? Before)> seen,
-        Func<FrontEnd, long> count,
-        Action<FrontEnd, long, long> report)
-    {
-        var wrong = seen.FirstOrDefault(pair => count(pair.Now) > (pair.Before is { } before ? count(before) : 0));
-        Judge(id, wrong.Now is not null, () => report(
-            wrong.Now!, count(wrong.Now!) - (wrong.Before is { } before ? count(before) : 0),
-                wrong.Now!.Samples - (wrong.Before?.Samples ?? 0)));
-    }
+    private void Judge<T>(int id, T? wrong, Action<T> report)
+        where T : class
+        => Judge(id, wrong is not null, () => report(wrong!));
 
     /// <summary>Reports a problem once, confirms it while it lasts, and forgets it when it has cleared.</summary>
     private void Judge(int id, bool isWrong, Action report)

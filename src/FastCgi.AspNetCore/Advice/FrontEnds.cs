@@ -25,34 +25,18 @@ internal sealed class FrontEnds(TimeProvider time)
         return now != last && Interlocked.CompareExchange(ref _lastSample, now, last) == last;
     }
 
-    public void Sample(ReadOnlySpan<byte> parameters, bool keepsConnection)
+    /// <param name="software">Its SERVER_SOFTWARE, if it passes one.</param>
+    public void Sample(string? software, RequestParameters parameters, bool keepsConnection)
     {
-        var sample = new FrontEndSample { KeepsConnection = keepsConnection };
-        var software = Unknown;
-        var reader = new NameValuePairReader(parameters);
-        while (reader.TryRead(out var name, out var value))
-        {
-            if (name.SequenceEqual("SERVER_SOFTWARE"u8) && !value.IsEmpty)
-                software = LogText.Clean(
-                    Encoding.Latin1.GetString(value[..Math.Min(value.Length, LogText.MaxWebServerLength)]));
-            else
-                sample.Add(name, value);
-        }
-
+        var sample = FrontEnd.Sample(software ?? Unknown, parameters, keepsConnection, time.GetUtcNow());
         lock (_lock)
         {
-            if (!_frontEnds.TryGetValue(software, out var frontEnd))
-            {
-                if (_frontEnds.Count == MaxCount)
-                {
-                    Interlocked.Increment(ref _otherSamples);
-                    return;
-                }
-
-                _frontEnds.Add(software, frontEnd = new FrontEnd(software));
-            }
-
-            frontEnd.Add(sample, time.GetUtcNow());
+            if (_frontEnds.TryGetValue(sample.Software, out var frontEnd))
+                _frontEnds[sample.Software] = frontEnd.Add(sample);
+            else if (_frontEnds.Count < MaxCount)
+                _frontEnds.Add(sample.Software, sample);
+            else
+                Interlocked.Increment(ref _otherSamples);
         }
     }
 
@@ -62,7 +46,7 @@ internal sealed class FrontEnds(TimeProvider time)
         lock (_lock)
         {
             if (_frontEnds.TryGetValue(software, out var frontEnd))
-                frontEnd.NoteAuthorization(isPassed);
+                _frontEnds[software] = frontEnd.NoteAuthorization(isPassed);
             AwaitsAuthorization = _frontEnds.Values.Any(
                 static frontEnd => frontEnd is { Challenges: > 0, PassesAuthorization: false });
         }
@@ -71,92 +55,76 @@ internal sealed class FrontEnds(TimeProvider time)
     public IReadOnlyList<FrontEnd> GetAll()
     {
         lock (_lock)
-            return [.. _frontEnds.Values.Select(static frontEnd => frontEnd.Copy())];
-    }
-}
-
-internal struct FrontEndSample
-{
-    public bool KeepsConnection;
-    public bool HasScheme;
-    public bool HasTarget;
-    public bool HasHost;
-    public bool HasClient;
-    public bool HasUser;
-    public bool HasAuthorization;
-    public bool IsBehindTls;
-    private bool _isOldProtocol;
-
-    /// <summary>HTTP/1.0 requires no host.</summary>
-    public readonly bool LacksHost => !HasHost && !_isOldProtocol;
-
-    public void Add(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
-    {
-        if (value.IsEmpty)
-            return;
-
-        if (name.SequenceEqual("HTTPS"u8) || name.SequenceEqual("REQUEST_SCHEME"u8))
-            HasScheme = true;
-        else if (name.SequenceEqual("REQUEST_URI"u8))
-            HasTarget = true;
-        else if (name.SequenceEqual("HTTP_HOST"u8))
-            HasHost = true;
-        else if (name.SequenceEqual("REMOTE_ADDR"u8))
-            HasClient = true;
-        else if (name.SequenceEqual("REMOTE_USER"u8))
-            HasUser = true;
-        else if (name.SequenceEqual("HTTP_AUTHORIZATION"u8))
-            HasAuthorization = true;
-        else if (name.SequenceEqual("SERVER_PORT"u8))
-            IsBehindTls |= value.SequenceEqual("443"u8);
-        else if (name.SequenceEqual("HTTP_X_FORWARDED_PROTO"u8))
-            IsBehindTls |= Ascii.EqualsIgnoreCase(value, "https"u8);
-        else if (name.SequenceEqual("SERVER_PROTOCOL"u8))
-            _isOldProtocol = value.SequenceEqual("HTTP/1.0"u8);
+            return [.. _frontEnds.Values];
     }
 }
 
 /// <summary>A web server, and how many of its sampled requests have a property.</summary>
-internal sealed class FrontEnd(string software)
+internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
 {
-    public string Software => software;
-    public long Samples { get; private set; }
-    public DateTimeOffset LastSeen { get; private set; }
-    public long Kept { get; private set; }
-    public long WithScheme { get; private set; }
+    public long Samples { get; private init; }
+    public long Kept { get; private init; }
+    public long WithScheme { get; private init; }
 
     /// <summary>Requests that seem to have come over TLS, without HTTPS and REQUEST_SCHEME.</summary>
-    public long LackingScheme { get; private set; }
-    public long WithTarget { get; private set; }
+    public long LackingScheme { get; private init; }
+    public long WithTarget { get; private init; }
 
-    /// <summary>Requests without HTTP_HOST, except HTTP/1.0.</summary>
-    public long LackingHost { get; private set; }
-    public long WithClient { get; private set; }
-    public long WithUser { get; private set; }
-    public bool PassesAuthorization { get; private set; }
+    /// <summary>Requests without HTTP_HOST, except HTTP/1.0, which requires no host.</summary>
+    public long LackingHost { get; private init; }
+    public long WithClient { get; private init; }
+    public long WithUser { get; private init; }
+    public bool PassesAuthorization { get; private init; }
 
     /// <summary>Requests without Authorization that were answered with a challenge.</summary>
-    public long Challenges { get; private set; }
+    public long Challenges { get; private init; }
 
-    public void Add(in FrontEndSample sample, DateTimeOffset now)
+    public static FrontEnd Sample(
+        string software, RequestParameters parameters, bool keepsConnection, DateTimeOffset now)
     {
-        Samples++;
-        LastSeen = now;
-        Kept += sample.KeepsConnection ? 1 : 0;
-        WithScheme += sample.HasScheme ? 1 : 0;
-        LackingScheme += sample is { IsBehindTls: true, HasScheme: false } ? 1 : 0;
-        WithTarget += sample.HasTarget ? 1 : 0;
-        LackingHost += sample.LacksHost ? 1 : 0;
-        WithClient += sample.HasClient ? 1 : 0;
-        WithUser += sample.HasUser ? 1 : 0;
-        PassesAuthorization |= sample.HasAuthorization;
+        var hasScheme = Has("HTTPS") || Has("REQUEST_SCHEME");
+        var isBehindTls = parameters.GetVariable("SERVER_PORT") == "443"
+            || Uri.UriSchemeHttps.Equals(
+                parameters.GetVariable("HTTP_X_FORWARDED_PROTO"), StringComparison.OrdinalIgnoreCase);
+        return new FrontEnd(software, now)
+        {
+            Samples = 1,
+            Kept = Count(keepsConnection),
+            WithScheme = Count(hasScheme),
+            LackingScheme = Count(isBehindTls && !hasScheme),
+            WithTarget = Count(Has("REQUEST_URI")),
+            LackingHost = Count(!Has("HTTP_HOST") && parameters.GetVariable("SERVER_PROTOCOL") != "HTTP/1.0"),
+            WithClient = Count(Has("REMOTE_ADDR")),
+            WithUser = Count(Has("REMOTE_USER")),
+            PassesAuthorization = Has("HTTP_AUTHORIZATION"),
+        };
+
+        bool Has(string name) => parameters.GetVariable(name) is { Length: > 0 };
+
+        static long Count(bool condition) => condition ? 1 : 0;
     }
 
-    public void NoteAuthorization(bool isPassed)
-    {
-        PassesAuthorization |= isPassed;
-        Challenges += isPassed ? 0 : 1;
-    }
+    public FrontEnd Add(FrontEnd sample) => Combine(sample, 1) with { LastSeen = sample.LastSeen };
 
-    public FrontEnd Copy() => (FrontEnd)MemberwiseClone();
+    /// <returns>The counts of the samples since an earlier state.</returns>
+    public FrontEnd Since(FrontEnd? earlier) => earlier is null ? this : Combine(earlier, -1);
+
+    public FrontEnd NoteAuthorization(bool isPassed) => this with
+    {
+        PassesAuthorization = PassesAuthorization || isPassed,
+        Challenges = Challenges + (isPassed ? 0 : 1),
+    };
+
+    private FrontEnd Combine(FrontEnd other, int sign) => this with
+    {
+        Samples = Samples + sign * other.Samples,
+        Kept = Kept + sign * other.Kept,
+        WithScheme = WithScheme + sign * other.WithScheme,
+        LackingScheme = LackingScheme + sign * other.LackingScheme,
+        WithTarget = WithTarget + sign * other.WithTarget,
+        LackingHost = LackingHost + sign * other.LackingHost,
+        WithClient = WithClient + sign * other.WithClient,
+        WithUser = WithUser + sign * other.WithUser,
+        PassesAuthorization = PassesAuthorization || other.PassesAuthorization,
+    };
 }

@@ -9,6 +9,9 @@ namespace FastCgi.AspNetCore.Advice;
 /// </summary>
 internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
 {
+    // Without the ellipsis of a longer name.
+    private const int MaxWebServer = 99;
+
     // All requests are slow when a database hangs.
     private const int MaxSlowRequests = 100;
 
@@ -35,7 +38,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     {
         var request = (FastCgiRequest)stream;
         if (request.Parameters.Length > 0 && FrontEnds.TryAcquire(request.Server.Time.LastTick))
-            FrontEnds.Sample(request.Parameters.Span, request.KeepConnection);
+            FrontEnds.Sample(GetWebServer(request.Parameters), request.Parameters, request.KeepConnection);
         if (request.Head.IsPortUnusual && request.GetHostAsSent() is { } host)
             CheckPort(host, request.Parameters);
         if (request.Head.LacksTarget && _targets.TryAcquire(out var count))
@@ -104,7 +107,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         => Clean(parameters.GetVariable("SERVER_SOFTWARE"));
 
     private static string? Clean(string? software)
-        => software is null ? null : LogText.Clean(software, LogText.MaxWebServerLength);
+        => string.IsNullOrEmpty(software) ? null : LogText.Clean(software, MaxWebServer);
 
     private void CheckPort(string host, RequestParameters parameters)
     {

@@ -3,8 +3,6 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// <summary>Sanitizes text of a client or a web server for a log, page or label.</summary>
 internal static class LogText
 {
-    public const int MaxWebServerLength = 100;
-
     /// <summary>
     /// Replaces control characters, which could forge lines, and characters that change the text direction.
     /// </summary>

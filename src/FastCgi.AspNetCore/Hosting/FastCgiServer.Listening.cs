@@ -63,7 +63,7 @@ internal sealed partial class FastCgiServer
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
             var socket = SocketBinder.Listen(options, inherited, _log);
-            if (_options.Value.EnableAdvice && OperatingSystem.IsLinux())
+            if (Options.EnableAdvice && OperatingSystem.IsLinux())
                 SocketReach.Report(options, socket, _log);
             if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
@@ -74,7 +74,7 @@ internal sealed partial class FastCgiServer
         }
 
         // As in Kestrel, the last registered factory that can bind it.
-        foreach (var factory in _listenerFactories.Reverse())
+        foreach (var factory in listenerFactories.Reverse())
         {
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
             {
@@ -115,18 +115,18 @@ internal sealed partial class FastCgiServer
 
     private void PublishAddresses()
     {
-        _addresses.Publish(
+        addresses.Publish(
             [.. _listeners.Select(static listener => EndpointAddress.Format(listener.EndPoint)),
-                .. _httpServer.Addresses]);
-        foreach (var address in _addresses)
+                .. httpServer.Addresses]);
+        foreach (var address in addresses)
             _log.Listening(address);
 
-        if (!_options.Value.EnableAdvice || _listeners.Count == 0 || !IsDevelopment)
+        if (!Options.EnableAdvice || _listeners.Count == 0 || !IsDevelopment)
             return;
 
         var endPoint = _listeners[0].EndPoint;
         var blocks = WebServerBlock.Create(
-            endPoint, _options.Value.PathBase, _environment!.ApplicationName, Socket.OSSupportsIPv6, Path.Exists);
+            endPoint, Options.PathBase, environment!.ApplicationName, Socket.OSSupportsIPv6, Path.Exists);
         foreach (var block in blocks)
             _log.WebServerFound(block.Server, EndpointAddress.Format(endPoint), block.File, block.Command, block.Text);
     }

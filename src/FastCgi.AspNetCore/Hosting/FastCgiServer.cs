@@ -11,23 +11,27 @@ using Microsoft.Extensions.Hosting;
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>Selects the endpoints, listens, and shuts down gracefully.</summary>
-internal sealed partial class FastCgiServer : IServer
+/// <remarks>The optional services are those of a host, which a service collection alone does not have.</remarks>
+internal sealed partial class FastCgiServer(
+    IOptions<FastCgiServerOptions> options,
+    HttpServer httpServer,
+    KestrelSettings kestrelSettings,
+    HttpsRedirection httpsRedirection,
+    StatusEndpoints statusEndpoints,
+    ServerAddresses addresses,
+    IEnumerable<IConnectionListenerFactory> listenerFactories,
+    IMeterFactory meters,
+    ILoggerFactory loggers,
+    EventJournal journal,
+    ServerTime serverTime,
+    IConfiguration? configuration = null,
+    IHostEnvironment? environment = null,
+    IWebHostEnvironment? webEnvironment = null,
+    IHostApplicationLifetime? lifetime = null)
+    : IServer
 {
-    private readonly IOptions<FastCgiServerOptions> _options;
-    private readonly HttpServer _httpServer;
-    private readonly KestrelSettings _kestrelSettings;
-    private readonly HttpsRedirection _httpsRedirection;
-    private readonly StatusEndpoints _statusEndpoints;
-    private readonly IEnumerable<IConnectionListenerFactory> _listenerFactories;
-    private readonly IMeterFactory _meters;
-    private readonly IConfiguration? _configuration;
-    private readonly IHostEnvironment? _environment;
-    private readonly IWebHostEnvironment? _webEnvironment;
-    private readonly IHostApplicationLifetime? _lifetime;
-    private readonly ILogger _log;
-    private readonly ILoggerFactory _loggers;
-    private readonly TimeProvider _time;
-    private readonly ServerAddresses _addresses = new();
+    private readonly ILogger _log = SafeLogger.Wrap(journal);
+    private readonly TimeProvider _time = serverTime.Provider;
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
     private readonly CancellationTokenSource _stopNow = new();
@@ -41,47 +45,14 @@ internal sealed partial class FastCgiServer : IServer
     private bool _isRunning;
     private long _startedAt;
 
-    /// <remarks>The optional services are those of a host, which a service collection alone does not have.</remarks>
-    public FastCgiServer(
-        IOptions<FastCgiServerOptions> options,
-        HttpServer httpServer,
-        KestrelSettings kestrelSettings,
-        HttpsRedirection httpsRedirection,
-        StatusEndpoints statusEndpoints,
-        IEnumerable<IConnectionListenerFactory> listenerFactories,
-        IMeterFactory meters,
-        ILoggerFactory loggerFactory,
-        IConfiguration? configuration = null,
-        IHostEnvironment? environment = null,
-        IWebHostEnvironment? webEnvironment = null,
-        IHostApplicationLifetime? lifetime = null,
-        ServerTime? time = null)
-    {
-        _options = options;
-        _httpServer = httpServer;
-        _kestrelSettings = kestrelSettings;
-        _httpsRedirection = httpsRedirection;
-        _statusEndpoints = statusEndpoints;
-        _listenerFactories = listenerFactories;
-        _meters = meters;
-        _configuration = configuration;
-        _environment = environment;
-        _webEnvironment = webEnvironment;
-        _lifetime = lifetime;
-        _loggers = loggerFactory;
-        _time = time?.Provider ?? TimeProvider.System;
-        Journal = new EventJournal(loggerFactory.CreateLogger("FastCgi.AspNetCore"), _time);
-        _log = SafeLogger.Wrap(Journal);
-        Features.Set<IServerAddressesFeature>(_addresses);
-    }
-
-    public IFeatureCollection Features { get; } = new FeatureCollection();
+    public IFeatureCollection Features { get; } =
+        new FeatureCollection { [typeof(IServerAddressesFeature)] = addresses };
     public DateTimeOffset StartedAt { get; private set; }
 
     /// <summary>Independent of changes to the system clock.</summary>
     public TimeSpan Uptime => _time.GetElapsedTime(_startedAt);
     public DateTimeOffset Now => _time.GetUtcNow();
-    public EventJournal Journal { get; }
+    public EventJournal Journal => journal;
     public bool HasStatusEndpoint { get; set; }
 
     /// <summary><see langword="null"/> before the start, and if advice is disabled.</summary>
@@ -91,10 +62,10 @@ internal sealed partial class FastCgiServer : IServer
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
     public bool IsRunning => Volatile.Read(ref _isRunning) && _stopping is null;
     public bool IsStopping => Volatile.Read(ref _stopping) is not null;
-    public FastCgiServerOptions Options => _options.Value;
+    public FastCgiServerOptions Options => options.Value;
     public ConnectionManager? Connections { get; private set; }
     public ServerContext? Context { get; private set; }
-    private bool IsDevelopment => _environment?.IsDevelopment() == true;
+    private bool IsDevelopment => environment?.IsDevelopment() == true;
 
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
@@ -136,7 +107,7 @@ internal sealed partial class FastCgiServer : IServer
     public void Dispose()
     {
         StopAsync(new CancellationToken(canceled: true)).GetAwaiter().GetResult();
-        _httpServer.Dispose();
+        httpServer.Dispose();
     }
 
     private async Task StartCoreAsync<TContext>(
@@ -146,26 +117,24 @@ internal sealed partial class FastCgiServer : IServer
         // First, because the status can be read as soon as there are connections.
         StartedAt = _time.GetUtcNow();
         _startedAt = _time.GetTimestamp();
-        var options = _options.Value;
-        _kestrelSettings.Report(options, _log);
-        foreach (var root in options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
+        kestrelSettings.Report(Options, _log);
+        foreach (var root in Options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
             _log.SendFileFolderMissing(root.Folder);
-        var hasHttpEndpoints = HttpServer.HasOwnEndpoints(_configuration) || _kestrelSettings.HasEndpoints;
+        var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || kestrelSettings.HasEndpoints;
         var inherited = InheritedSockets.OfThisProcess;
         var plan = EndpointPlan.Make(
-            options, _addresses, _configuration, hasHttpEndpoints, IsDevelopment, inherited, _log);
-        var forwardedHeaders = _configuration?["ForwardedHeaders_Enabled"];
+            Options, addresses, configuration, hasHttpEndpoints, IsDevelopment, inherited, _log);
+        var forwardedHeaders = configuration?["ForwardedHeaders_Enabled"];
         if (plan.FastCgi.Count > 0 && string.Equals(forwardedHeaders, "true", StringComparison.OrdinalIgnoreCase))
             _log.ForwardedHeadersEnabled();
 
-        var log = SafeLogger.Wrap(_log);
-        Advisor = options.EnableAdvice ? new OperatorAdvisor(log, _time) : null;
-        var statusEndpoints = HasStatusEndpoint ? _statusEndpoints.Find() : [];
+        Advisor = Options.EnableAdvice ? new OperatorAdvisor(_log, _time) : null;
+        var statusPages = HasStatusEndpoint ? statusEndpoints.Find() : [];
         (Scheduler, Connections) = CreateCore(
-            options, application, log, [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
-        if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
+            application, [.. statusPages.Select(static endpoint => endpoint.Path)]);
+        if (plan.FastCgi.Count > 0 && UsesEpoll(Options.Transport.Engine))
             _engine = CreateEpollEngine(
-                Connections, Scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
+                Connections, Scheduler, isRequired: Options.Transport.Engine == FastCgiTransportEngine.Epoll);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
         var mayLeaveOut = servesHttp && IsDevelopment;
         foreach (var endpoint in plan.FastCgi)
@@ -177,7 +146,7 @@ internal sealed partial class FastCgiServer : IServer
 
         if (servesHttp)
         {
-            await _httpServer.StartAsync(plan.Http, _addresses.PreferHostingUrls, application, cancellationToken)
+            await httpServer.StartAsync(plan.Http, addresses.PreferHostingUrls, application, cancellationToken)
                 .ConfigureAwait(false);
         }
 
@@ -191,13 +160,13 @@ internal sealed partial class FastCgiServer : IServer
         foreach (var listener in _listeners)
             listener.Start();
         PublishAddresses();
-        LogStatusEndpoints(statusEndpoints);
+        LogStatusEndpoints(statusPages);
         if (Advisor is not null)
         {
-            WebRoot.Report(_webEnvironment, AppContext.BaseDirectory, _log);
+            WebRoot.Report(webEnvironment, AppContext.BaseDirectory, _log);
             if (plan.FastCgi.Count > 0 && !IsDevelopment)
-                _httpsRedirection.Report(_configuration, _addresses, _log);
-            _doctor = new Doctor(Connections, Scheduler, Advisor, Journal, _time)
+                httpsRedirection.Report(configuration, addresses, _log);
+            _doctor = new Doctor(Connections, Scheduler, Advisor, journal, _time)
             {
                 IsSpawned = plan.FastCgi.Any(
                     static endpoint => endpoint.EndPoint is FileHandleEndPoint { FileHandle: 0 }),
@@ -212,16 +181,14 @@ internal sealed partial class FastCgiServer : IServer
     }
 
     private (RequestScheduler Scheduler, ConnectionManager Connections) CreateCore<TContext>(
-        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log,
-            IReadOnlyList<string> statusPaths)
+        IHttpApplication<TContext> application, IReadOnlyList<string> statusPaths)
         where TContext : notnull
     {
-        var scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
+        var scheduler = new RequestScheduler(Options.Transport, LinuxThreadPlatform.Create(_log), _time, _log);
         Context = RequestServer.Create(
-            options, application, log, _time, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers),
-            ResourceLimits.GetDescriptors,
-            Advisor, statusPaths);
-        var meter = _meters.Create(ServerMetrics.MeterName);
+            Options, application, _log, _time, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(loggers),
+            ResourceLimits.GetDescriptors, Advisor, statusPaths);
+        var meter = meters.Create(ServerMetrics.MeterName);
         var connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
         ServerMetrics.Observe(meter, Context, connections, scheduler);
         return (scheduler, connections);
@@ -243,7 +210,7 @@ internal sealed partial class FastCgiServer : IServer
             () => listener.StopAsync(cancellationToken)))).ConfigureAwait(false);
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => Connections?.StopAsync(cancellationToken)),
-            RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
+            RunStepAsync("stopping Kestrel", () => httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
         await RunStepAsync("completing the record log", () => Context?.Records?.Complete()).ConfigureAwait(false);
         await RunStepAsync("stopping the configuration checks", () => _doctor?.Dispose()).ConfigureAwait(false);
         await RunStepAsync("stopping the worker threads", () => Scheduler?.Stop()).ConfigureAwait(false);
@@ -277,7 +244,7 @@ internal sealed partial class FastCgiServer : IServer
 
     private void StopWhenIdle()
     {
-        _log.IdleExit(_options.Value.IdleExit.GetValueOrDefault());
-        _lifetime?.StopApplication();
+        _log.IdleExit(Options.IdleExit.GetValueOrDefault());
+        lifetime?.StopApplication();
     }
 }

@@ -16,27 +16,6 @@ internal static class ServerMetrics
     private static readonly InstrumentAdvice<double> s_durations =
         new() { HistogramBucketBoundaries = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] };
 
-    private static readonly Dictionary<string, (string Unit, string Description)> s_instruments = new()
-    {
-        ["active_connections"] = ("{connection}", "Open connections from web servers."),
-        ["connections"] = ("{connection}", "Connections opened by web servers."),
-        ["rejected_connections"] = ("{connection}", "Connections closed because of a limit."),
-        ["refused_connections"] = ("{connection}", "Connections from peers that are not allowed."),
-        ["received"] = ("By", "Bytes received from web servers."),
-        ["sent"] = ("By", "Bytes sent to web servers."),
-        ["active_requests"] = ("{request}", "Requests that the application is handling."),
-        ["requests"] = ("{request}", "Requests started."),
-        ["queued_requests"] = ("{request}", "Requests waiting because MaxConcurrentRequests is reached."),
-        ["rejected_requests"] = ("{request}", "Requests that the server rejected, or whose body it refused."),
-        ["aborted_requests"] = ("{request}", "Requests that ended before their response was complete."),
-        ["protocol_errors"] = ("{error}", "Connections closed because of a protocol error."),
-        ["buffer_memory"] = ("By", "Memory of pooled buffers, in use or free."),
-        ["hand_overs"] = ("{hand_over}", "Event loops and batches moved off a blocked thread."),
-        ["threads"] = ("{thread}", "The server's own threads, including idle ones."),
-        ["blocked_threads"] = ("{thread}", "Threads blocked by handlers."),
-        ["requests_without_thread"] = ("{request}", "Requests waiting because MaxBlockingThreads is reached."),
-    };
-
     public static Histogram<double> CreateDurations(Meter meter)
         => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections from web "
             + "servers.", tags: null, s_durations);
@@ -45,53 +24,61 @@ internal static class ServerMetrics
         Meter meter, ServerContext server, ConnectionManager connections, RequestScheduler scheduler)
     {
         var counters = server.Counters;
-        Gauge(meter, "active_connections", () => connections.Count);
-        Counter(meter, "connections", () => connections.GetTotals().Connections);
-        Counter(meter, "rejected_connections", () => counters.RejectedConnections);
-        Counter(meter, "refused_connections", () => counters.RefusedPeers);
-        Counter(meter, "received", () => connections.GetTotals().BytesReceived);
-        Counter(meter, "sent", () => connections.GetTotals().BytesSent);
-        Counter(meter, "protocol_errors", () => Tag("error.type", counters.ProtocolErrors));
-        Gauge(meter, "active_requests", () => Math.Max(0, connections.CountRequests() - server.Admission.QueuedCount));
-        Counter(meter, "requests", () => connections.GetTotals().Requests);
-        Gauge(meter, "queued_requests", () => server.Admission.QueuedCount);
-        Counter(meter, "rejected_requests", () => TagRejections(counters));
-        Counter(meter, "aborted_requests", () => Tag("fastcgi.abort.cause", counters.AbortedRequests));
-        Gauge(meter, "buffer_memory", () => server.Buffers.AllocatedBytes);
-        Counter(meter, "hand_overs", () => scheduler.Watchdog.HandOverCount);
-        Gauge(meter, "threads", () => scheduler.Workers.Count);
-        Gauge(meter, "blocked_threads", () => scheduler.Workers.BlockedCount);
-        Gauge(meter, "requests_without_thread", () => scheduler.Workers.WaitingCount);
-        ObserveLimits(meter, server.Options);
+        var limits = server.Options.Limits;
+        Gauge(meter, "active_connections", "{connection}", "Open connections from web servers.",
+            () => connections.Count, limits.MaxConcurrentConnections);
+        Counter(meter, "connections", "{connection}", "Connections opened by web servers.",
+            () => connections.GetTotals().Connections);
+        Counter(meter, "rejected_connections", "{connection}", "Connections closed because of a limit.",
+            () => counters.RejectedConnections);
+        Counter(meter, "refused_connections", "{connection}", "Connections from peers that are not allowed.",
+            () => counters.RefusedPeers);
+        Counter(meter, "received", "By", "Bytes received from web servers.",
+            () => connections.GetTotals().BytesReceived);
+        Counter(meter, "sent", "By", "Bytes sent to web servers.",
+            () => connections.GetTotals().BytesSent);
+        Counter(meter, "protocol_errors", "{error}", "Connections closed because of a protocol error.",
+            () => Tag("error.type", counters.ProtocolErrors));
+        Gauge(meter, "active_requests", "{request}", "Requests that the application is handling.",
+            () => Math.Max(0, connections.CountRequests() - server.Admission.QueuedCount),
+            limits.MaxConcurrentRequests);
+        Counter(meter, "requests", "{request}", "Requests started.",
+            () => connections.GetTotals().Requests);
+        Gauge(meter, "queued_requests", "{request}", "Requests waiting because MaxConcurrentRequests is reached.",
+            () => server.Admission.QueuedCount,
+            limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit);
+        Counter(meter, "rejected_requests", "{request}", "Requests that the server rejected, or whose body it refused.",
+            () => TagRejections(counters));
+        Counter(meter, "aborted_requests", "{request}", "Requests that ended before their response was complete.",
+            () => Tag("fastcgi.abort.cause", counters.AbortedRequests));
+        Gauge(meter, "buffer_memory", "By", "Memory of pooled buffers, in use or free.",
+            () => server.Buffers.AllocatedBytes);
+        Counter(meter, "hand_overs", "{hand_over}", "Event loops and batches moved off a blocked thread.",
+            () => scheduler.Watchdog.HandOverCount);
+        Gauge(meter, "threads", "{thread}", "The server's own threads, including idle ones.",
+            () => scheduler.Workers.Count);
+        Gauge(meter, "blocked_threads", "{thread}", "Threads blocked by handlers.",
+            () => scheduler.Workers.BlockedCount, server.Options.Transport.MaxBlockingThreads);
+        Gauge(meter, "requests_without_thread", "{request}", "Requests waiting because MaxBlockingThreads is reached.",
+            () => scheduler.Workers.WaitingCount);
     }
 
-    private static void ObserveLimits(Meter meter, FastCgiServerOptions options)
+    /// <param name="limit">The limit of the value, which is a metric too.</param>
+    private static void Gauge(
+        Meter meter, string name, string unit, string description, Func<long> read, long? limit = null)
     {
-        var limits = options.Limits;
-        Limit(meter, "active_connections", limits.MaxConcurrentConnections);
-        Limit(meter, "active_requests", limits.MaxConcurrentRequests);
-        Limit(meter, "queued_requests", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit);
-        Limit(meter, "blocked_threads", options.Transport.MaxBlockingThreads);
-    }
-
-    private static void Gauge(Meter meter, string name, Func<long> read)
-        => meter.CreateObservableUpDownCounter(
-            Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
-
-    private static void Counter(Meter meter, string name, Func<long> read)
-        => meter.CreateObservableCounter(
-            Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
-
-    private static void Counter(Meter meter, string name, Func<IEnumerable<Measurement<long>>> read)
-        => meter.CreateObservableCounter(
-            Prefix + name, read, s_instruments[name].Unit, s_instruments[name].Description);
-
-    private static void Limit(Meter meter, string name, long? limit)
-    {
+        meter.CreateObservableUpDownCounter(Prefix + name, read, unit, description);
         if (limit is { } value)
             meter.CreateObservableUpDownCounter(
-                $"{Prefix}{name}.limit", () => value, s_instruments[name].Unit, $"The limit of {Prefix}{name}.");
+                $"{Prefix}{name}.limit", () => value, unit, $"The limit of {Prefix}{name}.");
     }
+
+    private static void Counter(Meter meter, string name, string unit, string description, Func<long> read)
+        => meter.CreateObservableCounter(Prefix + name, read, unit, description);
+
+    private static void Counter(
+        Meter meter, string name, string unit, string description, Func<IEnumerable<Measurement<long>>> read)
+        => meter.CreateObservableCounter(Prefix + name, read, unit, description);
 
     private static IEnumerable<Measurement<long>> TagRejections(ServerCounters counters)
         => counters.RejectedRequests.Select(static count => new Measurement<long>(

@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Hosting.Configuration;
+using FastCgi.AspNetCore.Hosting.Endpoints;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.HttpsPolicy;
 using Microsoft.AspNetCore.Routing;
@@ -38,6 +39,11 @@ internal static class ServerRegistration
                 new FastCgiServerOptionsSetup(configuration)));
         services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
         services.TryAddSingleton<StatusEndpoints>();
+        services.TryAddSingleton<ServerAddresses>();
+        services.TryAddSingleton(new ServerTime(TimeProvider.System));
+        services.TryAddSingleton(static provider => new EventJournal(
+            provider.GetRequiredService<ILoggerFactory>().CreateLogger("FastCgi.AspNetCore"),
+            provider.GetRequiredService<ServerTime>().Provider));
         services.AddSingleton(provider => new HttpServer(registered, provider));
         services.AddSingleton<IServer, FastCgiServer>();
     }

@@ -36,14 +36,14 @@ public sealed class FrontEndsTests
         {
             var frontEnds = new FrontEnds(_time);
             var keeps = counted.Contains("kept", StringComparison.Ordinal);
-            frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+            frontEnds.Sample("nginx", Pairs(parameters), keeps);
 
             var seen = Assert.Single(frontEnds.GetAll());
             Assert.Equal(("nginx", _time.GetUtcNow()), (seen.Software, seen.LastSeen));
             Assert.Equal(counted, Describe(seen, 1));
-            frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+            frontEnds.Sample("nginx", Pairs(parameters), keeps);
             Assert.Equal(counted, Describe(Assert.Single(frontEnds.GetAll()), 2));
-            // It was a copy.
+            // A snapshot does not change.
             Assert.Equal(1, seen.Samples);
         });
 
@@ -55,9 +55,9 @@ public sealed class FrontEndsTests
         Assert.True(_frontEnds.TryAcquire(8));
     }
 
-    private static byte[] Pairs(string text)
-        => RecordBytes.Pairs([.. text.Split(' ', StringSplitOptions.RemoveEmptyEntries).Select(
-            static pair => (pair.Split('=')[0], pair.Split('=')[1]))]);
+    private static RequestParameters Pairs(string text)
+        => new(new CgiMapping(), RecordBytes.Pairs([.. text.Split(' ', StringSplitOptions.RemoveEmptyEntries).Select(
+            static pair => (pair.Split('=')[0], pair.Split('=')[1]))]));
 
     private static string Describe(FrontEnd seen, int times)
     {

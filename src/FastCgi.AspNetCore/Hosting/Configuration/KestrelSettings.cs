@@ -7,39 +7,36 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
     IConfigureOptions<KestrelServerOptions>
 {
     /// <summary>The options with an equivalent.</summary>
-    private static readonly (string Name, Func<KestrelServerOptions, object?> Read, Action<FastCgiServerOptions,
-        KestrelServerOptions> Apply,
-        Func<FastCgiServerOptions, object?> Get)[] s_shared =
+    private static readonly Shared[] s_shared =
     [
-        ("AllowSynchronousIO", static k => k.AllowSynchronousIO,
-            static (o, k) => o.AllowSynchronousIO = k.AllowSynchronousIO, static o => o.AllowSynchronousIO),
-        ("RequestHeaderEncodingSelector", static k => k.RequestHeaderEncodingSelector,
-            static (o, k) => o.RequestHeaderEncodingSelector =
-                k.RequestHeaderEncodingSelector, static o => o.RequestHeaderEncodingSelector),
-        ("ResponseHeaderEncodingSelector", static k => k.ResponseHeaderEncodingSelector,
-            static (o, k) => o.ResponseHeaderEncodingSelector =
-                k.ResponseHeaderEncodingSelector, static o => o.ResponseHeaderEncodingSelector),
-        ("Limits.MaxRequestBodySize", static k => k.Limits.MaxRequestBodySize,
-            static (o, k) => o.Limits.MaxRequestBodySize =
-                k.Limits.MaxRequestBodySize, static o => o.Limits.MaxRequestBodySize),
-        ("Limits.MaxRequestBufferSize", static k => k.Limits.MaxRequestBufferSize,
-            static (o, k) => o.Limits.MaxRequestBufferSize =
-                k.Limits.MaxRequestBufferSize, static o => o.Limits.MaxRequestBufferSize),
+        new("AllowSynchronousIO", static k => k.AllowSynchronousIO,
+            static o => o.AllowSynchronousIO, static (o, value) => o.AllowSynchronousIO = (bool)value!),
+        new("RequestHeaderEncodingSelector", static k => k.RequestHeaderEncodingSelector,
+            static o => o.RequestHeaderEncodingSelector,
+            static (o, value) => o.RequestHeaderEncodingSelector = (Func<string, Encoding?>)value!),
+        new("ResponseHeaderEncodingSelector", static k => k.ResponseHeaderEncodingSelector,
+            static o => o.ResponseHeaderEncodingSelector,
+            static (o, value) => o.ResponseHeaderEncodingSelector = (Func<string, Encoding?>)value!),
+        new("Limits.MaxRequestBodySize", static k => k.Limits.MaxRequestBodySize,
+            static o => o.Limits.MaxRequestBodySize,
+            static (o, value) => o.Limits.MaxRequestBodySize = (long?)value),
+        new("Limits.MaxRequestBufferSize", static k => k.Limits.MaxRequestBufferSize,
+            static o => o.Limits.MaxRequestBufferSize,
+            static (o, value) => o.Limits.MaxRequestBufferSize = (long?)value),
         // In Kestrel, 0 makes each write wait until it is sent; here, 1 does.
-        ("Limits.MaxResponseBufferSize", static k => k.Limits.MaxResponseBufferSize,
-            static (o, k) => o.Limits.MaxResponseBufferSize = k.Limits.MaxResponseBufferSize is 0
-                ? 1
-                : k.Limits.MaxResponseBufferSize,
-            static o => o.Limits.MaxResponseBufferSize),
-        ("Limits.MaxConcurrentConnections", static k => k.Limits.MaxConcurrentConnections,
-            static (o, k) => o.Limits.MaxConcurrentConnections =
-                k.Limits.MaxConcurrentConnections, static o => o.Limits.MaxConcurrentConnections),
-        ("Limits.RequestHeadersTimeout", static k => k.Limits.RequestHeadersTimeout,
-            static (o, k) => o.Limits.RequestParametersTimeout =
-                k.Limits.RequestHeadersTimeout, static o => o.Limits.RequestParametersTimeout),
-        ("Limits.MinRequestBodyDataRate", static k => k.Limits.MinRequestBodyDataRate,
-            static (o, k) => o.Limits.MinRequestBodyDataRate =
-                k.Limits.MinRequestBodyDataRate, static o => o.Limits.MinRequestBodyDataRate),
+        new("Limits.MaxResponseBufferSize",
+            static k => k.Limits.MaxResponseBufferSize is 0 ? 1 : k.Limits.MaxResponseBufferSize,
+            static o => o.Limits.MaxResponseBufferSize,
+            static (o, value) => o.Limits.MaxResponseBufferSize = (long?)value),
+        new("Limits.MaxConcurrentConnections", static k => k.Limits.MaxConcurrentConnections,
+            static o => o.Limits.MaxConcurrentConnections,
+            static (o, value) => o.Limits.MaxConcurrentConnections = (long?)value),
+        new("Limits.RequestHeadersTimeout", static k => k.Limits.RequestHeadersTimeout,
+            static o => o.Limits.RequestParametersTimeout,
+            static (o, value) => o.Limits.RequestParametersTimeout = (TimeSpan)value!),
+        new("Limits.MinRequestBodyDataRate", static k => k.Limits.MinRequestBodyDataRate,
+            static o => o.Limits.MinRequestBodyDataRate,
+            static (o, value) => o.Limits.MinRequestBodyDataRate = (MinDataRate?)value),
     ];
 
     private static readonly (string Name, Func<KestrelServerOptions, object?> Read)[] s_withoutEffect =
@@ -61,8 +58,9 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         ("Limits.MinResponseDataRate", static kestrel => kestrel.Limits.MinResponseDataRate),
     ];
 
-    private readonly List<(string Name, Func<FastCgiServerOptions, bool> IsInEffect)> _taken = [];
-    private readonly List<string> _meaningless = [];
+    private static readonly KestrelServerOptions s_initial = new();
+
+    private KestrelServerOptions? _kestrel;
     private Exception? _failure;
 
     /// <summary>
@@ -78,14 +76,13 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
 
     public void Configure(FastCgiServerOptions options)
     {
-        _taken.Clear();
-        _meaningless.Clear();
+        (_kestrel, _failure) = (null, null);
         try
         {
-            var (kestrel, initial) =
-                (services.GetRequiredService<IOptions<KestrelServerOptions>>().Value, new KestrelServerOptions());
-            Take(kestrel, initial, options);
-            _failure = null;
+            var kestrel = services.GetRequiredService<IOptions<KestrelServerOptions>>().Value;
+            foreach (var setting in s_shared.Where(setting => IsSet(kestrel, setting.Read)))
+                setting.Set(options, setting.Read(kestrel));
+            _kestrel = kestrel;
         }
         catch (Exception exception)
         {
@@ -99,34 +96,32 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
     {
         if (_failure is not null)
             log.KestrelOptionsUnreadable(_failure);
+        if (_kestrel is not { } kestrel)
+            return;
 
-        var taken = _taken.Where(setting => setting.IsInEffect(options)).Select(static setting => setting.Name)
-            .ToList();
-        if (taken.Count > 0 || _meaningless.Count > 0)
-            log.KestrelOptionsTaken(Join(taken), Join(_meaningless));
+        // FastCGI settings may have replaced some of them.
+        var taken = s_shared
+            .Where(setting => IsSet(kestrel, setting.Read) && Equals(setting.Get(options), setting.Read(kestrel)))
+            .Select(static setting => setting.Name).ToList();
+        var meaningless = s_withoutEffect.Where(setting => IsSet(kestrel, setting.Read))
+            .Select(static setting => setting.Name).ToList();
+        if (taken.Count > 0 || meaningless.Count > 0)
+            log.KestrelOptionsTaken(Join(taken), Join(meaningless));
     }
 
     private static string Join(List<string> names) => names.Count > 0 ? string.Join(", ", names) : "none";
 
-    private void Take(KestrelServerOptions kestrel, KestrelServerOptions initial, FastCgiServerOptions options)
-    {
-        foreach (var (name, read, apply, get) in s_shared)
+    private static bool IsSet(KestrelServerOptions kestrel, Func<KestrelServerOptions, object?> read)
+        => (read(kestrel), read(s_initial)) switch
         {
-            if (!Differs(read(kestrel), read(initial)))
-                continue;
+            (MinDataRate rate, MinDataRate initial)
+                => rate.BytesPerSecond != initial.BytesPerSecond || rate.GracePeriod != initial.GracePeriod,
+            var (value, initial) => !Equals(value, initial),
+        };
 
-            apply(options, kestrel);
-            var taken = get(options);
-            _taken.Add((name, options => Equals(get(options), taken)));
-        }
-
-        _meaningless.AddRange(
-            s_withoutEffect.Where(setting => Differs(setting.Read(kestrel), setting.Read(initial)))
-                .Select(static setting => setting.Name));
-    }
-
-    private static bool Differs(object? value, object? initial) => value is MinDataRate rate
-        && initial is MinDataRate other
-        ? rate.BytesPerSecond != other.BytesPerSecond || rate.GracePeriod != other.GracePeriod
-        : !Equals(value, initial);
+    private sealed record Shared(
+        string Name,
+        Func<KestrelServerOptions, object?> Read,
+        Func<FastCgiServerOptions, object?> Get,
+        Action<FastCgiServerOptions, object?> Set);
 }

@@ -143,15 +143,10 @@ internal static class UnixSockets
                 + $"{Environment.UserName} cannot access it. "
                 + "Create it, set CreateDirectory, or use RuntimeDirectory= in the systemd unit");
 
-        try
-        {
-            Directory.CreateDirectory(folder);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            throw SocketBinder.Failure(options, $"the folder {folder} cannot be created: "
-                + $"{exception.Message.TrimEnd('.')}", exception);
-        }
+        Run(
+            options,
+            () => Directory.CreateDirectory(folder),
+            cause => $"the folder {folder} cannot be created: {cause}");
     }
 
     /// <summary>
@@ -192,35 +187,20 @@ internal static class UnixSockets
     [SupportedOSPlatform("linux")]
     private static Socket Bind(FastCgiListenOptions options, string path)
     {
-        try
-        {
-            return SocketFile.Bind(path);
-        }
-        catch (IOException exception)
-        {
-            throw SocketBinder.Failure(
-                options,
-                $"the user {Environment.UserName} cannot create a socket in "
-                    + $"{Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. "
-                    + "Make the folder writable for the user, or choose another",
-                exception);
-        }
+        Socket? socket = null;
+        Run(
+            options,
+            () => socket = SocketFile.Bind(path),
+            cause => $"the user {Environment.UserName} cannot create a socket in {Path.GetDirectoryName(path)}: {cause}"
+                + ". Make the folder writable for the user, or choose another");
+        return socket!;
     }
 
-    private static void Rename(FastCgiListenOptions options, string temporary, string path)
-    {
-        try
-        {
-            File.Move(temporary, path, overwrite: true);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            var cause = exception.Message.TrimEnd('.');
-            throw SocketBinder.Failure(
-                options, $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or "
-                    + "choose another path", exception);
-        }
-    }
+    private static void Rename(FastCgiListenOptions options, string temporary, string path) => Run(
+        options,
+        () => File.Move(temporary, path, overwrite: true),
+        cause => $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or choose "
+            + "another path");
 
     /// <summary>If the file cannot be removed, the step that fails with it, or before it, has the reason.</summary>
     private static void TryDelete(string path)
@@ -238,21 +218,26 @@ internal static class UnixSockets
     [SupportedOSPlatform("linux")]
     private static void SetOwner(FastCgiListenOptions options, string path, uint? user, uint? group)
     {
+        var owner = user is null ? null : $"the user '{options.Owner}'";
+        var ownerGroup = group is null ? null : $"the group '{options.Group}'";
+        Run(
+            options,
+            () => SocketFile.ChangeOwner(path, user, group),
+            cause => $"the user {Environment.UserName} cannot change the owner of the socket to "
+                + $"{string.Join(" and ", new[] { owner, ownerGroup }.OfType<string>())}: {cause}. Only root can set "
+                + "Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit)");
+    }
+
+    /// <param name="explain">Creates the text of a failure from its cause.</param>
+    private static void Run(FastCgiListenOptions options, Action step, Func<string, string> explain)
+    {
         try
         {
-            SocketFile.ChangeOwner(path, user, group);
+            step();
         }
-        catch (IOException exception)
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            var receivers = string.Join(
-                " and ", new[] { user is null ? null : $"the user '{options.Owner}'", group is null ? null
-                : $"the group '{options.Group}'" }.OfType<string>());
-            throw SocketBinder.Failure(
-                options,
-                $"the user {Environment.UserName} cannot change the owner of the socket to {receivers}: "
-                    + $"{exception.Message}. Only root can set Owner; "
-                    + "members of a group can set Group (SupplementaryGroups= in the systemd unit)",
-                exception);
+            throw SocketBinder.Failure(options, explain(exception.Message.TrimEnd('.')), exception);
         }
     }
 
