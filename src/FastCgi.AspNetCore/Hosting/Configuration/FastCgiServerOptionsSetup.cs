@@ -19,55 +19,51 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             Apply(setting, options);
     }
 
-    private static void Apply(IConfigurationSection setting, FastCgiServerOptions options)
+    private void Apply(IConfigurationSection setting, FastCgiServerOptions options)
     {
-        switch (setting.Key.ToUpperInvariant())
+        var name = setting.Path[(_section.Path.Length + 1)..];
+        switch (name.ToUpperInvariant())
         {
-            case "TRANSPORT":
-                ApplyMembers(setting, KnownSettings.Transport, options.Transport);
+            case "LIMITS" or "SENDFILE" or "TRANSPORT":
+                foreach (var member in Members(setting))
+                    Apply(member, options);
+                break;
+            case "LIMITS:MINREQUESTBODYDATARATE":
+                options.Limits.MinRequestBodyDataRate = ReadDataRate(setting);
                 break;
             case "ENDPOINTS":
                 foreach (var endpoint in Members(setting))
                     AddEndpoint(endpoint, options);
-                break;
-            case "SENDFILE":
-                foreach (var option in Members(setting))
-                    ApplySendFile(option, options.SendFile);
                 break;
             case "ROLES":
                 options.Roles.Clear();
                 foreach (var role in Members(setting))
                     Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
                 break;
-            case "LIMITS":
-                foreach (var limit in Members(setting))
-                    ApplyLimit(limit, options.Limits);
+            case "SENDFILE:PASSEDHEADERS":
+                foreach (var header in Members(setting))
+                    Set(header, () => options.SendFile.PassedHeaders.Add(Required(header)));
+                break;
+            case "SENDFILE:ROOTS":
+                foreach (var root in Members(setting))
+                    AddRoot(root, options.SendFile);
                 break;
             default:
-                Set(setting, () => Find(setting, KnownSettings.Server)(setting, options));
+                var apply = KnownSettings.Values.GetValueOrDefault(name) ?? throw Unknown(setting);
+                Set(setting, () => apply(setting, options));
                 break;
         }
-    }
-
-    private static void ApplyLimit(IConfigurationSection limit, FastCgiServerLimits limits)
-    {
-        if (!limit.Key.Equals(nameof(limits.MinRequestBodyDataRate), StringComparison.OrdinalIgnoreCase))
-            Set(limit, () => Find(limit, KnownSettings.Limits)(limit, limits));
-        else if (Members(limit).FirstOrDefault(
-            static part => part.Key.ToUpperInvariant() is not ("BYTESPERSECOND" or "GRACEPERIOD")) is { } unknown)
-            throw Unknown(unknown);
-        else
-            limits.MinRequestBodyDataRate = ReadDataRate(limit);
     }
 
     /// <summary>An empty value means no limit; the grace period has Kestrel's default.</summary>
     private static MinDataRate? ReadDataRate(IConfigurationSection setting)
     {
+        ThrowIfUnknown(setting, nameof(MinDataRate.BytesPerSecond), nameof(MinDataRate.GracePeriod));
         if (!setting.GetChildren().Any())
             return null;
 
-        var (bytes, grace) = (setting.GetSection(nameof(MinDataRate.BytesPerSecond)), setting.GetSection(
-            nameof(MinDataRate.GracePeriod)));
+        var bytes = setting.GetSection(nameof(MinDataRate.BytesPerSecond));
+        var grace = setting.GetSection(nameof(MinDataRate.GracePeriod));
         var (rate, period) = (0.0, TimeSpan.FromSeconds(5));
         Set(bytes, () => _ = new MinDataRate(rate = DecimalNumber(bytes), period));
         if (grace.Value is not null)
@@ -75,40 +71,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         return new MinDataRate(rate, period);
     }
 
-    private static void ApplyMembers<T>(
-        IConfigurationSection group, Dictionary<string, Action<IConfigurationSection, T>> known, T options)
-    {
-        foreach (var setting in Members(group))
-            Set(setting, () => Find(setting, known)(setting, options));
-    }
-
-    private static Action<IConfigurationSection, T> Find<T>(
-        IConfigurationSection setting, Dictionary<string, Action<IConfigurationSection, T>> known)
-        => known.GetValueOrDefault(setting.Key) ?? throw Unknown(setting);
-
-    private static void ApplySendFile(IConfigurationSection option, FastCgiSendFileOptions sendFile)
-    {
-        switch (option.Key.ToUpperInvariant())
-        {
-            case "PASSEDHEADERS":
-                foreach (var name in Members(option))
-                    Set(name, () => sendFile.PassedHeaders.Add(Required(name)));
-                break;
-            case "ROOTS":
-                foreach (var root in Members(option))
-                    AddRoot(root, sendFile);
-                break;
-            default:
-                throw Unknown(option);
-        }
-    }
-
     private static void AddRoot(IConfigurationSection root, FastCgiSendFileOptions sendFile)
     {
-        if (Members(root).FirstOrDefault(
-            static setting => setting.Key.ToUpperInvariant() is not ("PATH" or "LOCATION")) is { } unknown)
-            throw Unknown(unknown);
-
+        ThrowIfUnknown(root, "Path", "Location");
         var path = root.GetSection("Path");
         var location = root.GetSection("Location");
         if (location.Value is null)
@@ -152,6 +117,13 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         : throw new InvalidOperationException(
             $"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings and cannot have "
                 + "a value.");
+
+    private static void ThrowIfUnknown(IConfigurationSection group, params string[] names)
+    {
+        if (Members(group).FirstOrDefault(
+            member => !names.Contains(member.Key, StringComparer.OrdinalIgnoreCase)) is { } unknown)
+            throw Unknown(unknown);
+    }
 
     /// <summary>Reports the path of a value that the setter or its parser rejects.</summary>
     private static void Set(IConfigurationSection setting, Action apply, bool isList = false)

@@ -9,65 +9,63 @@ internal static class KnownSettings
 {
     public const string Root = "FastCgi";
 
-    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Server { get; } =
+    /// <summary>The settings with one value, by their path below the root.</summary>
+    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Values { get; } =
         new(StringComparer.OrdinalIgnoreCase)
         {
             ["AllowSynchronousIO"] = static (setting, options) => options.AllowSynchronousIO = Flag(setting),
-            ["AllowUnverifiedClientCertificate"] = static (setting, options)
-                => options.AllowUnverifiedClientCertificate =
-                Flag(setting),
+            ["AllowUnverifiedClientCertificate"] =
+                static (setting, options) => options.AllowUnverifiedClientCertificate = Flag(setting),
             ["EnableAdvice"] = static (setting, options) => options.EnableAdvice = Flag(setting),
             ["IdleExit"] = static (setting, options) => options.IdleExit = OptionalTime(setting),
             ["PathBase"] = static (setting, options) => options.PathBase = setting.Value ?? string.Empty,
             ["PathSource"] = static (setting, options) => options.PathSource = Choice<FastCgiPathSource>(setting),
-            ["PingPath"] = static (setting, options) => options.PingPath = string.IsNullOrEmpty(setting.Value)
-                ? null
-                : setting.Value,
-            ["SlowRequestThreshold"] = static (setting, options)
-                => options.SlowRequestThreshold = OptionalTime(setting),
-            ["TraceIdentifierParameter"] = static (setting, options)
-                => options.TraceIdentifierParameter = setting.Value,
+            ["PingPath"] = static (setting, options) => options.PingPath = OptionalText(setting),
+            ["SlowRequestThreshold"] =
+                static (setting, options) => options.SlowRequestThreshold = OptionalTime(setting),
+            ["TraceIdentifierParameter"] =
+                static (setting, options) => options.TraceIdentifierParameter = setting.Value,
             ["TrustScriptName"] = static (setting, options) => options.TrustScriptName = Flag(setting),
-        };
-
-    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerLimits>> Limits { get; } =
-        new(StringComparer.OrdinalIgnoreCase)
-        {
-            ["MaxConcurrentConnections"] = static (setting, limits) => limits.MaxConcurrentConnections =
-                OptionalNumber(setting),
-            ["MaxConcurrentRequests"] = static (setting, limits)
-                => limits.MaxConcurrentRequests = OptionalNumber(setting),
-            ["RequestQueueLimit"] = static (setting, limits) => limits.RequestQueueLimit = Number(setting),
-            ["RequestQueueTimeout"] = static (setting, limits) => limits.RequestQueueTimeout = OptionalTime(setting),
-            ["MaxRequestsPerConnection"] = static (setting, limits)
-                => limits.MaxRequestsPerConnection = Number(setting),
-            ["MaxRequestParametersTotalSize"] = static (setting, limits) => limits.MaxRequestParametersTotalSize =
-                Number(setting),
-            ["MaxRequestParameterCount"] = static (setting, limits)
-                => limits.MaxRequestParameterCount = Number(setting),
-            ["MaxRequestBodySize"] = static (setting, limits) => limits.MaxRequestBodySize = OptionalNumber(setting),
-            ["MaxRequestBufferSize"] = static (setting, limits)
-                => limits.MaxRequestBufferSize = OptionalNumber(setting),
-            ["MaxResponseBufferSize"] = static (setting, limits)
-                => limits.MaxResponseBufferSize = OptionalNumber(setting),
-            ["MaxStandardErrorSize"] = static (setting, limits)
-                => limits.MaxStandardErrorSize = OptionalNumber(setting),
-            ["RequestParametersTimeout"] = static (setting, limits) => limits.RequestParametersTimeout = Time(setting),
-            ["UnreadBodyTimeout"] = static (setting, limits) => limits.UnreadBodyTimeout = Time(setting),
-            ["SendTimeout"] = static (setting, limits) => limits.SendTimeout = OptionalTime(setting),
-            ["KeepAliveTimeout"] = static (setting, limits) => limits.KeepAliveTimeout = OptionalTime(setting),
-            ["ShutdownIdleGracePeriod"] = static (setting, limits) => limits.ShutdownIdleGracePeriod = Time(setting),
-            ["LingerTimeout"] = static (setting, limits) => limits.LingerTimeout = Time(setting),
-        };
-
-    public static Dictionary<string, Action<IConfigurationSection, FastCgiTransportOptions>> Transport { get; } =
-        new(StringComparer.OrdinalIgnoreCase)
-        {
-            ["Engine"] = static (setting, transport) => transport.Engine = Choice<FastCgiTransportEngine>(setting),
-            ["ApplicationScheduling"] = static (setting, transport) => transport.ApplicationScheduling =
-                Choice<FastCgiApplicationScheduling>(setting),
-            ["LoopCount"] = static (setting, transport) => transport.LoopCount = Number(setting),
-            ["MaxBlockingThreads"] = static (setting, transport) => transport.MaxBlockingThreads = Number(setting),
+            ["Limits:MaxConcurrentConnections"] =
+                static (setting, options) => options.Limits.MaxConcurrentConnections = OptionalNumber(setting),
+            ["Limits:MaxConcurrentRequests"] =
+                static (setting, options) => options.Limits.MaxConcurrentRequests = OptionalNumber(setting),
+            ["Limits:RequestQueueLimit"] =
+                static (setting, options) => options.Limits.RequestQueueLimit = Number(setting),
+            ["Limits:RequestQueueTimeout"] =
+                static (setting, options) => options.Limits.RequestQueueTimeout = OptionalTime(setting),
+            ["Limits:MaxRequestsPerConnection"] =
+                static (setting, options) => options.Limits.MaxRequestsPerConnection = Number(setting),
+            ["Limits:MaxRequestParametersTotalSize"] =
+                static (setting, options) => options.Limits.MaxRequestParametersTotalSize = Number(setting),
+            ["Limits:MaxRequestParameterCount"] =
+                static (setting, options) => options.Limits.MaxRequestParameterCount = Number(setting),
+            ["Limits:MaxRequestBodySize"] =
+                static (setting, options) => options.Limits.MaxRequestBodySize = OptionalNumber(setting),
+            ["Limits:MaxRequestBufferSize"] =
+                static (setting, options) => options.Limits.MaxRequestBufferSize = OptionalNumber(setting),
+            ["Limits:MaxResponseBufferSize"] =
+                static (setting, options) => options.Limits.MaxResponseBufferSize = OptionalNumber(setting),
+            ["Limits:MaxStandardErrorSize"] =
+                static (setting, options) => options.Limits.MaxStandardErrorSize = OptionalNumber(setting),
+            ["Limits:RequestParametersTimeout"] =
+                static (setting, options) => options.Limits.RequestParametersTimeout = Time(setting),
+            ["Limits:UnreadBodyTimeout"] =
+                static (setting, options) => options.Limits.UnreadBodyTimeout = Time(setting),
+            ["Limits:SendTimeout"] = static (setting, options) => options.Limits.SendTimeout = OptionalTime(setting),
+            ["Limits:KeepAliveTimeout"] =
+                static (setting, options) => options.Limits.KeepAliveTimeout = OptionalTime(setting),
+            ["Limits:ShutdownIdleGracePeriod"] =
+                static (setting, options) => options.Limits.ShutdownIdleGracePeriod = Time(setting),
+            ["Limits:LingerTimeout"] = static (setting, options) => options.Limits.LingerTimeout = Time(setting),
+            ["Transport:Engine"] =
+                static (setting, options) => options.Transport.Engine = Choice<FastCgiTransportEngine>(setting),
+            ["Transport:ApplicationScheduling"] =
+                static (setting, options) => options.Transport.ApplicationScheduling =
+                    Choice<FastCgiApplicationScheduling>(setting),
+            ["Transport:LoopCount"] = static (setting, options) => options.Transport.LoopCount = Number(setting),
+            ["Transport:MaxBlockingThreads"] =
+                static (setting, options) => options.Transport.MaxBlockingThreads = Number(setting),
         };
 
     // Kestrel names that are closer to the name of another setting.
@@ -80,13 +78,11 @@ internal static class KnownSettings
 
     public static IEnumerable<string> Paths =>
     [
-        .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"])
+        .. Values.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"])
             .Select(static name => $"{Root}:{name}"),
-        .. Limits.Keys.Select(static name => $"{Root}:Limits:{name}"),
         $"{Root}:Limits:MinRequestBodyDataRate",
         $"{Root}:Limits:MinRequestBodyDataRate:BytesPerSecond",
         $"{Root}:Limits:MinRequestBodyDataRate:GracePeriod",
-        .. Transport.Keys.Select(static name => $"{Root}:Transport:{name}"),
         $"{Root}:Endpoints:NAME:Url",
         .. ListenSettings.Names.Select(
             static name => $"{Root}:Endpoints:NAME:{char.ToUpperInvariant(name[0])}{name[1..]}"),

@@ -6,6 +6,9 @@ internal static class SettingValues
     public static string Required(IConfigurationSection setting)
         => setting.Value ?? throw new FormatException("a value is missing.");
 
+    public static string? OptionalText(IConfigurationSection setting)
+        => string.IsNullOrEmpty(setting.Value) ? null : setting.Value;
+
     /// <summary>The name of an enumeration member. Unlike <see cref="Enum"/>, rejects numbers.</summary>
     public static T Choice<T>(IConfigurationSection setting)
         where T : struct, Enum
