@@ -119,6 +119,7 @@ public sealed class HostileTests : IDisposable
     [InlineData("lighttpd", "server.modules = (\nfastcgi.server = (\"/\" => ((\"host\" => ")]
     [InlineData("lighttpd", "fastcgi.server = (\"/\" => ((\"host\" => \"x\", \"port\" => \"999999999999\", \"socket\" => ())))\nserver.max-request-size = 99999999999999999999\ninclude \"conf[z-a].conf\"\n}\n}\nelse {")]
     [InlineData("haproxy", "backend\nserver\nserver a\nserver a 127.0.0.1:99999 proto\nuse-fcgi-app\nbackend x\nserver a proto fcgi\ntimeout\ntimeout server 99999999999999999999d\nfcgi-app\ndocroot\nset-param\ndefaults\nfrontend f\nbind\nuse_backend\ndefault_backend")]
+    [InlineData("caddy", "(a) {\nreverse_proxy 127.0.0.1:9 {\ntransport fastcgi\nimport a\n}\n}\n:80 {\nimport a\n}\n")]
     public async Task Doctor_OfABrokenConfiguration_EndsWithACode(string server, string text)
     {
         var file = _folder.Write("broken.conf", Encoding.UTF8.GetBytes(text));

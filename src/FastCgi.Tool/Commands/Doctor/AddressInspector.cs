@@ -44,11 +44,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         if (headBuffer is { } buffer && (buffer.IsOfOneHeader ? result.LongestHeader : result.HeadSize) is var size
             && size > buffer.Size)
         {
-            var what = buffer.IsOfOneHeader
-                ? $"a response header of {size} bytes"
-                : $"{size} bytes of response headers";
-            var evidence = $"{_path} returns {what}, but the buffer of {buffer.WebServer} has only {buffer.Size} bytes";
-            report.Add("address.head-buffer", new(where, evidence, buffer.Line, buffer.Consequence));
+            report.Add(buffer.Rule, new(where, _path, $"{size}", $"{buffer.Size}"));
         }
     }
 
@@ -67,8 +63,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
                 || processes.Select(static process => process!.FindKeyFolder()).Distinct().ToList() is [not null]))
             return;
 
-        report.Add("address.keys-not-shared", new(
-            where, $"{all.Count} addresses share the requests, but apparently not a folder for Data Protection keys"));
+        report.Add("address.keys-not-shared", new(where, $"{all.Count}"));
     }
 
     public async Task<bool> SpeaksFastCgiAsync(FastCgiAddress address, CancellationToken cancellationToken)
@@ -84,16 +79,15 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
 
     private bool InspectFile(string path, IReadOnlyList<LocalAccount>? users)
     {
-        var line = $"--urls fastcgi://unix:{path}";
         if (SocketFile.Read(path) is not { } socket)
         {
-            report.Add("address.no-socket", new(path, "it does not exist, or you may not enter a parent folder", line));
+            report.Add("address.no-socket", new(path));
             return false;
         }
 
         if (!socket.IsSocket)
         {
-            report.Add("address.not-a-socket", new(path, $"it is a {socket.Type}", line));
+            report.Add("address.not-a-socket", new(path, socket.Type));
             return false;
         }
 
@@ -110,11 +104,10 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
             return true;
 
         var names = string.Join(", ", wanted.Select(static each => each.Name));
-        report.Add("address.permission", file == socket
-            ? new(path, $"{socket.Describe()}: {names} cannot connect",
-                $"--urls 'fastcgi://unix:{path}?mode=0660&group={user.Group}'")
-            : new(file!.Path, $"{file.Describe()}: {names} cannot enter this folder of {path}",
-                $"chmod o+x {file.Path}"));
+        if (file == socket)
+            report.Add("address.permission.socket", new(path, socket.Describe(), names, user.Group));
+        else
+            report.Add("address.permission.folder", new(file!.Path, file.Describe(), names, path));
         return true;
     }
 
@@ -127,22 +120,23 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
                 throw new ToolException(ExitCode.CannotRun,
                     $"You are not permitted to connect to {where}. Run this as root or as the web server's user.");
             case { ConnectError: { } busy } when s_busy.Contains(busy):
-                report.Add("address.backlog-full", new(where,
-                    $"the connection is not accepted ({busy}): its queue is full, or a firewall drops it"));
+                report.Add("address.backlog-full.refused", new(where, $"{busy}"));
                 return false;
             case { ConnectError: { } error }:
-                report.Add("address.nobody-listens", new(where, $"the connection failed ({error})", $"--urls {where}"));
+                report.Add("address.nobody-listens", new(where, $"{error}"));
                 return false;
-            case { Spoken: Spoken.Http or Spoken.Tls }:
-                var name = result.Spoken.ToString().ToLowerInvariant();
-                report.Add($"address.speaks-{name}",
-                    new(where, $"the application speaks {name.ToUpperInvariant()}, not FastCGI", $"--urls {where}"));
+            case { Spoken: Spoken.Http }:
+                report.Add("address.speaks-http", new(where));
+                return false;
+            case { Spoken: Spoken.Tls }:
+                report.Add("address.speaks-tls", new(where));
+                return false;
+            case { Spoken: Spoken.Nothing, Flaw: ApplicationProbe.Silence }:
+                var seconds = Invariant($"{arguments.GetTimeout().TotalSeconds}");
+                report.Add("address.no-answer.silent", new(where, seconds));
                 return false;
             case { Spoken: Spoken.Nothing }:
-                report.Add("address.no-answer", new(where, result.Flaw == ApplicationProbe.Silence
-                    ? Invariant(
-                    $"it accepts connections, but sends no response within {arguments.GetTimeout().TotalSeconds} s")
-                    : $"its response is not FastCGI: {result.Flaw}"));
+                report.Add("address.no-answer.other", new(where, result.Flaw ?? ""));
                 return false;
             default:
                 return true;
@@ -153,16 +147,16 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
     {
         if (result.Flaw is { } flaw)
         {
-            report.Add("address.bad-answer", new(where, $"GET {_path}: {flaw}"));
+            report.Add("address.bad-answer", new(where, _path, flaw));
             return;
         }
 
         var (status, size, time) = (result.Status, result.HeadSize, result.Elapsed.TotalMilliseconds);
         report.AddFact(Invariant($"{where}: GET {_path} returns {status} in {time:0} ms, {size} bytes of headers"));
         if (result.IsPhp)
-            report.Add("address.php-fpm", new(where, "php-fpm responds with 'Primary script unknown'"));
+            report.Add("address.php-fpm", new(where));
         if (status >= 500)
-            report.Add("address.error-status", new(where, $"GET {_path} returns {status}"));
+            report.Add("address.error-status", new(where, _path, $"{status}"));
     }
 
     private void InspectProcess(string where, ListeningProcess listener)
@@ -171,7 +165,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         report.AddFact(
             $"{where}: {waiting}{(listener.ProcessId is { } id ? $" for {listener.Name}, process {id}" : "")}");
         if (listener.Backlog > 0 && listener.Waiting > listener.Backlog * 0.8)
-            report.Add("address.backlog-full", new(where, waiting));
+            report.Add("address.backlog-full.waiting", new(where, waiting));
         if (ListeningProcess.ReadDescriptors(listener.ProcessId) is not var (open, limit))
             return;
 

@@ -8,9 +8,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     private static readonly string[] s_schemes = ["fcgi", "http", "https", "uwsgi", "scgi", "balancer"];
 
     // HUGE_STRING_LEN without the end of the line; no directive changes it.
-    private static readonly HeadBuffer s_headBuffer = new(
-        "Apache", 8_190, "Apache returns 500 and logs 'AH01070: Error parsing script headers'",
-        "# Apache has no setting for it: shorten the header in the application", IsOfOneHeader: true);
+    private static readonly HeadBuffer s_headBuffer = new("apache.head-buffer", 8_190, IsOfOneHeader: true);
 
     private static readonly Regex s_setsAuthorization =
         new(@"(^|[\[,])\s*(E|env)=HTTP_AUTHORIZATION:", RegexOptions.IgnoreCase);
@@ -44,15 +42,11 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         }
     }
 
-    public override (string Evidence, string? Consequence, string Line) HttpMistake => (
-        $"{target}, but the application there speaks FastCGI", scheme == "http" ? null : "Apache returns 502",
-        $"ProxyPass \"{path}\" \"{target.Replace(scheme + "://", "fcgi://", StringComparison.Ordinal)}\" "
-            + "flushpackets=on timeout=120");
+    public override string HttpMistake
+        => scheme == "http" ? "apache.http-to-fastcgi.http" : "apache.http-to-fastcgi.other";
 
     public double ReadTimeout
         => double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
-
-    public string Target => target;
 
     public bool IsProxyPass => Pass.Is("ProxyPass") || Pass.Is("ProxyPassMatch");
 
@@ -113,6 +107,14 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 
     public override void Apply(DoctorReport report) => report.Apply(ApacheRules.All, this);
 
+    public override string? GetWord(string name) => name switch
+    {
+        "location" => path.Length > 0 ? path : "/",
+        "target" => target,
+        "fcgi" => target.Replace(scheme + "://", "fcgi://", StringComparison.Ordinal),
+        _ => base.GetWord(name),
+    };
+
     private static ApachePlace? TryCreate(Directive directive, Directive root)
     {
         var isProxyPass = directive.Is("ProxyPass") || directive.Is("ProxyPassMatch");
@@ -161,14 +163,11 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public bool IsOn(string name) => Find(name).LastOrDefault() is { First: var value }
         && "on".Equals(value, StringComparison.OrdinalIgnoreCase);
 
-    public static string InLocation(string path, string line)
-        => $"<Location \"{(path.Length > 0 ? path : "/")}\">\n    {line}\n</Location>";
-
     /// <summary>Whether a path is passed here: of all places of the site, this one has the longest path.</summary>
     public bool Serves(string url)
     {
         var passed = All.OfType<ApachePlace>().Where(place => place.Site == Site && place.Base is { } start
-            && (url + "/").StartsWith(start + "/", StringComparison.Ordinal)).MaxBy(static place => place.Path.Length);
+            && IsBelow(url, start)).MaxBy(static place => place.Path.Length);
         return passed == this && !Visible.Any(directive => directive.Is("ProxyPass")
             && directive.Arguments is [var excluded, "!", ..] && url.StartsWith(excluded, StringComparison.Ordinal));
     }
@@ -202,7 +201,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
                let same = GetNames(own).FirstOrDefault(name => names.Exists(earlier
                    => GlobFiles.Matches(earlier.Name, name.Name)))
                where same.Line is not null
-               select new Seen(own.Where, $"{same.Line.Name} {same.Name} is also in {other.Where}, for {other.First}");
+               select new Seen(own.Where, same.Line.Name, same.Name, other.Where, other.First ?? "");
     }
 
     /// <summary>Whether modules are loaded, in the file or in Debian's <c>mods-enabled</c>, but not this one.</summary>

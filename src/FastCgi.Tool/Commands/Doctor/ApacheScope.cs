@@ -41,7 +41,7 @@ internal sealed class ApacheScope(Directive pass, string path, string target)
     public bool IsAround(Directive section) => pass.Around.Contains(section) || section.Name.ToLowerInvariant() switch
     {
         "location" when section.First is "~" => Matches(section.Arguments.ElementAtOrDefault(1) ?? ""),
-        "location" => (path.TrimEnd('/') + "/").StartsWith(section.First?.TrimEnd('/') + "/", StringComparison.Ordinal),
+        "location" => Place.IsBelow(path.TrimEnd('/'), section.First ?? ""),
         "locationmatch" => Matches(section.First ?? ""),
         "ifmodule" => section.First is not ['!', ..],
         "virtualhost" or "ifversion" or "ifdefine" or "ifdirective" or "iffile" => true,

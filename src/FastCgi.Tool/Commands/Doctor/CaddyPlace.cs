@@ -29,8 +29,7 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
             ? address["unix/".Length..]
             : address);
 
-    public override (string Evidence, string? Consequence, string Line) HttpMistake
-        => ($"{Pass.Text}, but the application there speaks FastCGI", null, "transport fastcgi");
+    public override string HttpMistake => "caddy.http-to-fastcgi";
 
     private Directive? Transport => Pass.Find("transport", "fastcgi");
 

@@ -53,10 +53,12 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
     /// <summary>Imports a snippet or files.</summary>
     private void Import(Directive import)
     {
-        if (Root.Find($"({import.First})") is { } snippet)
-            Copy(snippet, Current, import.Arguments[1..]);
-        else
+        if (Root.Find($"({import.First})") is not { } snippet)
             Include(import);
+        else if (import.Around.Contains(snippet))
+            Skip(import, $"a snippet cannot import itself: {import.Text}");
+        else
+            Copy(snippet, Current, import.Arguments[1..]);
     }
 
     private void Copy(Directive from, Directive to, string[] arguments)

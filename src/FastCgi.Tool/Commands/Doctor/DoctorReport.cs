@@ -18,6 +18,8 @@ internal sealed class DoctorReport
     // troubleshooting.md.
     private static readonly Dictionary<string, string[]> s_rules = ToolCommand.ReadTable("rules.tsv");
 
+    private static readonly Regex s_word = new(@"\{(?<word>\w+)\}");
+
     private readonly List<DoctorFinding> _findings = [];
     private readonly List<string> _facts = [];
     private readonly List<string> _notUnderstood = [];
@@ -45,23 +47,31 @@ internal sealed class DoctorReport
         foreach (var rule in rules)
         {
             foreach (var seen in rule.Match(place))
-                Add(rule.Name, seen);
+                Add(rule.Name, seen, place);
         }
     }
 
-    public void Add(string rule, Seen seen)
+    /// <summary>Adds a finding, whose texts are those of a rule.</summary>
+    public void Add(string rule, Seen seen, Place? place = null)
     {
-        var row = s_rules[rule];
-        var evidence = seen.Evidence ?? row[2];
-        var (consequence, line) = (seen.Consequence ?? row[3], seen.Line ?? row[4]);
-        if (row[1] == DoctorFinding.Fact)
+        string[] row = [.. s_rules[rule].Select(text => s_word.Replace(text, word => Fill(word, seen, place)))];
+        var (level, evidence, consequence, line) = (row[1], row[2], row[3], row[4]);
+        if (level == DoctorFinding.Fact)
         {
             AddFact($"{seen.Where}: {evidence}: {consequence} ({line})");
             return;
         }
 
         var document = "docs/" + (row[5].StartsWith('#') ? "troubleshooting.md" : "") + row[5];
-        AddOnce(_findings, new(rule.Split('.')[1], row[1], seen.Where, evidence, consequence, line, document));
+        AddOnce(_findings, new(rule.Split('.')[1], level, seen.Where, evidence, consequence, line, document));
+    }
+
+    private static string Fill(Match match, Seen seen, Place? place)
+    {
+        var word = match.Groups["word"].Value;
+        if (int.TryParse(word, NumberStyles.None, CultureInfo.InvariantCulture, out var index))
+            return seen.Values.ElementAtOrDefault(index) ?? "";
+        return word == "seen" ? seen.Where : place?.GetWord(word) ?? match.Value;
     }
 
     /// <summary>Several places may use one address.</summary>

@@ -14,7 +14,7 @@ internal sealed class H2oPlace(Directive pass) : Place(pass)
     public override string Description => $"fastcgi.connect {Pass.First}";
     public override IEnumerable<string> Targets => Pass.Arguments;
 
-    public override (string Evidence, string? Consequence, string Line) HttpMistake => ("", null, "");
+    public override string HttpMistake => throw new NotSupportedException();
 
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
     {

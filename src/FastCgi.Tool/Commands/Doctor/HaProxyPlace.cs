@@ -22,7 +22,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         {
             var isSet = int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size);
             var usable = (isSet ? size : UsualBuffer) - RewriteReserve;
-            return new("HAProxy", usable, "HAProxy returns 502", "tune.bufsize 32768");
+            return new("haproxy.head-buffer", usable);
         }
     }
 
@@ -37,10 +37,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         : (line.Where, NginxPlace.Measure(line.Arguments.ElementAtOrDefault(1), 0, static unit
             => unit switch { "us" => 1e-6, "s" => 1, "m" => 60, "h" => 3600, "d" => 86400, _ => 1e-3 }));
 
-    public override (string Evidence, string? Consequence, string Line) HttpMistake => (
-        $"{Target} has no 'proto fcgi', but the application there speaks FastCGI",
-        "the application returns 400, 'This port speaks FastCGI, not HTTP.', or HAProxy returns 502",
-        $"use-fcgi-app hello\nserver {Pass.First} {Target} proto fcgi");
+    public override string HttpMistake => "haproxy.http-to-fastcgi";
 
     public Directive Backend => Pass.Parent!;
 
@@ -53,6 +50,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
 
     /// <summary>The line that moves HAProxy to another root folder, if the socket is below the usual one.</summary>
     public Directive? Chroot => Target is ['/', ..] && Global("chroot") is { First: not null } line ? line : null;
+
+    public bool IsMainFile => root.Find("global") is not null;
 
     /// <summary>The sections from which requests come to the backend.</summary>
     public IEnumerable<Directive> Frontends => Backend.Is("listen")
@@ -84,13 +83,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     public static Directive? Get(Directive section, params string[] words)
         => section.Find(words) ?? (section.Parent is { Name: "defaults" } defaults ? Get(defaults, words) : null);
 
-    /// <summary>Without a line, the mode is tcp; a part of a configuration does not show it.</summary>
-    public IEnumerable<Seen> FindOtherMode(Directive section)
-    {
-        if (Get(section, "mode") is { } mode)
-            return mode.First == "http" ? [] : [new(mode.Where, $"{section.Text} has {mode.Text}")];
-        return root.Find("global") is not null ? [new(section.Where, $"{section.Text} has no mode")] : [];
-    }
+    public override string? GetWord(string name) => name == "target" ? Target : base.GetWord(name);
 
     private static bool HasFastCgi(Directive line)
         => $"{line.Text} ".Contains(" proto fcgi ", StringComparison.Ordinal);

@@ -25,9 +25,7 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     public double ReadTimeout
         => double.TryParse(this["read-timeout"], CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
 
-    public override (string Evidence, string? Consequence, string Line) HttpMistake => (
-        $"{Pass.Name} to {Target}, but the application there speaks FastCGI", null,
-        $"fastcgi.server = (\"{path}\" => (({Address}, \"check-local\" => \"disable\")))");
+    public override string HttpMistake => "lighttpd.http-to-fastcgi";
 
     public bool LacksModule => root.All.Where(static inner => inner.Is("server.modules"))
         .ToList() is { Count: > 0 } modules
@@ -43,7 +41,7 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
 
     /// <summary>The values of PATH_BASE, with the conditions on the URL and the beginning of its pattern.</summary>
     public IEnumerable<(string Where, string Value, string? Condition, string? Pattern)> PathBases =>
-        from set in Visible("setenv.add-environment").Concat(Visible("setenv.set-environment"))
+        from set in Visible("setenv.add-environment", "setenv.set-environment")
         where set.Find("PATH_BASE") is not null
         let url = set.Around.FirstOrDefault(static block
             => block.Name.StartsWith("$HTTP[\"url\"]", StringComparison.Ordinal))?.Name
@@ -74,5 +72,9 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
 
     public override void Apply(DoctorReport report) => report.Apply(LighttpdRules.All, this);
 
-    public IEnumerable<Directive> Visible(string name) => root.All.Where(line => line.Is(name));
+    public override string? GetWord(string name) => name == "address" ? Address : base.GetWord(name);
+
+    /// <summary>The lines with these names, name by name.</summary>
+    public IEnumerable<Directive> Visible(params string[] names)
+        => names.SelectMany(name => root.All.Where(line => line.Is(name)));
 }

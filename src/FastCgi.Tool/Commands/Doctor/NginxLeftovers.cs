@@ -34,7 +34,7 @@ internal static class NginxLeftovers
     ];
 
     public static IEnumerable<Seen> Find(NginxPlace place) => place.Own.Where(IsForeign)
-        .Select(static line => new Seen(line.Where, $"{line.Name} with fastcgi_pass", Translate(line)));
+        .Select(static line => new Seen(line.Where, line.Name, Translate(line)));
 
     private static bool IsForeign(Directive line)
         => line.First is not null && !line.Name.EndsWith("_pass", StringComparison.Ordinal)

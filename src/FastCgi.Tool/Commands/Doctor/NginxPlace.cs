@@ -45,9 +45,8 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         }
     }
 
-    public override (string Evidence, string? Consequence, string Line) HttpMistake => (
-        $"{Pass.Text}, but the application there speaks FastCGI", HttpScheme == "http://" ? null : "nginx returns 502",
-        $"include fastcgi_params;\nfastcgi_pass {Targets.First()};");
+    public override string HttpMistake
+        => HttpScheme == "http://" ? "nginx.http-to-fastcgi.http" : "nginx.http-to-fastcgi.other";
 
     public override string? Base => Prefix?.TrimEnd('/');
 
@@ -85,7 +84,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public IReadOnlyList<Directive> Own => Pass.Parent!.Block;
 
     public bool ChecksUsers
-        => s_checks.Any(check => Get(check) is { First: not "off" }) || Get("ssl_verify_client", "on") is not null;
+        => s_checks.Any(check => GetUnless(check, "off") is not null) || Get("ssl_verify_client", "on") is not null;
 
     /// <summary>Whether nginx sets headers, whose values the application may trust.</summary>
     public bool SetsHeaders => Parameters.Any(static parameter => parameter.First is not "HTTP_HOST"
@@ -96,7 +95,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     public bool IsGuard => Guarded is not null;
 
-    public bool IsCached => Get("fastcgi_cache") is { First: not "off" };
+    public bool IsCached => GetUnless("fastcgi_cache", "off") is not null;
 
     /// <summary>Whether the key has the method or a variable derived from it, or such a variable skips it.</summary>
     public bool AreMethodsCachedApart
@@ -108,6 +107,13 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
                 || s_cacheLines.Any(name => GetVariables(Get(name)?.Arguments ?? []).Any(methods.Contains));
         }
     }
+
+    public IEnumerable<Directive> Listens => Pass.GetAll("listen");
+
+    /// <summary>The first address of the server with TLS.</summary>
+    public Directive? Tls => Listens.FirstOrDefault(IsTls);
+
+    public bool PassesScheme => GetParameter("HTTPS").Concat(GetParameter("REQUEST_SCHEME")).Any();
 
     public Directive? Keepalive => Upstream?.Find("keepalive");
 
@@ -131,7 +137,18 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     public override void Apply(DoctorReport report) => report.Apply(NginxRules.All, this);
 
+    public override string? GetWord(string name) => name == "prefix" ? Prefix : base.GetWord(name);
+
+    public static bool IsTls(Directive listen)
+        => listen.Arguments.Contains("ssl") || listen.Arguments.Contains("quic");
+
     public Directive? Get(string name) => Pass.Get(name);
+
+    /// <summary>Whether no line sets a directive.</summary>
+    public bool HasDefault(string name) => IsWhole && Get(name) is null;
+
+    /// <summary>The directive in effect, unless it has this value.</summary>
+    public Directive? GetUnless(string name, string value) => Get(name) is { } line && line.First != value ? line : null;
 
     /// <summary>The directive in effect, if it has this value.</summary>
     public Directive? Get(string name, string value)
@@ -177,7 +194,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         return from other in Blocks.Where(static block => block.Is("server")).TakeWhile(other => other != own)
                let same = Describe(other).FirstOrDefault(ends.Contains)
                where same.Name is not null
-               select new Seen(own.Where, $"server_name {same.Name} is also in {other.Where}, for the same port");
+               select new Seen(own.Where, same.Name, other.Where);
     }
 
     /// <summary>A size in bytes, such as <c>16k</c>.</summary>

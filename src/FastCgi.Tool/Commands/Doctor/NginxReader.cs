@@ -39,7 +39,7 @@ internal sealed class NginxReader : ConfigurationReader
 
     private readonly Dictionary<string, string> _files;
     private readonly string _main;
-    private readonly List<Seen> _errors = [];
+    private readonly List<(string Rule, Seen Seen)> _errors = [];
     private bool _passes;
 
     private NginxReader(DoctorReport report, string main, Dictionary<string, string> files)
@@ -57,7 +57,7 @@ internal sealed class NginxReader : ConfigurationReader
         var root = reader.Read(files.GetValueOrDefault(main, text));
         // Otherwise, it is text that looks like a configuration.
         foreach (var error in reader._passes ? reader._errors : [])
-            report.Add("nginx.semicolon-missing", error);
+            report.Add(error.Rule, error.Seen);
         return root;
     }
 
@@ -91,7 +91,7 @@ internal sealed class NginxReader : ConfigurationReader
 
         ReportUnfinished(words);
         if (IsOpen)
-            ReportSyntax(last, "a block is not closed", "}");
+            AddError("block", last);
     }
 
     protected override List<string> FindFiles(string pattern)
@@ -155,16 +155,15 @@ internal sealed class NginxReader : ConfigurationReader
             return;
 
         var text = string.Join(' ', words.Take(next.Index).Select(static word => word.Text));
-        ReportSyntax(words[next.Index - 1].Line,
-            $"'{text}' has no semicolon: {next.Item.Text} in line {next.Item.Line} belongs to it", $"{text};");
+        AddError("inside", words[next.Index - 1].Line, text, next.Item.Text, $"{next.Item.Line}");
     }
 
     private void ReportUnfinished(List<ConfigurationWord> words)
     {
         if (words.Count > 0)
-            ReportSyntax(words[0].Line, $"'{words[0].Text}' at the end has no semicolon", ";");
+            AddError("end", words[0].Line, words[0].Text);
     }
 
-    private void ReportSyntax(int line, string what, string fix)
-        => _errors.Add(new($"{File}:{line}", what, fix));
+    private void AddError(string kind, int line, params string[] values)
+        => _errors.Add(($"nginx.semicolon-missing.{kind}", new($"{File}:{line}", values)));
 }

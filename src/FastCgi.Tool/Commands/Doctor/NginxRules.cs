@@ -8,9 +8,11 @@ internal static class NginxRules
 
     public static Rule<NginxPlace>[] All { get; } =
     [
-        new("nginx.params-missing", static place => place.LacksParameters
-            ? [new(place.Where, DescribeMissing(place))]
-            : []),
+        new("nginx.params-missing.disabled", static place
+            => place is { LacksParameters: true, Disabled: { } outer, Parameters: [var first, ..] }
+                ? new Seen(place.Where, $"{first.Line}", outer.Where)
+                : null),
+        new("nginx.params-missing.all", static place => place is { LacksParameters: true, Disabled: null }),
         new("nginx.target-missing", static place => place.Lacks("REQUEST_URI")),
         new("nginx.target-rewritten", static place => place.IsTargetRewritten ? place.Set("REQUEST_URI") : null),
         new("nginx.length-missing", static place => place.Lacks("CONTENT_LENGTH")),
@@ -22,19 +24,20 @@ internal static class NginxRules
             ? place.Set("HTTP_HOST")
             : null),
         new("nginx.host-port", FindHostsWithoutPort),
-        new("nginx.scheme-missing", FindSchemeMissing),
+        new("nginx.scheme-missing", static place => place.IsWhole && !place.LacksParameters && !place.PassesScheme
+            && place.Tls is { } tls ? new Seen(place.Where, tls.Where) : null),
         new("nginx.scheme-behind-balancer", FindTrustedBalancer),
         new("nginx.authorization-dropped.headers", static place => place.Get("fastcgi_pass_request_headers", "off")),
         new("nginx.authorization-dropped.value", static place => place.Set("HTTP_AUTHORIZATION", "")),
         // nginx passes the name of any Authorization header, checked or not.
         new("nginx.user-unverified.unchecked", static place
             => !place.ChecksUsers && place.Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } type
-                ? [new(type.Where)]
-                : []),
-        new("nginx.user-unverified.unused", static place => place.Get("auth_basic") is { First: not "off" } basic
-            && place.Set("AUTH_TYPE") is null && place.GetParameter("REMOTE_USER").Any()
-                ? [new(basic.Where)]
-                : []),
+                ? type
+                : null),
+        new("nginx.user-unverified.unused", static place
+            => place.Set("AUTH_TYPE") is null && place.GetParameter("REMOTE_USER").Any()
+                ? place.GetUnless("auth_basic", "off")
+                : null),
         new("nginx.auth-request.url", static place => FindGuard(place, "REQUEST_URI", "$request_uri")),
         new("nginx.auth-request.method", static place => FindGuard(place, "REQUEST_METHOD", "$request_method")),
         new("nginx.body-dropped", static place => place.IsGuard ? null : place.Get("fastcgi_pass_request_body", "off")),
@@ -46,88 +49,66 @@ internal static class NginxRules
         new("nginx.rewrite-unseen", static place => place.PassesOriginal("REQUEST_URI", "$request_uri")
             ? place.InServer("rewrite").FirstOrDefault(IsInternal)
             : null),
-        new("nginx.cache-cookies", static place => place.IsCached && FindIgnored(place, "Set-Cookie") is { } ignored
+        new("nginx.cache-cookies", static place => place.IsCached
             && place.Pass.GetAll("fastcgi_hide_header").All(static hidden => !hidden.Is(hidden.Name, "Set-Cookie"))
-                ? [new(ignored.Where)]
-                : []),
+                ? FindIgnored(place, "Set-Cookie")
+                : null),
         new("nginx.cache-head.key", static place => place.IsCached && !place.AreMethodsCachedApart
             ? place.Get("fastcgi_cache_key")
             : null),
-        new("nginx.cache-head.default", static place => place.IsWhole && place.IsCached
-            && place.Get("fastcgi_cache_key") is null),
+        new("nginx.cache-head.default", static place => place.IsCached && place.HasDefault("fastcgi_cache_key")),
         new("nginx.try-files", static place => place.IsForScripts
             ? null
             : place.Own.FirstOrDefault(static inner => inner is { Name: "try_files", Arguments: [.., ['=', ..]] })),
         new("nginx.only-root", static place => place.Location is ["=", "/"] && place.Passes == 1),
         new("nginx.path-base.always", static place => place.Prefix == "/" && place.PathBase is ['/', _, ..] value
-            ? [new(place.Set("PATH_BASE")!.Where, $"location / passes PATH_BASE {value} with each request",
-                CreateLocation(place, value.TrimEnd('/')))]
-            : []),
+            ? new Seen(place.Set("PATH_BASE")!.Where, value, value.TrimEnd('/'))
+            : null),
         new("nginx.path-base.missing", static place => place.IsWhole && place.PathBase is null
             && place.Get("fastcgi_split_path_info") is null && !place.IsPartOfApplication && place.IsBelowRoot
-            && place.InServer("try_files").All(files => files.Arguments.LastOrDefault() != place.Prefix)
-                ? [Place.LacksPathBase(place, $"location {place.Prefix} passes no PATH_BASE",
-                    $"fastcgi_param PATH_BASE {place.Base};")]
-                : []),
+            && place.InServer("try_files").All(files => files.Arguments.LastOrDefault() != place.Prefix)),
         new("nginx.path-base.other", static place => place.IsBelowRoot && place.PathBase is [not '$', ..] value
-            && !$"{place.Base}/".StartsWith(value.TrimEnd('/') + "/", StringComparison.Ordinal)
-                ? [new(place.Set("PATH_BASE")!.Where, $"location {place.Prefix} passes PATH_BASE {value}",
-                    $"fastcgi_param PATH_BASE {place.Base};")]
-                : []),
+            && !Place.IsBelow(place.Base, value) ? place.Set("PATH_BASE") : null),
         new("nginx.head-buffer.set", static place
             => place.HeadBuffer.Size <= 4096 ? place.Get("fastcgi_buffer_size") : null),
-        new("nginx.head-buffer.default", static place => place.IsWhole && place.Get("fastcgi_buffer_size") is null),
+        new("nginx.head-buffer.default", static place => place.HasDefault("fastcgi_buffer_size")),
         new("nginx.body-size.set", static place => place.BodyLimit is > 0 and < Place.UsualBody
             ? place.Get("client_max_body_size")
             : null),
-        new("nginx.body-size.default", static place => place.IsWhole && !place.IsGuard
-            && place.Get("client_max_body_size") is null),
+        new("nginx.body-size.default", static place => !place.IsGuard && place.HasDefault("client_max_body_size")),
         new("nginx.upload-held", static place => place.BodyLimit is 0 or >= LargeBody
-            && place.Get("fastcgi_request_buffering", "off") is null && place.Get("client_max_body_size") is { } limit
-                ? [new(limit.Where, $"{limit.Text} and fastcgi_request_buffering on")]
-                : []),
+            && place.Get("fastcgi_request_buffering", "off") is null ? place.Get("client_max_body_size") : null),
         new("nginx.read-timeout.set", static place => place.ReadTimeout < Place.LongestPoll
             ? place.Get("fastcgi_read_timeout")
             : null),
-        new("nginx.read-timeout.default", static place => place.IsWhole && !place.IsGuard
-            && place.Get("fastcgi_read_timeout") is null),
+        new("nginx.read-timeout.default", static place => !place.IsGuard && place.HasDefault("fastcgi_read_timeout")),
         new("nginx.streaming-held", static place => place.Get("fastcgi_buffering", "off") is null
-            && FindIgnored(place, "X-Accel-Buffering") is { } ignored
-                ? [new(ignored.Where)]
-                : []),
+            ? FindIgnored(place, "X-Accel-Buffering")
+            : null),
         new("nginx.proxy-directive", NginxLeftovers.Find),
-        new("nginx.underscores.trusted", static place => FindUnderscores(place, areTrusted: true)),
-        new("nginx.underscores.other", static place => FindUnderscores(place, areTrusted: false)),
-        new("nginx.keep-conn-missing", static place => place.IsWhole && place.Keepalive is { } keepalive
-            && place.Get("fastcgi_keep_conn", "on") is null
-                ? [new(keepalive.Where,
-                    $"keepalive {keepalive.First}, but no 'fastcgi_keep_conn on;' at {place.Where}")]
-                : []),
+        new("nginx.underscores.trusted", static place => place.SetsHeaders ? FindUnderscores(place) : null),
+        new("nginx.underscores.other", static place => place.SetsHeaders ? null : FindUnderscores(place)),
+        new("nginx.keep-conn-missing", static place => place.IsWhole && place.Get("fastcgi_keep_conn", "on") is null
+            ? place.Keepalive
+            : null),
         new("nginx.keepalive-missing", static place => place.IsWhole && place.Keepalive is null
-            && place.Get("fastcgi_keep_conn", "on") is { } keeps
-                ? [new(keeps.Where)]
-                : []),
-        new("nginx.tls-missing", static place => place.Pass.GetAll("listen")
-            .Where(listen => GetPort(listen) == 443 && !IsTls(listen) && place.Get("ssl", "on") is null)
-            .Select(static listen => new Seen(
-                listen.Where, $"{listen.Text}, without ssl", $"listen {listen.First} ssl;"))),
+            ? place.Get("fastcgi_keep_conn", "on")
+            : null),
+        new("nginx.tls-missing", static place => place.Get("ssl", "on") is null
+            ? place.Listens.Where(static listen => GetPort(listen) == 443 && !NginxPlace.IsTls(listen))
+            : []),
         new("nginx.duplicate-server", static place => place.FindDuplicate()),
     ];
 
-    /// <summary>Finds what lets a client's names with underscores through.</summary>
-    private static IEnumerable<Seen> FindUnderscores(NginxPlace place, bool areTrusted)
+    /// <summary>Finds what lets a client's names with underscores through, and the line that does not.</summary>
+    private static Seen? FindUnderscores(NginxPlace place)
     {
-        if (place.SetsHeaders != areTrusted)
-            return [];
         if (place.Get("underscores_in_headers", "on") is { } line)
-            return [new(line.Where, line.Text)];
+            return new(line.Where, line.Text, "underscores_in_headers off;");
         return place.Get("ignore_invalid_headers", "off") is { } invalid
-            ? [new(invalid.Where, invalid.Text, "ignore_invalid_headers on;")]
-            : [];
+            ? new(invalid.Where, invalid.Text, "ignore_invalid_headers on;")
+            : null;
     }
-
-    private static bool IsTls(Directive listen)
-        => listen.Arguments.Contains("ssl") || listen.Arguments.Contains("quic");
 
     /// <returns>0 for a socket.</returns>
     private static int GetPort(Directive listen)
@@ -140,53 +121,38 @@ internal static class NginxRules
             : 80;
     }
 
-    private static string DescribeMissing(NginxPlace place) => place.Parameters.Count > 0 && place.Disabled is { } off
-        ? $"the fastcgi_param in line {place.Parameters[0].Line} disables those inherited from {off.Where}"
-        : "there is no 'include fastcgi_params;' and no REQUEST_METHOD";
-
-    private static IEnumerable<Seen> FindSchemeMissing(NginxPlace place)
-    {
-        if (!place.IsWhole || place.LacksParameters || place.Pass.GetAll("listen").FirstOrDefault(IsTls) is not { } tls
-            || place.GetParameter("HTTPS").Concat(place.GetParameter("REQUEST_SCHEME")).Any())
-            return [];
-        return [new(place.Where, $"{tls.Where} uses TLS, but neither HTTPS nor REQUEST_SCHEME is passed")];
-    }
-
     private static IEnumerable<Seen> FindHostsWithoutPort(NginxPlace place)
     {
         var host = place.GetParameter("HTTP_HOST").LastOrDefault(static value => value.Length > 0);
         if (host is not ("$host" or "$server_name") || place.Set("SERVER_PORT", "443") is not null)
             return [];
 
-        return place.Pass.GetAll("listen").Where(static listen => GetPort(listen) is not (80 or 443 or 0))
-            .Select(listen => new Seen(
-                listen.Where, $"clients use port {GetPort(listen)}, but HTTP_HOST is {host}, without a port"));
+        return place.Listens.Where(static listen => GetPort(listen) is not (80 or 443 or 0))
+            .Select(listen => new Seen(listen.Where, $"{GetPort(listen)}", host));
     }
 
-    private static IEnumerable<Seen> FindTrustedBalancer(NginxPlace place)
+    private static Seen? FindTrustedBalancer(NginxPlace place)
     {
-        if (place.LacksParameters || place.Pass.GetAll("listen").Any(IsTls)
+        if (place.LacksParameters || place.Tls is not null
             || place.Pass.GetAll("set_real_ip_from").FirstOrDefault() is not { } balancer
             || place.GetParameter("HTTPS").Any(static value => value != "$https")
             || place.GetParameter("REQUEST_SCHEME").Any(static value => value != "$scheme"))
-            return [];
-        return [new(place.Where,
-            $"a load balancer is trusted ({balancer.Where}), but HTTPS and REQUEST_SCHEME describe its connection")];
+            return null;
+        return new(place.Where, balancer.Where);
     }
 
-    private static IEnumerable<Seen> FindGuard(NginxPlace place, string parameter, string original)
+    private static Seen? FindGuard(NginxPlace place, string parameter, string original)
         => place.Guarded is { } guarded && place.PassesOriginal(parameter, original)
-            ? [new(place.Where, $"it is the target of '{guarded.Text}' ({guarded.Where}), and passes {original}")]
-            : [];
+            ? new(place.Where, guarded.Text, guarded.Where)
+            : null;
 
     /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
-    private static IEnumerable<Seen> FindErrorPages(NginxPlace place, bool isRefused)
+    private static IEnumerable<Directive> FindErrorPages(NginxPlace place, bool isRefused)
         => !place.PassesOriginal("REQUEST_URI", "$request_uri") ? [] : place.InServer("error_page")
             .Where(page => page.Arguments.Length > 1 && isRefused == IsForRefused(page)
-            && place.Serves(page.Arguments[^1])
+                && place.Serves(page.Arguments[^1])
                 // A named location usually serves the requests that match no file.
-                && (isRefused || page.Arguments[^1][0] != '@'))
-            .Select(static page => new Seen(page.Where, $"the application serves '{page.Text}'"));
+                && (isRefused || page.Arguments[^1][0] != '@'));
 
     private static bool IsForRefused(Directive page)
         => page.Arguments.Contains("401") || page.Arguments.Contains("403");
@@ -198,12 +164,4 @@ internal static class NginxRules
     private static Directive? FindIgnored(NginxPlace place, string header)
         => place.Get("fastcgi_ignore_headers") is { } ignored
             && ignored.Arguments.Contains(header, StringComparer.OrdinalIgnoreCase) ? ignored : null;
-
-    private static string CreateLocation(NginxPlace place, string path) => $$"""
-        location {{path}}/ {
-            include fastcgi_params;
-            fastcgi_param PATH_BASE {{path}};
-            fastcgi_pass {{place.Pass.First}};
-        }
-        """;
 }

@@ -37,7 +37,7 @@ internal abstract class Place(Directive pass)
     /// <summary>Whether the application also gets requests outside this path, so that it is no path base.</summary>
     public bool IsPartOfApplication => All.Any(other => other.IsFastCgi && other.Site == Site
         && other.EndPoints.Any(end => end is null || EndPoints.Contains(end) || EndPoints.Contains(null))
-        && (other.Base is null || !(other.Base + "/").StartsWith(Base + "/", StringComparison.Ordinal)));
+        && (other.Base is null || !IsBelow(other.Base, Base ?? "")));
 
     /// <summary>Where the targets listen; <see langword="null"/> for what is unknown, such as a variable.</summary>
     private HashSet<string?> EndPoints => [.. Targets.Select(static target
@@ -50,13 +50,28 @@ internal abstract class Place(Directive pass)
     public virtual bool IsWhole
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
 
-    /// <summary>The mistake of sending HTTP to an application that speaks FastCGI, and its correction.</summary>
-    public abstract (string Evidence, string? Consequence, string Line) HttpMistake { get; }
+    /// <summary>The rule about another protocol than FastCGI, which the application speaks.</summary>
+    public abstract string HttpMistake { get; }
 
     public abstract void Apply(DoctorReport report);
 
-    public static Seen LacksPathBase(Place place, string evidence, string line) => new(place.Where, evidence, line,
-        $"the application sees paths that begin with {place.Base}, and returns 404 unless it expects them");
+    /// <summary>A word in the texts of rules, such as <c>{path}</c>.</summary>
+    public virtual string? GetWord(string name) => name switch
+    {
+        "where" => Where,
+        "line" => $"{pass.Line}",
+        "text" => pass.Text,
+        "name" => pass.Name,
+        "pass" => pass.First,
+        "path" => Path,
+        "base" => Base,
+        "target" => Targets.FirstOrDefault(""),
+        _ => null,
+    };
+
+    /// <summary>Whether a path is the given one, or below it.</summary>
+    public static bool IsBelow(string? path, string start)
+        => $"{path}/".StartsWith(start.TrimEnd('/') + "/", StringComparison.Ordinal);
 
     public async Task InspectAsync(
         DoctorReport report, AddressInspector addresses, List<FastCgiAddress> sharing,
@@ -69,7 +84,7 @@ internal abstract class Place(Directive pass)
         }
         else if (UsesOtherProtocol && !All.Any(static place => place.IsFastCgi))
         {
-            report.Add("all.other-protocol", new(Where, pass.Text, HttpMistake.Line));
+            report.Add($"{HttpMistake.Split('.')[0]}.other-protocol", new(Where), this);
         }
 
         foreach (var target in Targets)
@@ -90,18 +105,14 @@ internal abstract class Place(Directive pass)
             }
             else if (await addresses.SpeaksFastCgiAsync(address, cancellationToken))
             {
-                var (evidence, consequence, line) = HttpMistake;
-                report.Add("address.http-to-fastcgi", new(Where, evidence, line, consequence));
+                report.Add(HttpMistake, new(Where), this);
             }
         }
     }
 }
 
-/// <summary>A web server's limit of response headers.</summary>
-internal sealed record HeadBuffer(
-    string WebServer, long Size, string Consequence, string Line, bool IsOfOneHeader = false)
+/// <summary>A web server's limit of all response headers, or of one, and the rule about it.</summary>
+internal sealed record HeadBuffer(string Rule, long Size, bool IsOfOneHeader = false)
 {
-    public static HeadBuffer OfNginx(long size) => new(
-        "nginx", size, "nginx returns 502 and logs 'upstream sent too big header'",
-        "fastcgi_buffer_size 16k;\nfastcgi_buffers 8 16k;");
+    public static HeadBuffer OfNginx(long size) => new("nginx.head-buffer.exceeded", size);
 }

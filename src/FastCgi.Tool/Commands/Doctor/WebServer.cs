@@ -72,10 +72,9 @@ internal sealed record WebServer(
         foreach (var command in Commands)
         {
             // The folders of packaged configurations are built into the web servers.
-            string[] words = [.. (Files.Contains(main) ? Regex.Replace(command, " -[pd] {folder}", "") : command)
-                .Split(' ')
-                .Select(word => word switch { "{file}" => main, "{folder}" => Path.GetDirectoryName(main)!, _
-                => word })];
+            var parts = Files.Contains(main) ? Regex.Replace(command, " -[pd] {folder}", "") : command;
+            string[] words = [.. parts.Split(' ').Select(word
+                => word switch { "{file}" => main, "{folder}" => Path.GetDirectoryName(main)!, _ => word })];
             if (SystemCommand.Run(words[0], words[1..]) is not var (code, error, output))
                 continue;
 
@@ -97,6 +96,6 @@ internal sealed record WebServer(
         else if (line.Contains("ermission denied", StringComparison.Ordinal))
             report.AddNotUnderstood($"{command}: {line}. Run this as root.");
         else
-            report.Add("all.web-server-check", new(file, $"{command}: {line}"));
+            report.Add("all.web-server-check", new(file, command, line));
     }
 }
