@@ -11,6 +11,9 @@ internal sealed class Figures
 
     public double Mean => _values.Average();
 
+    /// <summary>The standard deviation of the mean, in percent.</summary>
+    public double Error => Deviation / Math.Sqrt(_values.Count);
+
     /// <summary>The standard deviation, in percent of the mean.</summary>
     public double Deviation
         => _values.Count < 2
@@ -24,6 +27,13 @@ internal sealed class Figures
         => _values.Count < 2
             ? Number(Mean)
             : $"{Number(Mean)} ± {Deviation.ToString("0.0", CultureInfo.InvariantCulture)} %";
+
+    /// <summary>The median of the ratios to other figures of the same rounds.</summary>
+    public double MedianRatioTo(Figures others)
+    {
+        var ratios = _values.Zip(others._values, static (value, other) => value / other).Order().ToList();
+        return (ratios[(ratios.Count - 1) / 2] + ratios[ratios.Count / 2]) / 2;
+    }
 
     /// <summary>A number for a table.</summary>
     public static string Number(double value) => value.ToString(
