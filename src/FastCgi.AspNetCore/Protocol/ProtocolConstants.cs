@@ -9,9 +9,7 @@ internal static class ProtocolConstants
     /// <summary>FCGI_HEADER_LEN: the bytes of a record header (sections 3.3 and 8).</summary>
     public const int HeaderLength = 8;
 
-    /// <summary>
-    /// The content length of BEGIN_REQUEST, END_REQUEST and UNKNOWN_TYPE (sections 5.1, 5.5 and 4.2).
-    /// </summary>
+    /// <summary>The content length of BEGIN_REQUEST, END_REQUEST and UNKNOWN_TYPE (sections 5.1, 5.5, 4.2).</summary>
     public const int FixedBodyLength = 8;
 
     /// <summary>contentLength has 16 bits (section 3.3).</summary>

@@ -31,9 +31,7 @@ internal enum ProtocolError : byte
     AnswersNotRead,
 }
 
-/// <summary>
-/// Recognizes other protocols on the FastCGI port, the most common setup mistake, by their first bytes.
-/// </summary>
+/// <summary>Recognizes other protocols, the most common setup mistake, by their first bytes.</summary>
 internal static class OtherProtocols
 {
     // Of the colon after up to six digits: the netstring that begins an SCGI request.

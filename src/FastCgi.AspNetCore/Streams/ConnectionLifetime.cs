@@ -16,9 +16,7 @@ internal enum ConnectionPhase : byte
     /// </summary>
     Cutting,
 
-    /// <summary>
-    /// The server sends nothing more and discards input until the web server closes too, within limits.
-    /// </summary>
+    /// <summary>The server sends nothing more and discards input, within limits, until the web server closes.</summary>
     Draining,
 
     /// <summary>It is about to be reset: nothing more is sent or parsed.</summary>
@@ -45,9 +43,7 @@ internal enum CloseAction : byte
     /// </summary>
     ResetUnlessInput,
 
-    /// <summary>
-    /// Send nothing more, but keep receiving. A reset would destroy the response that is being delivered.
-    /// </summary>
+    /// <summary>Send nothing more, but keep receiving: a reset would destroy the response in delivery.</summary>
     HalfClose,
 }
 

@@ -5,8 +5,6 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>All connections of a server: their limit, their clock, and how they end.</summary>
 internal sealed class ConnectionManager(StreamContext server, Histogram<double>? durations = null)
 {
-    private const int MinTickListLength = 64;
-
     // How long the web servers may take to accept the ends of cut responses.
     private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(5);
 
@@ -14,24 +12,21 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private static readonly TimeSpan s_longStop = TimeSpan.FromSeconds(5);
 
     private readonly Lock _lock = new();
-    private FastCgiConnection? _first;
-    private int _count;
+    private readonly HashSet<FastCgiConnection> _connections = [];
     private int _unfinishedCount;
     private long _lastTick = server.Time.LastTick;
     private readonly LogThrottle _rejections = new(server.Time);
     private IDisposable? _ticks;
-    private TaskCompletionSource? _allOver;
-    private TaskCompletionSource? _allGone;
+    private readonly TaskCompletionSource _allOver = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _allGone = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private bool _isStopping;
     private long _stopBeganAt;
     private bool _isStopExplained;
     private Action? _onIdle;
     private long _lastUse = server.Time.GetTimestamp();
+    private long _seenRequests;
     private readonly long _startedAt = server.Time.GetTimestamp();
     private Totals _closed;
-
-    // Reused by each tick: with thousands of connections, a new list per second would go to the large object heap.
-    private readonly List<FastCgiConnection> _tickList = [];
 
     public StreamContext Server => server;
 
@@ -44,18 +39,14 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     /// <summary>Whether the server stops, so that each connection closes after its next response.</summary>
     public bool IsStopping => Volatile.Read(ref _isStopping);
 
-    /// <summary>
-    /// The idle time before a stop closes a connection. One tick longer than configured, because <see cref="Now"/>
-    /// lags.
-    /// </summary>
-    public TimeSpan ShutdownIdleGracePeriod { get; } = server.Options.Limits.ShutdownIdleGracePeriod switch
+    public int Count
     {
-        { Ticks: 0 } => TimeSpan.Zero,
-        var grace
-            => grace < TimeSpan.MaxValue - ServerClock.Interval ? grace + ServerClock.Interval : TimeSpan.MaxValue,
-    };
-
-    public int Count => Volatile.Read(ref _count);
+        get
+        {
+            lock (_lock)
+                return _connections.Count;
+        }
+    }
 
     /// <summary>Counts the requests that run or wait, on all connections.</summary>
     public long CountRequests() => ToList().Sum(static connection => (long)connection.RequestCount);
@@ -73,13 +64,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     {
         lock (_lock)
         {
-            if (_count < (server.Options.Limits.MaxConcurrentConnections ?? long.MaxValue) && _allOver is null)
+            var limit = server.Options.Limits.MaxConcurrentConnections ?? long.MaxValue;
+            if (_connections.Count < limit && !_isStopping)
             {
-                connection.Next = _first;
-                if (_first is not null)
-                    _first.Previous = connection;
-                _first = connection;
-                _count++;
+                _connections.Add(connection);
                 _unfinishedCount++;
                 return true;
             }
@@ -95,28 +83,23 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     // allocates the closure.
     private void Report(long count) => ThreadRoot.Report(server.Log, log => log.ConnectionRejected(count));
 
-    /// <param name="lastUse">When the connection last had a request.</param>
+    /// <summary>A connection is closed.</summary>
     /// <param name="totals">What it has carried.</param>
-    public bool Remove(FastCgiConnection connection, long lastUse, Totals totals)
+    /// <returns>Whether it was one of the connections.</returns>
+    public bool Remove(FastCgiConnection connection, Totals totals)
     {
         lock (_lock)
         {
-            if (connection.Previous is null && _first != connection)
+            if (!_connections.Remove(connection))
                 return false;
 
-            if (connection.Previous is null)
-                _first = connection.Next;
-            else
-                connection.Previous.Next = connection.Next;
-            if (connection.Next is not null)
-                connection.Next.Previous = connection.Previous;
-            connection.Next = connection.Previous = null;
-            _lastUse = Math.Max(_lastUse, lastUse);
             _closed = Add(_closed, totals);
-            if (--_count == 0)
-                _allGone?.TrySetResult();
-            return true;
+            SignalIfOver();
         }
+
+        if (durations is { Enabled: true })
+            Record(durations, connection.Age);
+        return true;
     }
 
     /// <summary>A connection is closed, and the application has finished all its requests.</summary>
@@ -124,21 +107,11 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     {
         lock (_lock)
         {
-            if (--_unfinishedCount == 0)
-                _allOver?.TrySetResult();
+            _unfinishedCount--;
+            SignalIfOver();
             if (Invariants.AreChecked)
-                Invariants.Require(_unfinishedCount >= _count, "More connections are over than closed.");
+                Invariants.Require(_unfinishedCount >= _connections.Count, "More connections are over than closed.");
         }
-    }
-
-    /// <summary>
-    /// Records how long a connection was open, in seconds. Listeners run on the thread pool, because this thread may be
-    /// a loop's.
-    /// </summary>
-    public void OnClosed(int openedSecond)
-    {
-        if (durations is { Enabled: true })
-            Record(durations, Math.Max(0, Second - openedSecond));
     }
 
     /// <summary>
@@ -147,29 +120,20 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     /// </summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
-        Task allOver;
-        Task allGone;
+        server.Time.Tick();
         lock (_lock)
         {
-            _allOver ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            if (_unfinishedCount == 0)
-                _allOver.TrySetResult();
-            _allGone ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            if (_count == 0)
-                _allGone.TrySetResult();
-            allOver = _allOver.Task;
-            allGone = _allGone.Task;
+            _stopBeganAt = Now;
+            Volatile.Write(ref _isStopping, true);
+            SignalIfOver();
         }
 
-        server.Time.Tick();
-        _stopBeganAt = Now;
-        Volatile.Write(ref _isStopping, true);
         foreach (var connection in ToList())
             connection.Stop();
 
         try
         {
-            await allOver.WaitAsync(cancellationToken).ConfigureAwait(false);
+            await _allOver.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (OperationCanceledException)
         {
@@ -179,7 +143,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             foreach (var connection in ToList())
                 connection.Abort();
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
-            await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None))
+            await Task.WhenAny(_allGone.Task, Task.Delay(s_abortGrace, server.Time, CancellationToken.None))
                 .ConfigureAwait(false);
             var unfinished = Volatile.Read(ref _unfinishedCount);
             if (requests > 0 || unfinished > 0)
@@ -190,7 +154,16 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         _ticks?.Dispose();
     }
 
-    // In its own method, so that only this allocates the closure.
+    private void SignalIfOver()
+    {
+        if (_isStopping && _unfinishedCount == 0)
+            _allOver.TrySetResult();
+        if (_isStopping && _connections.Count == 0)
+            _allGone.TrySetResult();
+    }
+
+    // Listeners run on the thread pool, because this thread may be a loop's. In its own method, so that only this
+    // allocates the closure.
     private void Record(Histogram<double> durations, int seconds)
         => ThreadRoot.Report(server.Log, _ => durations.Record(seconds));
 
@@ -206,20 +179,32 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private void OnTick()
     {
         server.Time.Tick();
-        var now = Now;
-        TickConnections(_lastTick, now);
-        _lastTick = now;
+        var since = _lastTick;
+        var now = _lastTick = Now;
+        TickConnections(since, now);
         server.OnTick?.Invoke();
         server.Buffers.Trim();
         if (IsStopping && !_isStopExplained && server.Time.GetElapsedTime(_stopBeganAt, now) >= s_longStop)
             ExplainStop();
-        if (server.Statistics.IsSampleDue(Now))
+        if (server.Statistics.IsSampleDue(now))
             server.Statistics.OnSampleDue(GetTotals());
-        if (_onIdle is not null && server.Time.GetElapsedTime(GetLastUse(), Now) >= server.Options.IdleExit)
-        {
-            _onIdle();
-            _onIdle = null;
-        }
+        if (_onIdle is not null)
+            CheckIdle(_onIdle, since, now);
+    }
+
+    private void CheckIdle(Action onIdle, long since, long now)
+    {
+        var totals = GetTotals(out var requestCount);
+        if (requestCount > 0)
+            _lastUse = now;
+        else if (totals.Requests != _seenRequests)
+            _lastUse = since;
+        _seenRequests = totals.Requests;
+        if (server.Time.GetElapsedTime(_lastUse, now) < server.Options.IdleExit)
+            return;
+
+        onIdle();
+        _onIdle = null;
     }
 
     /// <summary>Adds up what open and closed connections have carried.</summary>
@@ -228,12 +213,12 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     /// <summary>The same, and the number of requests that run or wait, in one pass over the connections.</summary>
     public Totals GetTotals(out long requestCount)
     {
-        var open = new List<FastCgiConnection>();
+        List<FastCgiConnection> open;
         Totals totals;
         lock (_lock)
         {
             totals = _closed;
-            AddTo(open);
+            open = [.. _connections];
         }
 
         requestCount = 0;
@@ -246,13 +231,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return totals;
     }
 
+    /// <summary>Describes the oldest connections.</summary>
     public IReadOnlyList<ConnectionDescription> Describe(int maxCount)
-    {
-        // New connections are added at the head of the list.
-        var connections = ToList();
-        connections.Reverse();
-        return [.. connections.Take(maxCount).Select(static connection => connection.Describe())];
-    }
+        => [.. ToList().OrderByDescending(static connection => connection.Age).Take(maxCount)
+            .Select(static connection => connection.Describe())];
 
     /// <summary>
     /// Describes the oldest requests, which most likely need attention. The others cost next to nothing.
@@ -261,54 +243,43 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     {
         var oldest = ToList().SelectMany(static connection => connection.ListRequests())
             .OrderBy(static request => request.BeganAt).Take(maxCount);
-        return [.. oldest.Select(
-            static request
-                => request.Connection.DescribeRequest(request.Id, request.Sequence)).OfType<RequestDescription>()];
+        return [.. oldest.Select(static request => request.Connection.Describe(request)).OfType<RequestDescription>()];
     }
 
     private static Totals Add(Totals left, Totals right)
         => new(
-            left.Connections + right.Connections, left.Requests + right.Requests, left.BytesReceived
-                + right.BytesReceived, left.BytesSent + right.BytesSent);
+            left.Connections + right.Connections,
+            left.Requests + right.Requests,
+            left.BytesReceived + right.BytesReceived,
+            left.BytesSent + right.BytesSent);
 
     private void TickConnections(long since, long now)
     {
-        var connections = _tickList;
-        AddTo(connections);
-        foreach (var connection in connections)
+        // Pooled: with thousands of connections, a new array per second would go to the large object heap.
+        FastCgiConnection[] connections;
+        int count;
+        lock (_lock)
         {
-            ThreadRoot.Run(
-                (connection, since, now), static tick => tick.connection.OnTick(tick.since, tick.now), server.Log,
-                    static tick => tick.connection.Fail());
+            count = _connections.Count;
+            connections = ArrayPool<FastCgiConnection>.Shared.Rent(count);
+            _connections.CopyTo(connections);
         }
 
-        var isTooLarge = connections.Capacity > MinTickListLength && connections.Count < connections.Capacity / 4;
-        connections.Clear();
-        if (isTooLarge)
-            connections.TrimExcess();
-    }
+        foreach (var connection in connections.AsSpan(0, count))
+        {
+            ThreadRoot.Run(
+                (connection, since, now),
+                static tick => tick.connection.OnTick(tick.since, tick.now),
+                server.Log,
+                static tick => tick.connection.Fail());
+        }
 
-    private long GetLastUse()
-    {
-        var lastUse = ToList().Select(static connection => connection.LastUse).Append(0).Max();
-        lock (_lock)
-            return _lastUse = Math.Max(_lastUse, lastUse);
+        ArrayPool<FastCgiConnection>.Shared.Return(connections, clearArray: true);
     }
 
     private List<FastCgiConnection> ToList()
     {
-        var connections = new List<FastCgiConnection>();
-        AddTo(connections);
-        return connections;
-    }
-
-    private void AddTo(List<FastCgiConnection> connections)
-    {
         lock (_lock)
-        {
-            connections.EnsureCapacity(_count);
-            for (var connection = _first; connection is not null; connection = connection.Next)
-                connections.Add(connection);
-        }
+            return [.. _connections];
     }
 }

@@ -5,7 +5,9 @@ internal struct ConnectionState
 {
     public RecordReader Reader;
     public RequestTable Requests;
-    public RecordContent PartialContent;
+
+    /// <summary>The discrete record that is being received in pieces, which is rare.</summary>
+    public PieceBuffer PartialContent;
     public ConnectionLifetime Lifetime;
     public SendQueue Output;
     public uint RequestCount;
@@ -57,7 +59,7 @@ internal struct SendQueue
 /// <summary>What the lock of its connection guards of a stream.</summary>
 internal struct StreamState
 {
-    public ParameterBuffer Parameters;
+    public PieceBuffer Parameters;
 
     /// <summary>The records of the response that are not being sent yet.</summary>
     public BufferChain Queued;

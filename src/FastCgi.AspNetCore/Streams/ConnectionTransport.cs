@@ -21,9 +21,7 @@ internal abstract class ConnectionTransport
     /// </summary>
     public virtual long? UndeliveredLength => null;
 
-    /// <summary>
-    /// Whether input waits that the connection has not received; <see langword="null"/> if only a read can tell.
-    /// </summary>
+    /// <summary>Whether there is input to receive; <see langword="null"/> if only a read can tell.</summary>
     public virtual bool? HasInput => null;
 
     public abstract void ResumeReceiving();

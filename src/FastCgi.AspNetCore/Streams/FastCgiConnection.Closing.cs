@@ -29,9 +29,7 @@ internal sealed partial class FastCgiConnection
         return new CompletedRequest(this, chain, ClosesTransport: ending == RequestEnding.CutByReset);
     }
 
-    /// <summary>
-    /// Aborts a request so that the client sees an incomplete response, without harming other responses.
-    /// </summary>
+    /// <summary>Aborts a request: the client sees an incomplete response, and other responses are not harmed.</summary>
     /// <returns>Whether this call aborted it.</returns>
     public bool TryAbort(RequestStream request, Exception reason)
     {
@@ -50,16 +48,10 @@ internal sealed partial class FastCgiConnection
             OnRequestLeft(scope, request.IsInputOver);
         }
 
-        switch (ending)
-        {
-            case RequestEnding.CutByReset:
-                _transport.Close();
-                break;
-            case RequestEnding.CutByClose:
-                _transport.CutSend();
-                break;
-        }
-
+        if (ending == RequestEnding.CutByReset)
+            _transport.Close();
+        else if (ending == RequestEnding.CutByClose)
+            _transport.CutSend();
         Output.FlushNow();
         Run(ref ready);
         ResumeReceiving();
@@ -165,7 +157,6 @@ internal sealed partial class FastCgiConnection
     {
         var ready = new ReadyRequests();
         bool isReset;
-        long lastUse;
         Totals totals;
         using (var scope = EnterLock())
         {
@@ -173,18 +164,15 @@ internal sealed partial class FastCgiConnection
                 return false;
 
             isReset = scope.State.Lifetime.Phase == ConnectionPhase.Resetting;
-            lastUse = GetLastUse(scope);
             totals = GetTotals(scope);
             scope.State.Lifetime.OnClosed();
             DropAll(scope, AbortCause.ConnectionLost, error, ref ready);
-            scope.State.PartialContent.Return();
+            scope.State.PartialContent = default;
             Output.Abandon(scope);
         }
 
         Run(ref ready);
-        var wasThere = _manager.Remove(this, lastUse, totals);
-        _manager.OnClosed(_openedSecond);
-        if (wasThere && _uses.RemoveTransport())
+        if (_manager.Remove(this, totals) && _uses.RemoveTransport())
             _manager.OnOver();
         return isReset;
     }
@@ -238,7 +226,7 @@ internal sealed partial class FastCgiConnection
 
     private void DropAll(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
-        foreach (var request in scope.State.Requests.ToList())
+        foreach (var request in scope.State.Requests)
         {
             TryDrop(scope, request, cause, error, ref ready);
             OnRequestLeft(scope, request.IsInputOver);
@@ -264,7 +252,7 @@ internal sealed partial class FastCgiConnection
     /// <summary>Finds a request of whose response a part was queued.</summary>
     private static RequestStream? FindStarted(ConnectionScope scope)
     {
-        foreach (var request in scope.State.Requests.ToList())
+        foreach (var request in scope.State.Requests)
         {
             if (request.In(scope).HasOutput)
                 return request;
@@ -334,9 +322,7 @@ internal struct ConnectionUses()
     // The low half counts all uses, the high half the requests whose application has returned, so both change at once.
     private long _value = 1;
 
-    /// <summary>
-    /// The requests that have left although their application still runs. Valid only while the transport is open.
-    /// </summary>
+    /// <summary>The requests that have left while their application runs. Valid while the transport is open.</summary>
     public readonly long LingeringCount
     {
         get

@@ -1,5 +1,3 @@
-using System.Buffers.Text;
-
 namespace FastCgi.AspNetCore.Streams;
 
 /// <content>Management records (FastCGI specification, section 4), which have request id 0.</content>
@@ -46,15 +44,16 @@ internal sealed partial class FastCgiConnection
         var reader = new NameValuePairReader(content);
         while (reader.TryRead(out var name, out _))
         {
-            var value = GetValue(name, out var bit);
-            if (value < 0 || (answered & bit) != 0)
+            var (value, bit) = GetValue(name);
+            if (bit == 0 || (answered & bit) != 0)
                 continue;
 
             answered |= bit;
-            length += WriteValue(result[length..], name, value);
+            var text = value.ToString(CultureInfo.InvariantCulture);
+            length += NameValuePairWriter.Write(result[length..], name, Encoding.ASCII.GetBytes(text));
         }
 
-        scope.State.PartialContent.Return();
+        scope.State.PartialContent = default;
         if (reader.IsMalformed)
             return ProtocolError.MalformedGetValues;
 
@@ -68,33 +67,24 @@ internal sealed partial class FastCgiConnection
         return ProtocolError.None;
     }
 
-    /// <returns>The value of a name, or -1 if it is unknown.</returns>
-    private long GetValue(ReadOnlySpan<byte> name, out int bit)
+    /// <returns>The value of a name and its bit, which is 0 if the name is unknown.</returns>
+    private (long Value, int Bit) GetValue(ReadOnlySpan<byte> name)
     {
         var limits = _server.Options.Limits;
         if (name.SequenceEqual(ProtocolConstants.MaxConnectionsName))
         {
-            bit = MaxConnections;
-            return Math.Min(limits.MaxConcurrentConnections ?? long.MaxValue, _server.GetMaxConnections());
+            var limit = limits.MaxConcurrentConnections ?? long.MaxValue;
+            return (Math.Min(limit, _server.GetMaxConnections()), MaxConnections);
         }
 
         if (name.SequenceEqual(ProtocolConstants.MaxRequestsName))
         {
-            bit = MaxRequests;
-            return Math.Min(limits.MaxRequestsPerConnection, limits.MaxConcurrentRequests ?? long.MaxValue);
+            var limit = limits.MaxConcurrentRequests ?? long.MaxValue;
+            return (Math.Min(limits.MaxRequestsPerConnection, limit), MaxRequests);
         }
 
-        bit = Multiplexes;
-        if (!name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName))
-            return -1;
-
-        return CanMultiplex ? 1 : 0;
-    }
-
-    private static int WriteValue(Span<byte> destination, ReadOnlySpan<byte> name, long value)
-    {
-        Span<byte> text = stackalloc byte[20];
-        Utf8Formatter.TryFormat(value, text, out var length);
-        return NameValuePairWriter.Write(destination, name, text[..length]);
+        return name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName)
+            ? (CanMultiplex ? 1 : 0, Multiplexes)
+            : default;
     }
 }

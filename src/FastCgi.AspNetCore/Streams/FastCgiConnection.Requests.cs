@@ -16,7 +16,7 @@ internal sealed partial class FastCgiConnection
 
         var body = BeginRequestBody.Parse(content);
         // A record that came in pieces is complete.
-        scope.State.PartialContent.Return();
+        scope.State.PartialContent = default;
         var id = piece.Header.RequestId;
         if (scope.State.Requests.Find(id) is not null)
             return ProtocolError.DuplicateRequestId;
@@ -108,14 +108,14 @@ internal sealed partial class FastCgiConnection
         var keepConnection = request.KeepConnection;
         TryDrop(scope, request, AbortCause.WebServer, error: null, ref ready);
         OnRequestLeft(scope, request.IsInputOver);
-        Output.WriteEndRequest(scope, id, appStatus: 0, ProtocolStatus.RequestComplete);
+        Output.WriteEndRequest(scope, id, ProtocolStatus.RequestComplete);
         CloseIfIdle(scope, keepConnection);
     }
 
     /// <summary>Ends a request at BEGIN_REQUEST. Later records with its id are ignored.</summary>
     private void Refuse(ConnectionScope scope, ushort id, bool keepConnection, ProtocolStatus status)
     {
-        Output.WriteEndRequest(scope, id, appStatus: 0, status);
+        Output.WriteEndRequest(scope, id, status);
         CloseIfIdle(scope, keepConnection);
     }
 

@@ -20,7 +20,7 @@ internal sealed partial class FastCgiConnection
         return new ConnectionDescription(
             id,
             peer,
-            TimeSpan.FromSeconds(Math.Max(0, _manager.Second - _openedSecond)),
+            TimeSpan.FromSeconds(Age),
             scope.State.Lifetime.Phase,
             scope.State.RequestCount,
             scope.State.Requests.Count,
@@ -29,41 +29,21 @@ internal sealed partial class FastCgiConnection
             scope.State.Output.SentLength);
     }
 
-    public IEnumerable<(FastCgiConnection Connection, ushort Id, uint Sequence, long BeganAt)> ListRequests()
+    public List<RequestStream> ListRequests()
     {
         using var scope = EnterLock();
-        if (scope.State.Requests.Count == 0)
-            return [];
-
-        return scope.State.Requests.ToList()
-            .ConvertAll(request => (this, request.Id, request.Sequence, request.BeganAt));
+        return [.. scope.State.Requests];
     }
 
-    /// <returns><see langword="null"/> if the request is over.</returns>
-    public RequestDescription? DescribeRequest(ushort id, uint sequence)
+    /// <returns><see langword="null"/> if the request has left the connection.</returns>
+    public RequestDescription? Describe(RequestStream request)
     {
         using var scope = EnterLock();
-        return scope.State.Requests.Find(id) is { } request && request.Sequence == sequence
-            ? request.Describe(scope, _server.Time.GetTimestamp())
-            : null;
+        return request.HasLeft ? null : request.Describe(scope, _server.Time.GetTimestamp());
     }
 
     private static Totals GetTotals(ConnectionScope scope)
         => new(1, scope.State.RequestCount, scope.State.ReceivedLength, scope.State.Output.SentLength);
-
-    /// <summary>Reports requests that have become slow since the previous tick.</summary>
-    private void FindSlow(ConnectionScope scope, TimeSpan threshold, long since, long now, ref ReadyRequests ready)
-    {
-        foreach (var request in scope.State.Requests.ToList())
-        {
-            var began = request.BeganAt;
-            if (_server.Time.GetElapsedTime(began, now) < threshold
-                || _server.Time.GetElapsedTime(began, since) >= threshold)
-                continue;
-
-            request.OnSlow(request.Describe(scope, _server.Time.GetTimestamp()), ref ready);
-        }
-    }
 }
 
 /// <summary>A connection as the status shows it.</summary>

@@ -3,16 +3,6 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>Timeouts, and the stop of the server.</content>
 internal sealed partial class FastCgiConnection
 {
-    /// <summary>When the connection last had a request, by the clock of the manager.</summary>
-    public long LastUse
-    {
-        get
-        {
-            using var scope = EnterLock();
-            return GetLastUse(scope);
-        }
-    }
-
     /// <summary>Checks the timeouts; called every second.</summary>
     public void OnTick(long since, long now)
     {
@@ -23,20 +13,7 @@ internal sealed partial class FastCgiConnection
         using (var scope = EnterLock())
         {
             var limits = _server.Options.Limits;
-            if (scope.State.HalfOpenCount > 0)
-                RejectOverdue(scope, now, limits.RequestParametersTimeout, ref ready);
-
-            if (_isReceivePaused && scope.State.IsMultiplexed
-                && _server.Time.GetElapsedTime(scope.State.PausedSince, now) >= limits.UnreadBodyTimeout)
-            {
-                RefuseUnreadBodies(scope, ref ready);
-            }
-
-            if (scope.State.Requests.HasTimedBody())
-                FailSlowBodies(scope, now, ref ready);
-
-            if (_server is { MeasuresAges: true, Options.SlowRequestThreshold: { } threshold })
-                FindSlow(scope, threshold, since, now, ref ready);
+            CheckRequests(scope, since, now, ref ready);
             closes = CloseIfUnused(scope, now, limits.KeepAliveTimeout);
             // A cut response has a deadline of its own.
             var isCutting = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
@@ -82,29 +59,35 @@ internal sealed partial class FastCgiConnection
             Fail();
     }
 
-    private long GetLastUse(ConnectionScope scope)
+    /// <param name="since">The time of the previous tick.</param>
+    private void CheckRequests(ConnectionScope scope, long since, long now, ref ReadyRequests ready)
     {
-        if (scope.State.RequestCount == 0)
-            return 0;
-
-        return scope.State.Requests.Count > 0 ? _manager.Now : scope.State.Lifetime.IdleSince;
-    }
-
-    private void RejectOverdue(ConnectionScope scope, long now, TimeSpan timeout, ref ReadyRequests ready)
-    {
-        foreach (var request in scope.State.Requests.ToList())
+        var time = _server.Time;
+        var limits = _server.Options.Limits;
+        var slowThreshold = _server.MeasuresAges ? _server.Options.SlowRequestThreshold : null;
+        // Of bodies that block other requests. On a connection for one request at a time, they block none.
+        var refusesUnread = _isReceivePaused && scope.State.IsMultiplexed
+            && time.GetElapsedTime(scope.State.PausedSince, now) >= limits.UnreadBodyTimeout;
+        foreach (var request in scope.State.Requests)
         {
-            if (request.HasAllParameters || _server.Time.GetElapsedTime(request.BeganAt, now) < timeout)
-                continue;
+            var age = time.GetElapsedTime(request.BeganAt, now);
+            if (!request.HasAllParameters && age >= limits.RequestParametersTimeout)
+            {
+                request.Reject(RequestRejection.ParametersTimeout);
+                scope.State.Lifetime.CloseAfterLast();
+                MakeReady(scope, request, ref ready);
+            }
 
-            request.Reject(RequestRejection.ParametersTimeout);
-            scope.State.Lifetime.CloseAfterLast();
-            MakeReady(scope, request, ref ready);
+            if (refusesUnread && request.UnreadBodyLength > BodyWindow)
+                request.RefuseBody(scope, RequestRejection.RequestBodyBacklog, default, ref ready);
+            request.FailIfSlow(scope, now, _isReceivePaused, ref ready);
+            if (age >= slowThreshold && time.GetElapsedTime(request.BeganAt, since) < slowThreshold)
+                request.OnSlow(request.Describe(scope, time.GetTimestamp()), ref ready);
         }
     }
 
     private bool IsRecordOverdue(ConnectionScope scope, long now, TimeSpan timeout)
-        => scope.State.PartialContent.IsBegun && scope.State.Requests.Count == 0 && !IsInRecord(scope, now, timeout);
+        => scope.State.PartialContent.Length > 0 && scope.State.Requests.Count == 0 && !IsInRecord(scope, now, timeout);
 
     /// <summary>Whether a record is being received that may be the next request, and that is not overdue.</summary>
     private bool IsInRecord(ConnectionScope scope, long now, TimeSpan timeout)
@@ -121,34 +104,11 @@ internal sealed partial class FastCgiConnection
         => scope.State.RequestCount == 0
             && _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now) / 2 >= timeout;
 
-    private void FailSlowBodies(ConnectionScope scope, long now, ref ReadyRequests ready)
-    {
-        foreach (var request in scope.State.Requests.ToList())
-        {
-            if (request.IsBodyTimed)
-                request.FailIfSlow(scope, now, _isReceivePaused, ref ready);
-        }
-    }
-
-    /// <summary>
-    /// Drops the bodies that block other requests. On a connection for one request at a time, they block none.
-    /// </summary>
-    private void RefuseUnreadBodies(ConnectionScope scope, ref ReadyRequests ready)
-    {
-        foreach (var request in scope.State.Requests.ToList())
-        {
-            if (request.UnreadBodyLength > BodyWindow)
-                request.RefuseBody(scope, ref ready);
-        }
-    }
-
     /// <summary>
     /// Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for
     /// the params timeout.
     /// </summary>
-    /// <returns>
-    /// Whether the caller must close the transport, without the lock, because nothing is left to send.
-    /// </returns>
+    /// <returns>Whether the caller must close the transport without the lock: nothing is left to send.</returns>
     private bool CloseIfUnused(ConnectionScope scope, long now, TimeSpan? limit)
     {
         if (scope.State.Requests.Count > 0)
@@ -161,8 +121,10 @@ internal sealed partial class FastCgiConnection
         var idle = _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now);
         var isUnused = scope.State.RequestCount == 0 && idle >= timeout;
         // The connection may have become idle up to one interval after that tick.
-        var isIdle = idle - ServerClock.Interval >= limit
-            || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
+        var surelyIdle = idle - ServerClock.Interval;
+        var grace = _server.Options.Limits.ShutdownIdleGracePeriod;
+        var isIdle = surelyIdle >= limit
+            || (_manager.IsStopping && (surelyIdle >= grace || grace == TimeSpan.Zero));
         // A connection that is already leaving had input that was not a request.
         var leaves = (isUnused || isIdle) && scope.State.Lifetime.TryLeave();
         if (!leaves && scope.State.Lifetime.Phase != ConnectionPhase.Leaving)

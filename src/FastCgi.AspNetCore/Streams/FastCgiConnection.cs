@@ -18,6 +18,8 @@ internal sealed partial class FastCgiConnection
     // HAProxy, stays below.
     private const int MaxPendingResponses = 100;
 
+    private static long s_lastId = DateTime.UtcNow.Ticks;
+
     private readonly ConnectionManager _manager;
     private readonly StreamContext _server;
     private readonly ConnectionTransport _transport;
@@ -46,12 +48,6 @@ internal sealed partial class FastCgiConnection
 
     public StreamContext Context => _server;
 
-    /// <summary>The neighbors in the list of <see cref="ConnectionManager"/>.</summary>
-    public FastCgiConnection? Next { get; set; }
-
-    /// <inheritdoc cref="Next"/>
-    public FastCgiConnection? Previous { get; set; }
-
     /// <summary>The complete requests that are not answered.</summary>
     public int RequestCount
     {
@@ -63,13 +59,15 @@ internal sealed partial class FastCgiConnection
     }
 
     public string Id
-        => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, ConnectionId.Next(), null) ?? _id;
+        => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, CreateId(), null) ?? _id;
+
     public RecordOutput Output { get; }
 
-    /// <summary>
-    /// Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.
-    /// </summary>
+    /// <summary>Whether receiving is paused until <see cref="ConnectionTransport.ResumeReceiving"/>.</summary>
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
+
+    /// <summary>The seconds since the connection was opened.</summary>
+    public int Age => Math.Max(0, _manager.Second - _openedSecond);
 
     /// <summary>Takes the lock of the connection: its parser, request table, lifetime and output.</summary>
     public ConnectionScope EnterLock() => _state.Enter();
@@ -109,6 +107,9 @@ internal sealed partial class FastCgiConnection
             Fail(error, ref ready);
         return true;
     }
+
+    /// <summary>Creates a name that is unique in this process and, most likely, in the previous one.</summary>
+    private static string CreateId() => Interlocked.Increment(ref s_lastId).ToString("X16", CultureInfo.InvariantCulture);
 
     private ProtocolError Parse(ConnectionScope scope, ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
@@ -179,8 +180,15 @@ internal sealed partial class FastCgiConnection
     }
 
     private bool CanReceive(ConnectionScope scope)
-        => RecordOutput.CountAnswers(scope) <= MaxPendingResponses
-            && scope.State.Requests.GetMaxUnreadBodyLength() <= BodyWindow;
+    {
+        foreach (var request in scope.State.Requests)
+        {
+            if (request.UnreadBodyLength > BodyWindow)
+                return false;
+        }
+
+        return RecordOutput.CountAnswers(scope) <= MaxPendingResponses;
+    }
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
@@ -249,23 +257,4 @@ internal sealed partial class FastCgiConnection
 
         Output.FlushNow();
     }
-}
-
-/// <summary>
-/// Creates connection names: thirteen characters, unique in this process and, most likely, in the previous one.
-/// </summary>
-internal static class ConnectionId
-{
-    private const string Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
-
-    private static long s_last = DateTime.UtcNow.Ticks;
-
-    public static string Next() => string.Create(13, Interlocked.Increment(ref s_last), static (text, value) =>
-    {
-        for (var i = text.Length - 1; i >= 0; i--)
-        {
-            text[i] = Digits[(int)(value & 31)];
-            value >>= 5;
-        }
-    });
 }

@@ -86,9 +86,9 @@ internal sealed class RecordOutput(
         return scope.State.Output.Control.Write(Pool, length);
     }
 
-    public void WriteEndRequest(ConnectionScope scope, ushort requestId, uint appStatus, ProtocolStatus protocolStatus)
+    public void WriteEndRequest(ConnectionScope scope, ushort requestId, ProtocolStatus status)
         => RecordWriter.WriteEndRequest(
-            WriteControl(scope, RecordWriter.FixedRecordLength), requestId, appStatus, protocolStatus);
+            WriteControl(scope, RecordWriter.FixedRecordLength), requestId, appStatus: 0, status);
 
     /// <summary>Makes the transport close the connection as soon as everything is sent.</summary>
     public void CloseWhenSent(ConnectionScope scope)

@@ -90,9 +90,15 @@ internal sealed class RequestBody(
 
         Volatile.Write(ref _receivedLength, _receivedLength + content.Length);
         if (_receivedLength == declaredLength)
+        {
             CompleteInput(exception: null);
-        else
-            Flush();
+            return;
+        }
+
+        // Without a threshold the pipe never waits, so this completes at once. It wakes the reader on the thread pool.
+        var flush = _pipe.Writer.FlushAsync();
+        if (flush.IsCompleted)
+            flush.GetAwaiter().GetResult();
     }
 
     /// <summary>STDIN has ended. If bytes are missing, the client has failed, so reads fail too.</summary>
@@ -161,9 +167,7 @@ internal sealed class RequestBody(
 
     public void CancelPendingRead() => _pipe.Reader.CancelPendingRead();
 
-    /// <summary>
-    /// Nothing more is read. The result of the last read stays intact, because the application may still use it.
-    /// </summary>
+    /// <summary>Nothing more is read. The result of the last read stays intact: the application may use it.</summary>
     public void CompleteReader()
     {
         if (_isReaderOver)
@@ -218,14 +222,6 @@ internal sealed class RequestBody(
 
         return result;
     }
-
-    private void Flush()
-    {
-        // Without a threshold the pipe never waits, so this completes at once. It wakes the reader on the thread pool.
-        var flush = _pipe.Writer.FlushAsync();
-        if (flush.IsCompleted)
-            flush.GetAwaiter().GetResult();
-    }
 }
 
 /// <summary>
@@ -270,7 +266,7 @@ internal sealed class BodyMemory(BufferPool pool) : MemoryPool<byte>
     /// Whether the application holds a part of it, so that all of it is left to the garbage collector.
     /// </summary>
     public bool IsLeased { get; set; }
-    public override int MaxBufferSize => pool.MaxBufferSize;
+    public override int MaxBufferSize => int.MaxValue;
 
     public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => new Owner(this, pool.RentBlock(minBufferSize));
 

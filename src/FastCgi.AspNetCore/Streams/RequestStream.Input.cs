@@ -15,12 +15,6 @@ internal abstract partial class RequestStream
     public long UnreadBodyLength => Body?.UnreadLength ?? 0;
     public long ReceivedBodyLength => Body?.ReceivedLength ?? 0;
 
-    /// <summary>Whether the application has waited for the body, which must arrive at some rate.</summary>
-    public bool IsBodyTimed => Body is { IsTimed: true };
-
-    /// <summary>Whether any of the body was received or read.</summary>
-    public bool HasBody => Body is not null;
-
     /// <summary>The body, if it exists. The application's side reads it without the lock of the connection.</summary>
     public RequestBody? Body => Volatile.Read(ref _body);
 
@@ -34,7 +28,7 @@ internal abstract partial class RequestStream
             if (_isStdinOver)
                 return ReceivedBodyLength > 0;
 
-            return HasBody ? true : null;
+            return Body is not null ? true : null;
         }
     }
 
@@ -72,9 +66,13 @@ internal abstract partial class RequestStream
         GetOrCreateBody(scope).CompleteReader();
     }
 
-    /// <summary>Refuses a body that has blocked other requests for too long.</summary>
-    public void RefuseBody(ConnectionScope scope, ref ReadyRequests ready)
-        => RefuseBody(scope, RequestRejection.RequestBodyBacklog, default, ref ready);
+    /// <summary>Refuses the rest of the body.</summary>
+    /// <param name="rate">The rate that it missed, if that is the reason.</param>
+    public void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
+    {
+        FailInput(scope, OnBodyRefused(reason, rate, out var report));
+        ready.Report(report);
+    }
 
     /// <summary>Fails the body if it arrives too slowly. Called every second.</summary>
     /// <param name="isPaused">Whether receiving is paused, which is not the client's fault.</param>
@@ -90,12 +88,6 @@ internal abstract partial class RequestStream
         _declaredLength = declaredLength ?? UnknownLength;
         // Web servers send no STDIN to an authorizer, and most do not even end it.
         _isStdinOver = Role == FastCgiRole.Authorizer;
-    }
-
-    private void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
-    {
-        FailInput(scope, OnBodyRefused(reason, rate, out var report));
-        ready.Report(report);
     }
 
     /// <summary>Makes reads fail, because the rest does not arrive.</summary>
@@ -118,10 +110,8 @@ internal abstract partial class RequestStream
             return there;
 
         var context = connection.Context;
-        var body = new RequestBody(
-            new BodyMemory(context.Buffers), _declaredLength == UnknownLength
-                ? null
-                : _declaredLength, context.CreateBodyException);
+        long? declaredLength = _declaredLength == UnknownLength ? null : _declaredLength;
+        var body = new RequestBody(new BodyMemory(context.Buffers), declaredLength, context.CreateBodyException);
         var error = In(scope).InputError;
         if (error is not null || _declaredLength == 0)
             body.CompleteInput(error);

@@ -116,7 +116,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     protected void Close(Func<Exception> createError)
     {
         Volatile.Write(ref _phase, (int)RequestPhase.Over);
-        if (!HasBody)
+        if (Body is null)
             return;
 
         using var scope = connection.EnterLock();
@@ -189,8 +189,6 @@ internal enum RequestPhase
     Over,
 }
 
-/// <summary>
-/// The content of BEGIN_REQUEST, its number on the connection, and when it came by the clock of the server.
-/// </summary>
+/// <summary>What BEGIN_REQUEST says, its number on the connection, and when it came by the server's clock.</summary>
 internal readonly record struct RequestStart(
     ushort Id, FastCgiRole Role, bool KeepConnection, uint Sequence, long BeganAt);

@@ -6,6 +6,8 @@ namespace FastCgi.AspNetCore.Streams;
 /// </summary>
 internal struct RequestTable
 {
+    private static readonly Dictionary<ushort, RequestStream> s_none = [];
+
     private RequestStream? _single;
     private Dictionary<ushort, RequestStream>? _others;
 
@@ -29,45 +31,31 @@ internal struct RequestTable
 
     public bool Remove(RequestStream request)
     {
-        if (_single == request)
+        if (_single != request)
+            return _others?.Remove(request.Id) == true;
+
+        _single = null;
+        return true;
+    }
+
+    public readonly Enumerator GetEnumerator() => new(_single, (_others ?? s_none).GetEnumerator());
+
+    /// <summary>Requests may be removed meanwhile, but not added.</summary>
+    public struct Enumerator(RequestStream? single, Dictionary<ushort, RequestStream>.Enumerator others)
+    {
+        private RequestStream? _single = single;
+        private Dictionary<ushort, RequestStream>.Enumerator _others = others;
+
+        public RequestStream Current { get; private set; } = null!;
+
+        public bool MoveNext()
         {
+            if (_single is null && !_others.MoveNext())
+                return false;
+
+            Current = _single ?? _others.Current.Value;
             _single = null;
             return true;
         }
-
-        return _others is not null && _others.TryGetValue(request.Id, out var found) && found == request
-            && _others.Remove(request.Id);
-    }
-
-    public readonly long GetMaxUnreadBodyLength()
-    {
-        var length = _single?.UnreadBodyLength ?? 0;
-        if (_others is null)
-            return length;
-
-        foreach (var request in _others)
-            length = Math.Max(length, request.Value.UnreadBodyLength);
-        return length;
-    }
-
-    public readonly bool HasTimedBody()
-    {
-        var isTimed = _single is { IsBodyTimed: true };
-        if (_others is null)
-            return isTimed;
-
-        foreach (var request in _others)
-            isTimed |= request.Value.IsBodyTimed;
-        return isTimed;
-    }
-
-    public readonly List<RequestStream> ToList()
-    {
-        var requests = new List<RequestStream>(Count);
-        if (_single is not null)
-            requests.Add(_single);
-        if (_others is not null)
-            requests.AddRange(_others.Values);
-        return requests;
     }
 }

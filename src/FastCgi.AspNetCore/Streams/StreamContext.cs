@@ -20,14 +20,10 @@ internal class StreamContext
     /// <summary>Creates the stream of a request that begins.</summary>
     public required Func<FastCgiConnection, RequestStart, RequestStream> CreateStream { get; init; }
 
-    /// <summary>
-    /// Creates the exception that a read of a body fails with; the number is the limit, if there is one.
-    /// </summary>
+    /// <summary>Creates what a read of a body fails with; the number is the limit, if there is one.</summary>
     public required Func<BodyError, long, Exception> CreateBodyException { get; init; }
 
-    /// <summary>
-    /// Called, without locks, with the name of a protocol that is not FastCGI, and the peer that uses it.
-    /// </summary>
+    /// <summary>Called, without locks, with the name of another protocol, and the peer that uses it.</summary>
     public Action<string, string>? OtherProtocolFound { get; init; }
 
     /// <summary>Called, without locks, with the role of a refused request.</summary>

@@ -12,7 +12,7 @@ internal static class ConnectionState
         state = (state * 8) + Shrink(inside.HalfOpenCount);
         state = (state * 8) + Shrink((int)Uses(connection).LingeringCount);
         state = (state * 8) + Shrink(RecordOutput.CountAnswers(scope));
-        state = (state * 2) + (inside.PartialContent.IsBegun ? 1UL : 0);
+        state = (state * 2) + (inside.PartialContent.Length > 0 ? 1UL : 0);
         state = (state * 2) + (inside.IsMultiplexed ? 1UL : 0);
         state = (state * 2) + (connection.IsReceivePaused ? 1UL : 0);
         return (state * 2) + (InputComplete(ref inside.Lifetime) == true ? 1UL : 0);

@@ -12,7 +12,7 @@ public sealed class RequestParametersTests
         var bytes = CgiParameters.Get(("REQUEST_URI", "/" + new string('x', 5_000)), ("HTTP_HOST", "h")).Bytes;
         foreach (var size in (int[])[1, 7, 511, 512, 513, 4_096, bytes.Length])
         {
-            var parameters = new ParameterBuffer();
+            var parameters = new PieceBuffer();
             for (var start = 0; start < bytes.Length; start += size)
                 parameters.Append(
                     bytes.AsSpan(start, Math.Min(size, bytes.Length - start)), isWhole: size == bytes.Length);

@@ -63,7 +63,7 @@ internal sealed class ResponseRig
     public void Occupy()
     {
         using (var scope = Connection.EnterLock())
-            Outlet.WriteEndRequest(scope, 99, appStatus: 0, default);
+            Outlet.WriteEndRequest(scope, 99, default);
         Outlet.FlushNow();
     }
 

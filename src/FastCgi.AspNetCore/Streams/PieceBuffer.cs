@@ -1,7 +1,10 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>The params of a request while they arrive. A mutable struct: keep it in a field, do not copy it.</summary>
-internal struct ParameterBuffer
+/// <summary>
+/// Content that arrives in pieces: the params of a request, or a discrete record. A mutable struct: keep it in a field,
+/// do not copy it.
+/// </summary>
+internal struct PieceBuffer
 {
     private const int MinCapacity = 512;
 
@@ -27,7 +30,23 @@ internal struct ParameterBuffer
         Length = needed;
     }
 
-    /// <summary>Removes all params, without unused capacity, because a request may run for minutes.</summary>
+    /// <summary>Takes a piece of a discrete record. The content is valid until the next piece of any record.</summary>
+    /// <returns>Whether the content is complete and has the expected length.</returns>
+    public bool TryComplete(in RecordPiece piece, int expectedLength, out ReadOnlySpan<byte> content)
+    {
+        content = piece.Content;
+        if (piece.Header.ContentLength != expectedLength)
+            return false;
+
+        if (piece.IsStart && piece.IsEnd)
+            return true;
+
+        Append(piece.Content, isWhole: false);
+        content = _bytes.AsSpan(0, Length);
+        return piece.IsEnd;
+    }
+
+    /// <summary>Removes all content, without unused capacity, because a request may run for minutes.</summary>
     public byte[] RemoveAll()
     {
         if (_bytes is not null && _bytes.Length != Length)
