@@ -5,16 +5,13 @@ namespace FastCgi.AspNetCore.Buffers;
 /// time.
 /// </summary>
 /// <param name="pool">The pool of the block; <see langword="null"/> for a block that is not pooled.</param>
-internal sealed class BufferBlock(int capacity, BlockPool? pool = null) : IMemoryOwner<byte>
+internal sealed class BufferBlock(int capacity, BlockPool? pool = null)
 {
     private readonly byte[] _array = GC.AllocateUninitializedArray<byte>(capacity, pinned: true);
 
     internal bool IsRented { get; set; } = true;
 
-    /// <summary>
-    /// Whether the application may still write to the block. On return, a leased block is left to the garbage
-    /// collector.
-    /// </summary>
+    /// <summary>Whether the application may still write to the block, which then is not pooled again.</summary>
     public bool IsLeased { get; set; }
     public int Capacity => _array.Length;
 
@@ -67,6 +64,4 @@ internal sealed class BufferBlock(int capacity, BlockPool? pool = null) : IMemor
             head = next;
         }
     }
-
-    void IDisposable.Dispose() => Return();
 }

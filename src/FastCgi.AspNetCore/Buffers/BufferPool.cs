@@ -1,9 +1,7 @@
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>
-/// The buffers of one server: small blocks for response headers and short bodies, large blocks for other data.
-/// </summary>
-internal sealed class BufferPool : MemoryPool<byte>
+/// <summary>The buffers of one server: small blocks for headers and short bodies, large blocks for the rest.</summary>
+internal sealed class BufferPool
 {
     public const int SmallBlockSize = 4_096;
 
@@ -13,14 +11,10 @@ internal sealed class BufferPool : MemoryPool<byte>
     private readonly BlockPool _small = new(SmallBlockSize);
     private readonly BlockPool _large = new(LargeBlockSize);
 
-    public override int MaxBufferSize => int.MaxValue;
     public long AllocatedBytes => _small.AllocatedBytes + _large.AllocatedBytes;
     public int RentedCount => _small.RentedCount + _large.RentedCount;
 
-    /// <summary>
-    /// Rents a block of at least <paramref name="minimumLength"/> bytes. A block larger than a large block is not
-    /// pooled.
-    /// </summary>
+    /// <summary>Rents a block. One that is larger than a large block is not pooled.</summary>
     public BufferBlock RentBlock(int minimumLength) => minimumLength switch
     {
         <= SmallBlockSize => _small.Rent(),
@@ -28,16 +22,10 @@ internal sealed class BufferPool : MemoryPool<byte>
         _ => new BufferBlock(minimumLength),
     };
 
-    public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => RentBlock(minBufferSize);
-
     /// <summary>Frees unused blocks gradually after a peak. Called every second.</summary>
     public void Trim()
     {
         _small.Trim();
         _large.Trim();
-    }
-
-    protected override void Dispose(bool disposing)
-    {
     }
 }

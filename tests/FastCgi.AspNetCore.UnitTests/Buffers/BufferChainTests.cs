@@ -14,7 +14,7 @@ public sealed class BufferChainTests
         _chain.Append(Block("bb"u8));
         Assert.Equal(8 + 2, _chain.HeldLength);
 
-        using var pool = new BufferPool();
+        var pool = new BufferPool();
         _chain.Write(pool, 6).Clear();
         Assert.Equal(8 + 8, _chain.HeldLength);
         _chain.Write(pool, 1).Clear();
@@ -39,7 +39,7 @@ public sealed class BufferChainTests
     [InlineData("5000 60537 4096 4096", "5000/65536 64633/65536 4096/4096")]
     public void AppendBytes_OfAChain_TakesNoBlockThatTheBytesBeforeHaveRoomFor(string lengths, string blocks)
     {
-        using var pool = new BufferPool();
+        var pool = new BufferPool();
         var added = new BufferChain();
         byte number = 0;
         foreach (var length in lengths.Split(' ').Select(int.Parse))
@@ -71,7 +71,7 @@ public sealed class BufferChainTests
     [Fact]
     public void AppendBytes_AfterALeasedBlock_TakesAnother()
     {
-        using var pool = new BufferPool();
+        var pool = new BufferPool();
         var leased = pool.RentBlock(100);
         leased.IsLeased = true;
         _chain.Append(leased);

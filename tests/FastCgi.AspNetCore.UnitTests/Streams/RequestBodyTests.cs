@@ -1,11 +1,9 @@
 namespace FastCgi.AspNetCore.UnitTests.Streams;
 
 /// <summary>What counts against the window of a body.</summary>
-public sealed class RequestBodyTests : IDisposable
+public sealed class RequestBodyTests
 {
     private readonly BufferPool _pool = new();
-
-    public void Dispose() => _pool.Dispose();
 
     /// <summary>
     /// The awakened reader continues when its thread is free. Until then, the window must hold, except for the byte
