@@ -92,12 +92,6 @@ internal static partial class FastCgiLog
             + @"are aborted.")]
     public static partial void ResponseNotTaken(this ILogger log, string connectionId, TimeSpan? timeout);
 
-    [LoggerMessage(94, LogLevel.Warning,
-        "The server closed connections to {EndPoint} after accepting them ({Count} since the last such message), "
-            + "because the system cannot watch them for input: {Reason}. {Advice}")]
-    public static partial void ConnectionNotWatched(
-        this ILogger log, EndPoint endPoint, long count, string reason, string advice);
-
     [LoggerMessage(95, LogLevel.Error,
         "An event loop cannot wait for events on its connections: {Reason}. It retries every 10 ms; failures since "
             + "the last such message: {Count}.")]

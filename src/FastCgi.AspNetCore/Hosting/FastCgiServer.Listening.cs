@@ -67,7 +67,7 @@ internal sealed partial class FastCgiServer
                 SocketReach.Report(options, socket, _log);
             if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
-            if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit
+            if (options.EndPoint is not FileHandleEndPoint && ResourceLimits.GetBacklog() is var limit
                 && limit < options.Backlog)
                 _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
             return _engine is null ? SocketListener.Create(socket, Connections!, Scheduler!) : _engine.Listen(socket);

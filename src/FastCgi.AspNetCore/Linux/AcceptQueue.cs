@@ -6,7 +6,6 @@ namespace FastCgi.AspNetCore.Linux;
 /// </summary>
 internal static class AcceptQueue
 {
-    private const int SocketLevel = 1;
     private const int BindToInterface = 62;
 
     // No network interface has this index, in any byte order.
@@ -37,7 +36,7 @@ internal static class AcceptQueue
                 return true;
             }
 
-            socket.SetRawSocketOption(SocketLevel, BindToInterface, MemoryMarshal.AsBytes<int>([NoInterface]));
+            socket.SetRawSocketOption(Libc.SocketLevel, BindToInterface, MemoryMarshal.AsBytes<int>([NoInterface]));
         }
         catch (SocketException)
         {

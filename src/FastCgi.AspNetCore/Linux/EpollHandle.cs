@@ -5,7 +5,6 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>An epoll instance. Thread-safe, even after disposal; calls have no effect then.</summary>
 internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
 {
-    private const int CloseOnExec = 0x80000;
     private const int ControlAdd = 1;
     private const int ControlDelete = 2;
     private const int ControlModify = 3;
@@ -13,7 +12,7 @@ internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
     public EpollHandle()
         : base(ownsHandle: true)
     {
-        SetHandle(epoll_create1(CloseOnExec));
+        SetHandle(epoll_create1(Libc.CloseOnExec));
         if (IsInvalid)
             throw Libc.GetException("epoll_create1");
     }

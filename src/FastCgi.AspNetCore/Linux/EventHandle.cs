@@ -5,13 +5,10 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>An eventfd, which wakes a waiting loop. Thread-safe, even after disposal.</summary>
 internal sealed unsafe partial class EventHandle : SafeHandleMinusOneIsInvalid
 {
-    private const int CloseOnExec = 0x80000;
-    private const int NonBlocking = 0x800;
-
     public EventHandle()
         : base(ownsHandle: true)
     {
-        SetHandle(eventfd(0, CloseOnExec | NonBlocking));
+        SetHandle(eventfd(0, Libc.CloseOnExec | Libc.NonBlocking));
         if (IsInvalid)
             throw Libc.GetException("eventfd");
     }

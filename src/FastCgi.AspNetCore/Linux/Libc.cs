@@ -26,12 +26,16 @@ internal static unsafe partial class Libc
     public const int ErrorInvalid = 22;
     public const int ErrorTooManyOpenFilesInSystem = 23;
     public const int ErrorTooManyOpenFiles = 24;
-    public const int ErrorNoSpace = 28;
     public const int ErrorNotSupported = 95;
     public const int ErrorConnectionAborted = 103;
     public const int ErrorNoBuffers = 105;
 
     public const int ShutdownWrite = 1;
+    public const int SocketLevel = 1;
+
+    /// <summary>O_CLOEXEC, which also creates epoll instances, eventfds and sockets that way.</summary>
+    public const int CloseOnExec = 0x80000;
+    public const int NonBlocking = 0x800;
 
     internal const string Library = "libc";
 
@@ -43,9 +47,6 @@ internal static unsafe partial class Libc
     private const int ErrorTimedOut = 110;
     private const int ErrorHostDown = 112;
     private const int ErrorHostUnreachable = 113;
-    private const int CloseOnExec = 0x80000;
-    private const int NonBlocking = 0x800;
-    private const int SocketLevel = 1;
     private const int SendBufferOption = 7;
     private const int LingerOption = 13;
     private const nuint UnsentLength = 0x5411;
@@ -67,12 +68,6 @@ internal static unsafe partial class Libc
     }
 
     /// <summary>The number of bytes that the peer has not acknowledged; 0 if unknown.</summary>
-    public static int GetUndeliveredLength(int socket)
-    {
-        var length = 0;
-        return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
-    }
-
     public static int GetUndeliveredLength(SafeSocketHandle socket)
     {
         var length = 0;
@@ -136,9 +131,6 @@ internal static unsafe partial class Libc
 
     [LibraryImport(Library, SetLastError = true)]
     private static partial int setsockopt(int socket, int level, int name, void* value, int length);
-
-    [LibraryImport(Library)]
-    private static partial int ioctl(int socket, nuint request, int* value);
 
     [LibraryImport(Library)]
     private static partial int ioctl(SafeSocketHandle socket, nuint request, int* value);

@@ -36,16 +36,10 @@ internal static class PeerAddress
     private static string GetName(uint process)
     {
         var path = string.Create(CultureInfo.InvariantCulture, $"/proc/{process}/comm");
-        try
-        {
-            var name = File.ReadAllText(path).TrimEnd('\n');
+        if (SystemFile.Read(path)?.TrimEnd('\n') is { } name)
             return string.Concat(name.Select(static c => c is >= ' ' and <= '~' ? c : '?'));
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            // There may be no descriptor left. Processes of other users may be hidden, as with ProtectProc=invisible of
-            // systemd.
-            return File.Exists(path) ? "whose name could not be read" : "which has ended or is hidden";
-        }
+
+        // Processes of other users may be hidden, as with ProtectProc=invisible of systemd.
+        return File.Exists(path) ? "whose name could not be read" : "which has ended or is hidden";
     }
 }

@@ -4,17 +4,14 @@ namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The credentials of the peer of a Unix socket, from the time when it connected.</summary>
 /// <param name="Groups">The group id and the supplementary groups.</param>
-internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
+/// <param name="Process">The process id, or 0 if the process is outside of this container.</param>
+internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups, uint Process = 0)
 {
-    private const int SocketLevel = 1;
     private const int CredentialsOption = 17;
     private const int GroupsOption = 59;
 
     // NGROUPS_MAX.
     private const int MaxGroups = 65_536;
-
-    /// <summary>The process id, or 0 if the process is outside of this container.</summary>
-    public uint Process { get; private init; }
 
     [SupportedOSPlatform("linux")]
     public static PeerCredentials? Get(Socket socket)
@@ -24,13 +21,9 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
         {
             // struct ucred: process, user, group.
             Span<uint> credentials = stackalloc uint[3];
-            socket.GetRawSocketOption(SocketLevel, CredentialsOption, MemoryMarshal.AsBytes(credentials));
-            return new PeerCredentials(
-                credentials[1], [credentials[2], .. groups.AsSpan(0, GetGroups(socket, groups))])
-            {
-                Process =
-                    credentials[0]
-            };
+            socket.GetRawSocketOption(Libc.SocketLevel, CredentialsOption, MemoryMarshal.AsBytes(credentials));
+            var count = GetGroups(socket, groups);
+            return new PeerCredentials(credentials[1], [credentials[2], .. groups.AsSpan(0, count)], credentials[0]);
         }
         catch (SocketException)
         {
@@ -42,15 +35,13 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
         }
     }
 
-    /// <returns>
-    /// The number of supplementary groups; 0 if unknown, so that only the user and group of the process count.
-    /// </returns>
+    /// <returns>The number of supplementary groups; 0 if unknown, so that only user and group count.</returns>
     private static int GetGroups(Socket socket, uint[] groups)
     {
         try
         {
             return socket.GetRawSocketOption(
-                SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups))) / sizeof(uint);
+                Libc.SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups))) / sizeof(uint);
         }
         catch (SocketException)
         {

@@ -12,18 +12,9 @@ internal static class PrivateFolder
 
     /// <returns>The private folder that contains a path; <see langword="null"/> if there is none.</returns>
     public static string? Find(string path, string mounts)
-    {
-        try
-        {
-            return File.ReadLines(mounts).Select(static line => line.Split(' '))
-                .Where(static mount => mount.Length > MountPointColumn
-                    && mount[RootColumn].Contains("/systemd-private-", StringComparison.Ordinal))
-                .Select(static mount => mount[MountPointColumn])
-                .FirstOrDefault(folder => path.StartsWith(folder + "/", StringComparison.Ordinal));
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return null;
-        }
-    }
+        => SystemFile.Read(mounts)?.Split('\n').Select(static line => line.Split(' '))
+            .Where(static mount => mount.Length > MountPointColumn
+                && mount[RootColumn].Contains("/systemd-private-", StringComparison.Ordinal))
+            .Select(static mount => mount[MountPointColumn])
+            .FirstOrDefault(folder => path.StartsWith(folder + "/", StringComparison.Ordinal));
 }

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Resource limits, as set by <c>ulimit</c>, <c>LimitNOFILE=</c> and prlimit(1).</summary>
+/// <summary>Resource limits, as set by <c>ulimit</c>, <c>LimitNOFILE=</c>, prlimit(1) and sysctl(8).</summary>
 internal static partial class ResourceLimits
 {
     // The usual default of POSIX systems.
@@ -13,11 +13,15 @@ internal static partial class ResourceLimits
     public static long GetDescriptors()
         => OperatingSystem.IsLinux() && Get(Descriptors) is { } limit ? limit : UsualDescriptors;
 
-    /// <returns>
-    /// The maximum number of threads of the user; <see langword="null"/> if unlimited (as for root) or unknown.
-    /// </returns>
+    /// <returns>The maximum number of threads of the user; <see langword="null"/> if unlimited or unknown.</returns>
     public static long? GetThreadsOfUser()
         => getuid() == 0 || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
+
+    /// <summary>The maximum backlog of a listening socket, without a limit if unknown.</summary>
+    public static int GetBacklog(string path = "/proc/sys/net/core/somaxconn")
+        => int.TryParse(SystemFile.Read(path).AsSpan().Trim(), CultureInfo.InvariantCulture, out var limit)
+            ? limit
+            : int.MaxValue;
 
     /// <returns>At most <see cref="int.MaxValue"/>, which means no limit; <see langword="null"/> if unknown.</returns>
     private static long? Get(int resource)

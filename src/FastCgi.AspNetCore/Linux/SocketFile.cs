@@ -18,15 +18,12 @@ internal static unsafe partial class SocketFile
     private const int SocketType = 0xC000;
     private const int UnixFamily = 1;
     private const int Stream = 1;
-    private const int CloseOnExec = 0x80000;
 
     // sun_family, and the longest path with its terminator.
     private const int AddressFamilyLength = 2;
     private const int MaxPathLength = 108;
 
-    /// <returns>
-    /// Whether the file at a path is a socket, without following links; <see langword="null"/> if there is none.
-    /// </returns>
+    /// <returns>Whether a file is a socket, without following links; <see langword="null"/> if it is absent.</returns>
     public static bool? IsSocket(string path)
     {
         Statx status;
@@ -54,7 +51,7 @@ internal static unsafe partial class SocketFile
         new Span<byte>(address, AddressFamilyLength + MaxPathLength).Clear();
         *(ushort*)address = UnixFamily;
         var length = Encoding.UTF8.GetBytes(path, new Span<byte>(address + AddressFamilyLength, MaxPathLength - 1));
-        var handle = new SafeSocketHandle(socket(UnixFamily, Stream | CloseOnExec, 0), ownsHandle: true);
+        var handle = new SafeSocketHandle(socket(UnixFamily, Stream | Libc.CloseOnExec, 0), ownsHandle: true);
         if (!handle.IsInvalid && bind(handle, address, (uint)(AddressFamilyLength + length + 1)) == 0)
             return new Socket(handle);
 

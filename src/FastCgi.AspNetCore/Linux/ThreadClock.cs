@@ -10,22 +10,9 @@ internal static unsafe partial class ThreadClock
     // CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED: the clock of a thread of this process, by thread id.
     private const int ThreadProcessorClock = 4 | 2;
 
+    /// <summary>Reads /proc, because glibc has no such call before 2.30.</summary>
     /// <returns>The id of the current thread; 0 if unknown.</returns>
     public static int GetThreadId()
-    {
-        try
-        {
-            return gettid();
-        }
-        catch (EntryPointNotFoundException)
-        {
-            // Available since glibc 2.30.
-            return ReadThreadId();
-        }
-    }
-
-    /// <summary>Like <see cref="GetThreadId"/>, from /proc.</summary>
-    public static int ReadThreadId()
     {
         var target = Path.GetFileName(new FileInfo("/proc/thread-self").LinkTarget);
         return int.TryParse(target, NumberStyles.None, CultureInfo.InvariantCulture, out var id) ? id : 0;
@@ -50,9 +37,6 @@ internal static unsafe partial class ThreadClock
         var microseconds = (seconds * MicrosecondsOfSecond) + usage.UserMicroseconds + usage.SystemMicroseconds;
         return (microseconds, usage.VoluntarySwitches, usage.InvoluntarySwitches);
     }
-
-    [LibraryImport(Libc.Library)]
-    private static partial int gettid();
 
     [LibraryImport(Libc.Library)]
     private static partial int clock_gettime(int clock, TimeSpec* time);

@@ -21,8 +21,8 @@ internal static class ThreadLimit
         var count = userLimit is { } limit ? Subtract(limit, CountThreadsOfUser(proc)) : int.MaxValue;
         foreach (var group in FindGroups(proc, groups))
         {
-            if (ToNumber(ReadText(Path.Combine(group, "pids.max"))) is { } max)
-                count = Math.Min(count, Subtract(max, ToNumber(ReadText(Path.Combine(group, "pids.current"))) ?? 0));
+            if (ToNumber(SystemFile.Read(Path.Combine(group, "pids.max"))) is { } max)
+                count = Math.Min(count, Subtract(max, ToNumber(SystemFile.Read(Path.Combine(group, "pids.current"))) ?? 0));
         }
 
         return count;
@@ -42,19 +42,17 @@ internal static class ThreadLimit
 
     private static (long? User, long Threads) ReadStatus(string proc, string process)
     {
-        var lines = ReadText(Path.Combine(proc, process, "status"))?.Split('\n') ?? [];
+        var lines = SystemFile.Read(Path.Combine(proc, process, "status"))?.Split('\n') ?? [];
         return (Find("Uid:"), Find("Threads:") ?? 0);
 
         long? Find(string name) => ToNumber(
             Array.Find(lines, line => line.StartsWith(name, StringComparison.Ordinal))?.Split('\t')[1]);
     }
 
-    /// <summary>
-    /// The control groups of the process, from inner to outer. In a container, its own group is the outermost.
-    /// </summary>
+    /// <summary>The control groups of the process, from inner to outer. A container sees only its own.</summary>
     private static IEnumerable<string> FindGroups(string proc, string groups)
     {
-        foreach (var line in ReadText(Path.Combine(proc, "self", "cgroup"))?.Split('\n') ?? [])
+        foreach (var line in SystemFile.Read(Path.Combine(proc, "self", "cgroup"))?.Split('\n') ?? [])
         {
             // Number, controllers (none in version 2), path.
             var parts = line.Split(':', 3);
@@ -68,19 +66,6 @@ internal static class ThreadLimit
                 if (path.Length == 0)
                     break;
             }
-        }
-    }
-
-    private static string? ReadText(string file)
-    {
-        try
-        {
-            return File.ReadAllText(file);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            // Without the file, the limit is unknown.
-            return null;
         }
     }
 

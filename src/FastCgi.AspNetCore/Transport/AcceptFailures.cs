@@ -4,17 +4,17 @@ namespace FastCgi.AspNetCore.Transport;
 /// Handles connections that a listener cannot take, and logs each kind once a minute, on the thread pool: the thread
 /// may be a loop's.
 /// </summary>
-internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamContext server) : IDisposable
+/// <param name="socket">The listening socket; <see langword="null"/> if another transport has it.</param>
+internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamContext server) : IDisposable
 {
     // How many connections are closed at once if there are no descriptors. The others follow after the delay.
     private const int MaxClosedInARow = 64;
 
-    private readonly DescriptorReserve? _reserve = OperatingSystem.IsLinux() ? new() : null;
+    private readonly DescriptorReserve? _reserve = OperatingSystem.IsLinux() && socket is not null ? new() : null;
     private readonly LogThrottle _lost = new(server.Time);
     private readonly LogThrottle _refused = new(server.Time);
     private readonly LogThrottle _failed = new(server.Time);
     private readonly LogThrottle _startsFailed = new(server.Time);
-    private readonly LogThrottle _watchesRefused = new(server.Time);
     private long _closed;
 
     /// <summary>How long to wait for descriptors or memory before the next attempt.</summary>
@@ -27,29 +27,21 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamCon
             Report(log => log.AcceptFailed(endPoint, count, exception));
     }
 
-    public void OnPeerRefused(PeerPolicy policy, Socket connection)
+    /// <param name="describe">Describes the peer. Called now, because the connection is about to be closed.</param>
+    public void OnPeerRefused(PeerPolicy policy, bool isUnix, Func<string> describe)
     {
         server.Counters.OnPeerRefused();
         if (!_refused.TryAcquire(out var count))
             return;
 
-        // Read now, because the connection is about to be closed.
-        var peer = PeerPolicy.Describe(connection);
-        var setting = policy.GetSetting(isUnix: connection.AddressFamily == AddressFamily.Unix);
-        Report(log => log.PeerRefused(endPoint, count, peer, setting));
+        var peer = describe();
+        Report(log => log.PeerRefused(endPoint, count, peer, policy.GetSetting(isUnix)));
     }
 
     public void OnStartFailed(Exception exception)
     {
         if (_startsFailed.TryAcquire(out _))
             Report(log => log.ConnectionStartFailed(endPoint, exception));
-    }
-
-    /// <summary>The system refused to watch an accepted connection, which was therefore closed.</summary>
-    public void OnWatchRefused(int error)
-    {
-        if (_watchesRefused.TryAcquire(out var count))
-            Report(log => log.ConnectionNotWatched(endPoint, count, Libc.GetMessage(error), AdviseOnWatch(error)));
     }
 
     /// <summary>
@@ -79,7 +71,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamCon
         if (_reserve is not null && error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)
         {
             var count = 0;
-            while (count < MaxClosedInARow && _reserve.TryAcceptAndClose(socket.SafeHandle))
+            while (count < MaxClosedInARow && _reserve.TryAcceptAndClose(socket!.SafeHandle))
                 count++;
             OnClosed(count);
         }
@@ -120,8 +112,4 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, StreamCon
         CultureInfo.InvariantCulture,
         $"The process may have {limit} descriptors, {DescriptorHeadroom.CountForConnections(limit)} of them for "
             + $"connections: raise LimitNOFILE= in the systemd unit, or ulimit -n.");
-
-    private static string AdviseOnWatch(int error) => error == Libc.ErrorNoSpace
-        ? "The user has reached the system's limit for connections in epoll: raise fs.epoll.max_user_watches (sysctl)."
-        : "See epoll_ctl(2) for the error. If memory ran out, raise that of the machine or the container (MemoryMax=).";
 }

@@ -1,15 +1,11 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>
-/// Which peers may connect to an endpoint. The server fully trusts the parameters of an allowed peer.
-/// </summary>
+/// <summary>Which peers may connect to an endpoint. The server fully trusts what an allowed peer sends.</summary>
 internal sealed class PeerPolicy
 {
     public static PeerPolicy Everybody { get; } = new();
 
-    /// <summary>
-    /// Lists of networks from which web servers may connect over TCP. An address must be in every list.
-    /// </summary>
+    /// <summary>Lists of networks from which peers may connect over TCP. An address must be in every list.</summary>
     public IReadOnlyList<IReadOnlyList<IPNetwork>> Addresses { get; init; } = [];
     public IReadOnlyList<uint> Users { get; init; } = [];
     public IReadOnlyList<uint> Groups { get; init; } = [];

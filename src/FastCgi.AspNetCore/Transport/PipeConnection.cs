@@ -136,44 +136,28 @@ internal sealed class PipeConnection : ConnectionTransport
         return true;
     }
 
-    public override void CutSend() => AskSocket(
-        static socket =>
-        {
-            // What is left of a record then fits sooner.
-            socket.SendBufferSize = int.MaxValue;
-            return true;
-        },
-        false);
+    /// <summary>What is left of a record then fits sooner.</summary>
+    public override void CutSend() => AskSocket(static socket => socket.SendBufferSize = int.MaxValue, 0);
 
     public override void Close()
     {
-        switch (Connection.DecideClose())
-        {
-            case CloseAction.None:
-                return;
-            case CloseAction.HalfClose when _socket is not null:
-                AskSocket(static socket => Shutdown(socket), false);
-                break;
-            case CloseAction.HalfClose:
-                TryEndOutput();
-                break;
-            case CloseAction.ResetUnlessInput:
-                // The pending read returns what there is, if anything.
-                Volatile.Write(ref _isLeaving, true);
-                CancelRead();
-                break;
-            case CloseAction.Reset:
-                Volatile.Write(ref _isEnding, true);
-                AbortTransport("The connection was closed by the server.");
-                CancelRead();
-                break;
-            default:
-                Volatile.Write(ref _isEnding, true);
-                TryEndOutput();
-                CancelRead();
-                break;
-        }
+        var action = Connection.DecideClose();
+        if (action == CloseAction.None)
+            return;
 
+        if (action is CloseAction.Close or CloseAction.Reset)
+            Volatile.Write(ref _isEnding, true);
+        if (action == CloseAction.ResetUnlessInput)
+            Volatile.Write(ref _isLeaving, true);
+        else if (action == CloseAction.Reset)
+            AbortTransport("The connection was closed by the server.");
+        else if (action == CloseAction.HalfClose && _socket is not null)
+            AskSocket(static socket => Shutdown(socket), false);
+        else
+            TryEndOutput();
+        // The pending read returns what there is, if anything.
+        if (action != CloseAction.HalfClose)
+            CancelRead();
         Volatile.Write(ref _ignoresPause, true);
         ResumeReceiving();
     }

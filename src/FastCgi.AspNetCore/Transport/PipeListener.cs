@@ -4,8 +4,7 @@ namespace FastCgi.AspNetCore.Transport;
 internal sealed class PipeListener(
     IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
 {
-    private readonly LogThrottle _refused = new(manager.Server.Time);
-    private readonly LogThrottle _startsFailed = new(manager.Server.Time);
+    private readonly AcceptFailures _failures = new(socket: null, listener.EndPoint, manager.Server);
     private Task _accepting = Task.CompletedTask;
 
     public static TransportListener Create(
@@ -31,11 +30,6 @@ internal sealed class PipeListener(
         }
     }
 
-    // On another thread: a log provider that blocks must not delay other connections.
-    private void Report(long count, EndPoint? peer) => ThreadRoot.Report(
-        manager.Server.Log, log => log.PeerRefused(
-            listener.EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)));
-
     private async Task AcceptAsync()
     {
         try
@@ -58,9 +52,7 @@ internal sealed class PipeListener(
         {
             if (!peers.Allows(context.RemoteEndPoint))
             {
-                manager.Server.Counters.OnPeerRefused();
-                if (_refused.TryAcquire(out var count))
-                    Report(count, context.RemoteEndPoint);
+                _failures.OnPeerRefused(peers, isUnix: false, () => PeerPolicy.Describe(context.RemoteEndPoint));
                 return false;
             }
 
@@ -73,8 +65,7 @@ internal sealed class PipeListener(
         }
         catch (Exception exception)
         {
-            if (_startsFailed.TryAcquire(out _))
-                ThreadRoot.Report(manager.Server.Log, log => log.ConnectionStartFailed(listener.EndPoint, exception));
+            _failures.OnStartFailed(exception);
             return false;
         }
     }

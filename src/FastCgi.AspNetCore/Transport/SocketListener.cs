@@ -129,7 +129,9 @@ internal sealed class SocketListener(
         {
             if (!listeningSocket.Peers.Allows(accepted))
             {
-                _failures.OnPeerRefused(listeningSocket.Peers, accepted);
+                _failures.OnPeerRefused(
+                    listeningSocket.Peers, accepted.AddressFamily == AddressFamily.Unix,
+                    () => PeerPolicy.Describe(accepted));
                 accepted.Dispose();
                 return;
             }

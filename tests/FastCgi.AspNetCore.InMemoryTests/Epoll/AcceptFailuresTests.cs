@@ -31,7 +31,6 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     [Theory]
     [InlineData("AcceptFailed", LogLevel.Debug, true)]
     [InlineData("ConnectionStartFailed", LogLevel.Error, false)]
-    [InlineData("ConnectionNotWatched", LogLevel.Warning, true)]
     [InlineData("AcceptOutOfResources", LogLevel.Warning, true)]
     public async Task Failures_OfAKind_AreReportedOnceAMinuteWithTheirNumber(
         string eventName, LogLevel level, bool isCounted)
@@ -65,18 +64,6 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         _failures.OnFailed(error);
 
         var warning = await _server.Logs.SingleAsync("AcceptOutOfResources");
-        Assert.Contains(Libc.GetMessage(error), warning.Message, StringComparison.Ordinal);
-        Assert.Contains(advice, warning.Message, StringComparison.Ordinal);
-    }
-
-    [Theory]
-    [InlineData(Libc.ErrorNoSpace, "fs.epoll.max_user_watches")]
-    [InlineData(Libc.ErrorOutOfMemory, "epoll_ctl(2)")]
-    public async Task WatchRefused_SaysWhatToDo(int error, string advice)
-    {
-        _failures.OnWatchRefused(error);
-
-        var warning = await _server.Logs.SingleAsync("ConnectionNotWatched");
         Assert.Contains(Libc.GetMessage(error), warning.Message, StringComparison.Ordinal);
         Assert.Contains(advice, warning.Message, StringComparison.Ordinal);
     }
@@ -155,9 +142,6 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
                 break;
             case "ConnectionStartFailed":
                 _failures.OnStartFailed(new IOException("on purpose"));
-                break;
-            case "ConnectionNotWatched":
-                _failures.OnWatchRefused(Libc.ErrorNoSpace);
                 break;
             default:
                 _failures.OnFailed(Libc.ErrorOutOfMemory);

@@ -120,7 +120,9 @@ public sealed class EpollConnectionTests
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: false);
         hand.Loop.GetEpoll().Dispose();
 
-        Assert.False(hand.Connection.TryStart(out _));
+        var error = Assert.Throws<IOException>(hand.Connection.Start);
+        Assert.Contains("fs.epoll.max_user_watches", error.Message, StringComparison.Ordinal);
+        hand.Connection.GiveUp();
 
         Assert.False(hand.IsOpen);
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());

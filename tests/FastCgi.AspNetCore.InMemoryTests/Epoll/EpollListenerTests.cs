@@ -144,6 +144,7 @@ public sealed class EpollListenerTests
     public async Task Accept_SystemDoesNotWaitForTheConnection_ItIsClosedAndReported()
     {
         await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2);
+        hand.Server.Logs.Expected.Add("ConnectionStartFailed");
         hand.Engine.Loops[1].GetEpoll().Dispose();
         var clients = hand.Connect(2);
 
@@ -151,7 +152,7 @@ public sealed class EpollListenerTests
 
         Assert.Equal(1, hand.Server.Connections.Count);
         Assert.Equal([false, true], clients.Select(static client => client.IsEnded()));
-        Assert.Equal(LogLevel.Warning, (await hand.Server.Logs.SingleAsync("ConnectionNotWatched")).Level);
+        Assert.IsType<IOException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
     }
 
     [Fact]

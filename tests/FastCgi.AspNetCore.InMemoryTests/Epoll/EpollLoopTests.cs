@@ -75,6 +75,8 @@ public sealed class EpollLoopTests
         loop.Turn();
 
         Assert.Equal(1, sources.Sum(static source => source.EventCount));
+        loop.Remove(sources.Single(static source => source.EventCount == 0));
+        Assert.Equal(1, loop.SourceCount);
         foreach (var source in sources)
             source.Dispose();
     }

@@ -20,7 +20,7 @@ internal sealed class HandConnection : IAsyncDisposable
         Connection = new EpollConnection(Loop, Descriptor, isTcp, server.Connections);
         Assert.True(server.Connections.TryAdd(Connection.Connection));
         if (isStarted)
-            Assert.True(Connection.TryStart(out _));
+            Connection.Start();
         if (!isWatched)
             Loop.GetEpoll().Delete(Descriptor);
     }

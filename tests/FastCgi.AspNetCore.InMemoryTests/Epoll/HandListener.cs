@@ -72,7 +72,8 @@ internal sealed class HandListener : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         _clients.ForEach(static client => client.Dispose());
-        await Listener.StopAsync(default);
+        if (!Socket.SafeHandle.IsClosed)
+            await Listener.StopAsync(default);
         // The system may report the end of a connection a little later.
         await Waiting.UntilAsync(TurnUntilAllAreGone, "the connections to go");
         await Server.DisposeAsync();

@@ -49,10 +49,10 @@ public sealed class DescriptorFlagTests : IDisposable
     {
         using var folder = new ScratchFolder();
         foreach (var (text, limit) in new[] { ("4096\n", 4_096), ("128", 128), ("many", int.MaxValue) })
-            Assert.Equal(limit, BacklogLimit.Get(folder.Write("limit", Encoding.ASCII.GetBytes(text))));
-        Assert.Equal(int.MaxValue, BacklogLimit.Get("/nowhere/somaxconn"));
-        Assert.Equal(int.MaxValue, BacklogLimit.Get("/dev/null"));
-        Assert.InRange(BacklogLimit.Get(), 1, int.MaxValue);
+            Assert.Equal(limit, ResourceLimits.GetBacklog(folder.Write("limit", Encoding.ASCII.GetBytes(text))));
+        Assert.Equal(int.MaxValue, ResourceLimits.GetBacklog("/nowhere/somaxconn"));
+        Assert.Equal(int.MaxValue, ResourceLimits.GetBacklog("/dev/null"));
+        Assert.InRange(ResourceLimits.GetBacklog(), 1, int.MaxValue);
     }
 
     [Fact]

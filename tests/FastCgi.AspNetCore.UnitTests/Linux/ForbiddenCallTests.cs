@@ -85,7 +85,7 @@ public sealed class ForbiddenCallTests : IDisposable
         Sandbox.Run(
             SystemCall.ReadLink,
             NotPermitted,
-            () => (thread, pipe) = (ThreadClock.ReadThreadId(), Descriptors.GetPipeName(0)));
+            () => (thread, pipe) = (ThreadClock.GetThreadId(), Descriptors.GetPipeName(0)));
 
         Assert.Equal(0, thread);
         Assert.Null(pipe);

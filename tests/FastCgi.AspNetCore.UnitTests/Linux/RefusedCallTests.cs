@@ -103,7 +103,6 @@ public sealed partial class RefusedCallTests : IDisposable
     public void Thread_ItsNumberIsThatOfTheSystemAndNoneIsUnknown()
     {
         Assert.NotEqual(0, ThreadClock.GetThreadId());
-        Assert.Equal(ThreadClock.GetThreadId(), ThreadClock.ReadThreadId());
         Assert.Equal(-1, ThreadClock.GetProcessorTime(0));
         Assert.Equal(-1, ThreadClock.GetProcessorTime(int.MaxValue / 16));
     }

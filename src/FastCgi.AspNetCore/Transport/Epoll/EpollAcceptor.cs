@@ -3,42 +3,31 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// <summary>
 /// Accepts for one listener on one loop. It can be stopped without the loop's thread, which the application may keep.
 /// </summary>
-internal sealed class EpollAcceptor : IEpollSource
+/// <param name="accept">Accepts a connection on any thread. It must not throw.</param>
+internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, int descriptor, TimeProvider time)
+    : IEpollSource
 {
     // How many connections are accepted at once. The others follow after the requests of existing connections.
     private const int MaxAcceptsInARow = 64;
 
-    private readonly Func<AcceptOutcome> _accept;
-    private readonly EpollLoop _loop;
-    private readonly int _descriptor;
-    private readonly TimeProvider _time;
     private readonly Lock _lock = new();
     private long _failedAt;
     private bool _isAccepting;
     private TaskCompletionSource? _stopped;
-
-    /// <param name="accept">Accepts a connection on any thread. It must not throw.</param>
-    public EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, int descriptor, TimeProvider time)
-    {
-        _accept = accept;
-        _loop = loop;
-        _descriptor = descriptor;
-        _time = time;
-    }
 
     public ulong Key { get; set; }
 
     /// <returns>Whether the system can watch the socket. If not, <see cref="Libc.LastError"/> has the reason.</returns>
     public bool TryStart()
         // A system that does not know the flag wakes all loops for each connection.
-        => _loop.Add(this, _descriptor, Libc.EpollIn | Libc.EpollExclusive)
-            || (Libc.LastError == Libc.ErrorInvalid && _loop.Add(this, _descriptor, Libc.EpollIn));
+        => loop.Add(this, descriptor, Libc.EpollIn | Libc.EpollExclusive)
+            || (Libc.LastError == Libc.ErrorInvalid && loop.Add(this, descriptor, Libc.EpollIn));
 
     public void OnEvent(uint events)
     {
         for (var i = 0; i < MaxAcceptsInARow && TryBegin(); i++)
         {
-            var outcome = _accept();
+            var outcome = accept();
             End();
             if (outcome == AcceptOutcome.Empty)
                 return;
@@ -62,7 +51,7 @@ internal sealed class EpollAcceptor : IEpollSource
             _stopped = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
             if (!_isAccepting)
                 _stopped.SetResult();
-            _loop.Forget(this, _descriptor);
+            loop.Forget(this, descriptor);
             return _stopped.Task;
         }
     }
@@ -90,18 +79,18 @@ internal sealed class EpollAcceptor : IEpollSource
             if (_stopped is not null)
                 return;
 
-            _loop.Forget(this, _descriptor);
-            _failedAt = _time.GetTimestamp();
+            loop.Forget(this, descriptor);
+            _failedAt = time.GetTimestamp();
         }
 
-        _loop.RetryLater(this);
+        loop.RetryLater(this);
     }
 
     /// <summary>Accepts again after the delay. Called by the loop, as soon as it can.</summary>
     /// <returns>Whether there is nothing left to try.</returns>
     public bool TryRestart()
     {
-        if (_time.GetElapsedTime(_failedAt) < AcceptFailures.RetryDelay)
+        if (time.GetElapsedTime(_failedAt) < AcceptFailures.RetryDelay)
             return false;
 
         lock (_lock)
@@ -109,7 +98,7 @@ internal sealed class EpollAcceptor : IEpollSource
             if (_stopped is not null || TryStart())
                 return true;
 
-            _failedAt = _time.GetTimestamp();
+            _failedAt = time.GetTimestamp();
             return false;
         }
     }

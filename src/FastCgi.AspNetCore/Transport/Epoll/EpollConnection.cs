@@ -55,7 +55,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             if (!_isTcp || !_uses.TryBegin())
                 return 0;
 
-            var length = Libc.GetUndeliveredLength(_socket);
+            using var handle = new SafeSocketHandle(_socket, ownsHandle: false);
+            var length = Libc.GetUndeliveredLength(handle);
             EndUse();
             return length;
         }
@@ -69,22 +70,16 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
     /// <summary>Begins to receive. Called once, on the accepting thread.</summary>
-    /// <param name="error">Why the system could not watch the connection, which is closed then.</param>
-    public bool TryStart(out int error)
+    /// <exception cref="IOException">The system cannot watch the connection.</exception>
+    public void Start()
     {
-        error = 0;
         if (!_loop.Add(this, _socket, Interest))
-        {
-            error = Libc.LastError;
-            Connection.Fail();
-            CloseNow();
-            return false;
-        }
+            throw new IOException($"epoll cannot wait for the connection: {Libc.GetMessage(Libc.LastError)}. If the "
+                + "user has reached the system's limit, raise fs.epoll.max_user_watches (sysctl).");
 
         // It may have been ended meanwhile, for example because the server stops.
         if (Interlocked.Exchange(ref _start, Started) == EndWaits)
             _loop.QueueToClose(this);
-        return true;
     }
 
     /// <summary>Ends a connection that the server failed to start. Called on the accepting thread.</summary>

@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>
-/// Accepts connections for the epoll engine: all loops wait for them, and the loop with the fewest gets each.
-/// </summary>
+/// <summary>Accepts connections. All loops wait for them, and the loop with the fewest gets each.</summary>
 internal sealed class EpollListener
 {
     // More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
@@ -57,18 +55,18 @@ internal sealed class EpollListener
         {
             // The stop timed out while an accept is in progress. Close the socket after it, so that it does not log a
             // spurious error.
-            _ = ThreadRoot.Start(() => EndAfterAsync(stopped), _server.Log);
+            _ = ThreadRoot.Start(
+                async () =>
+                {
+                    await stopped.ConfigureAwait(false);
+                    End();
+                },
+                _server.Log);
             return;
         }
 
         if (acceptsRest && _acceptors.Count > 0)
             AcceptRest();
-        End();
-    }
-
-    private async Task EndAfterAsync(Task stopped)
-    {
-        await stopped.ConfigureAwait(false);
         End();
     }
 
@@ -169,10 +167,10 @@ internal sealed class EpollListener
 
             var loop = _engine.Loops.MinBy(static loop => loop.SourceCount)!;
             connection = new EpollConnection(loop, descriptor, _isTcp, _engine.Manager);
-            if (!_engine.Manager.TryAdd(connection.Connection))
+            if (_engine.Manager.TryAdd(connection.Connection))
+                connection.Start();
+            else
                 Libc.Close(descriptor);
-            else if (!connection.TryStart(out var error))
-                _failures.OnWatchRefused(error);
         }
         catch (Exception exception)
         {
@@ -190,7 +188,7 @@ internal sealed class EpollListener
         if (_listeningSocket.Peers.Allows(socket))
             return true;
 
-        _failures.OnPeerRefused(_listeningSocket.Peers, socket);
+        _failures.OnPeerRefused(_listeningSocket.Peers, isUnix: !_isTcp, () => PeerPolicy.Describe(socket));
         return false;
     }
 }

@@ -1,3 +1,5 @@
+using System.Collections.Concurrent;
+
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
@@ -11,15 +13,22 @@ internal sealed unsafe class EpollLoop : IDisposable
 
     private const int MaxEvents = 256;
 
+    // The key of the event that ends a wait, so that the loop checks what was queued.
+    private const ulong WakeUpKey = 0;
+
     // Without a pause, a wait that fails would be repeated at once, without end.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
     private readonly LogThrottle _waitsFailed = new(TimeProvider.System);
-    private readonly EpollSources _sources = new();
-    private readonly WakeUp _wakeUp = new();
+    private readonly EventHandle _wakeUp = new();
     private readonly EpollHandle _epoll = new();
     private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(
         MaxEvents + 1, (nuint)sizeof(EpollEvent));
+
+    // By the key in their events. A key is never used again, so an event of a source that was removed finds nothing.
+    private readonly ConcurrentDictionary<ulong, IEpollSource> _sources = new();
+    private ulong _lastKey = WakeUpKey;
+    private int _sourceCount;
 
     // Listeners that have failed to accept, for which the loop does not wait.
     private readonly List<EpollAcceptor> _failed = [];
@@ -42,7 +51,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         Queue = new RunQueue(TryBeginBatch);
         Log = log;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
-        if (Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
+        if (_epoll.Add(_wakeUp.Descriptor, Libc.EpollIn, WakeUpKey))
             return;
 
         var failure = Libc.GetException("epoll_ctl");
@@ -57,8 +66,8 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>Holds received bytes until they are parsed.</summary>
     public byte* ReceiveBuffer { get; }
 
-    /// <summary>The connections, listeners and so on that the loop waits for.</summary>
-    public int SourceCount => _sources.Count;
+    /// <summary>The connections and listeners that the loop waits for.</summary>
+    public int SourceCount => Volatile.Read(ref _sourceCount);
 
     /// <summary>The batch, and the thread that owns the loop.</summary>
     public RunQueue Queue { get; }
@@ -87,11 +96,13 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <returns>Whether the system can watch the source. Any thread may call it.</returns>
     public bool Add(IEpollSource source, int descriptor, uint events)
     {
-        _sources.Add(source);
+        source.Key = Interlocked.Increment(ref _lastKey);
+        _sources[source.Key] = source;
+        Interlocked.Increment(ref _sourceCount);
         if (_epoll.Add(descriptor, events, source.Key))
             return true;
 
-        _sources.Remove(source);
+        Remove(source);
         return false;
     }
 
@@ -100,14 +111,20 @@ internal sealed unsafe class EpollLoop : IDisposable
     public bool Modify(IEpollSource source, int descriptor, uint events)
         => _epoll.Modify(descriptor, events, source.Key);
 
-    /// <summary>Removes a source whose descriptor is about to be closed.</summary>
-    public void Remove(IEpollSource source) => _sources.Remove(source);
+    /// <summary>
+    /// Removes a source whose descriptor is about to be closed. Does nothing if it was not added or is already removed.
+    /// </summary>
+    public void Remove(IEpollSource source)
+    {
+        if (_sources.TryRemove(source.Key, out _))
+            Interlocked.Decrement(ref _sourceCount);
+    }
 
     /// <summary>Removes a source whose descriptor stays open.</summary>
     public void Forget(IEpollSource source, int descriptor)
     {
         _epoll.Delete(descriptor);
-        _sources.Remove(source);
+        Remove(source);
     }
 
     /// <summary>Calls <see cref="EpollAcceptor.TryRestart"/> until it succeeds. Called on the loop's thread.</summary>
@@ -140,7 +157,8 @@ internal sealed unsafe class EpollLoop : IDisposable
             Wake();
     }
 
-    public void Wake() => _wakeUp.Call();
+    /// <summary>Ends the wait. Harmless after the loop has ended, because a handler may outlive it.</summary>
+    public void Wake() => _wakeUp.Signal();
 
     /// <summary>Ends the loop. Its connections must be closed.</summary>
     public void Stop()
@@ -193,7 +211,9 @@ internal sealed unsafe class EpollLoop : IDisposable
                 return false;
 
             var next = EpollEvent.At(_events, _nextEvent++);
-            if (_sources.Find(next->Data) is { } source)
+            if (next->Data == WakeUpKey)
+                _wakeUp.Reset();
+            else if (_sources.TryGetValue(next->Data, out var source))
                 OnEvent(source, next->Events);
             if (_received is not { } received)
                 continue;

@@ -44,12 +44,8 @@ internal static unsafe class SocketSend
         var count = 0;
         for (var next = block; next is not null && count < MaxVectors; next = next.Next)
         {
-            vectors[count++] = new Libc.IOVector
-            {
-                Base = (byte*)next.Address + next.Start
-                + offset,
-                Length = next.Length - offset
-            };
+            var start = (byte*)next.Address + next.Start + offset;
+            vectors[count++] = new Libc.IOVector { Base = start, Length = next.Length - offset };
             offset = 0;
         }
 
