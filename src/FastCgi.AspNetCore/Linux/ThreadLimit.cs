@@ -21,8 +21,8 @@ internal static class ThreadLimit
         var count = userLimit is { } limit ? Subtract(limit, CountThreadsOfUser(proc)) : int.MaxValue;
         foreach (var group in FindGroups(proc, groups))
         {
-            if (ToNumber(SystemFile.Read(Path.Combine(group, "pids.max"))) is { } max)
-                count = Math.Min(count, Subtract(max, ToNumber(SystemFile.Read(Path.Combine(group, "pids.current"))) ?? 0));
+            if (ReadNumber(group, "pids.max") is { } max)
+                count = Math.Min(count, Subtract(max, ReadNumber(group, "pids.current") ?? 0));
         }
 
         return count;
@@ -68,6 +68,8 @@ internal static class ThreadLimit
             }
         }
     }
+
+    private static long? ReadNumber(string group, string file) => ToNumber(SystemFile.Read(Path.Combine(group, file)));
 
     /// <returns><see langword="null"/> for "max" and for an unknown value.</returns>
     private static long? ToNumber(string? text)

@@ -109,7 +109,8 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Creates a name that is unique in this process and, most likely, in the previous one.</summary>
-    private static string CreateId() => Interlocked.Increment(ref s_lastId).ToString("X16", CultureInfo.InvariantCulture);
+    private static string CreateId()
+        => Interlocked.Increment(ref s_lastId).ToString("X16", CultureInfo.InvariantCulture);
 
     private ProtocolError Parse(ConnectionScope scope, ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
