@@ -11,9 +11,9 @@ trap 'rm -rf "$PERF_SCRATCH"' EXIT
 ./startup/run.sh "$@" >"$PERF_SCRATCH/startup.md"
 ./side-by-side/run.sh "$@" >"$PERF_SCRATCH/side-by-side.md"
 
-printf '# Last results\n\nWhat perf/run.sh prints. The table of what is asked is at the end.\n\n'
+printf '# Last results\n\nWhat perf/run.sh prints. The table of targets is at the end.\n\n'
 # The last table of each has the same columns.
-asked='### What is asked'
-sed "/^$asked/,\$d" "$PERF_SCRATCH/side-by-side.md" "$PERF_SCRATCH/startup.md"
-sed -n "/^$asked/,\$p" "$PERF_SCRATCH/side-by-side.md" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
-sed -n "/^$asked/,\$p" "$PERF_SCRATCH/startup.md" | sed -n '/^| figure/,$p' | sed '1,2d'
+targets='### Targets'
+sed "/^$targets/,\$d" "$PERF_SCRATCH/side-by-side.md" "$PERF_SCRATCH/startup.md"
+sed -n "/^$targets/,\$p" "$PERF_SCRATCH/side-by-side.md" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
+sed -n "/^$targets/,\$p" "$PERF_SCRATCH/startup.md" | sed -n '/^| figure/,$p' | sed '1,2d'

@@ -31,7 +31,7 @@ internal static class ResultDocument
             sections.Sum(static section => section.Score.Beaten), sections.Sum(static section => section.Score.All));
         text.Append(
             CultureInfo.InvariantCulture,
-            $"{beaten} of {all} beaten.\n\n| record | what | asked | measured | result |\n|---|---|--:|--:|---|\n");
+            $"{beaten} of {all} beaten.\n\n| record | what | target | measured | result |\n|---|---|--:|--:|---|\n");
         foreach (var row in sections.SelectMany(static section => section.Rows))
             text.Append(row);
         text.Append('\n');

@@ -33,11 +33,11 @@ internal sealed record Section(string Name, string Title, string Source)
         _text.Append('\n');
     }
 
-    public void AtLeast(string what, double measured, double asked)
-        => Check(what, "≥ ", measured, asked, measured >= asked);
+    public void AtLeast(string what, double measured, double target)
+        => Check(what, "≥ ", measured, target, measured >= target);
 
-    public void AtMost(string what, double measured, double asked)
-        => Check(what, "≤ ", measured, asked, measured <= asked);
+    public void AtMost(string what, double measured, double target)
+        => Check(what, "≤ ", measured, target, measured <= target);
 
     /// <summary>The rows of the table of all records.</summary>
     public IEnumerable<string> Rows
@@ -49,11 +49,11 @@ internal sealed record Section(string Name, string Title, string Source)
         return $"## {Title}\n\n{Source} Run: `perf/history/run.sh --only {Name}`.\n\n{failure}{_text}";
     }
 
-    private void Check(string what, string relation, double measured, double asked, bool holds)
+    private void Check(string what, string relation, double measured, double target, bool holds)
     {
         Score = (Score.Beaten + (holds ? 1 : 0), Score.All + 1);
-        var result = holds ? "beaten" : asked == 0 ? "**missed**" : $"**missed by {Figures.Number(Math.Abs(measured - asked) / asked * 100)} %**";
+        var result = holds ? "beaten" : target == 0 ? "**missed**" : $"**missed by {Figures.Number(Math.Abs(measured - target) / target * 100)} %**";
         _checks.Add(
-            $"| {Name} | {what} | {relation}{Figures.Number(asked)} | {Figures.Number(measured)} | {result} |\n");
+            $"| {Name} | {what} | {relation}{Figures.Number(target)} | {Figures.Number(measured)} | {result} |\n");
     }
 }

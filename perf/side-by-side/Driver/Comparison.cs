@@ -18,7 +18,7 @@ internal sealed class Comparison(string title, params Contender[] contenders)
     public string Title => title;
 
     /// <summary>The targets for figures in this table.</summary>
-    public IReadOnlyList<Asked> Asked { get; init; } = [];
+    public IReadOnlyList<Target> Targets { get; init; } = [];
 
     /// <summary>How often a contender is measured in a round, for very short measurements.</summary>
     public int Repeat { get; init; } = 1;
@@ -30,7 +30,7 @@ internal sealed class Comparison(string title, params Contender[] contenders)
     public double Place { get; init; } = double.NaN;
 
     /// <summary>Whether a quick run needs this table.</summary>
-    public bool IsAsked => Asked.Count > 0;
+    public bool HasTarget => Targets.Count > 0;
 
     /// <summary>
     /// Measures each contender in each round, adds the targets to the report, and formats the table of medians.
@@ -39,7 +39,7 @@ internal sealed class Comparison(string title, params Contender[] contenders)
     {
         var wanted = contenders.Where(
             contender => !settings.IsQuick
-                || Asked.Any(asked => asked.Of == contender.Name || asked.Against == contender.Name)).ToArray();
+                || Targets.Any(target => target.Of == contender.Name || target.Against == contender.Name)).ToArray();
         var samples = wanted.ToDictionary(static contender => contender.Name, static _ => new List<Sample>());
         try
         {
@@ -58,17 +58,17 @@ internal sealed class Comparison(string title, params Contender[] contenders)
         {
             // Continue with the other tables.
             Console.Error.WriteLine($"{title}: {e}");
-            foreach (var asked in Asked)
-                report.Add(asked.Figure, double.NaN, asked.Bound);
+            foreach (var target in Targets)
+                report.Add(target.Figure, double.NaN, target.Bound);
             return $"### {title}\n\nNot measured: {e.Message}\n\n";
         }
 
-        foreach (var asked in Asked)
+        foreach (var target in Targets)
             report.Add(
-                asked.Figure,
-                asked.Read(name => samples[name]),
-                asked.Bound,
-                samples[asked.Of].Sum(static sample => sample.Errors));
+                target.Figure,
+                target.Read(name => samples[name]),
+                target.Bound,
+                samples[target.Of].Sum(static sample => sample.Errors));
         var medians = wanted.Select(contender => (contender.Name, Sample.Median(samples[contender.Name]))).ToArray();
         if (double.IsFinite(Place))
         {

@@ -27,23 +27,23 @@ internal sealed class SitePair
     }
 
     /// <summary>Compares a page of both.</summary>
-    public Comparison Compare(string title, string path, int connections, int bodySize = 0, int headers = 0, string bodyKind = "", params Asked[] asked) => new(title,
+    public Comparison Compare(string title, string path, int connections, int bodySize = 0, int headers = 0, string bodyKind = "", params Target[] targets) => new(title,
         new Contender(Kestrel, () => Load(_kestrel.Value, path, connections, bodySize, headers, bodyKind)),
         new Contender(Own, () => Load(_own.Value, path, connections, bodySize, headers, bodyKind)))
     {
-        Asked = asked,
+        Targets = targets,
     };
 
     /// <summary>Compares a page of both at half of the rate that Kestrel reaches.</summary>
     public Comparison CompareAtHalfLoad(
-        string title, string path, int connections, double seconds, params Asked[] asked)
+        string title, string path, int connections, double seconds, params Target[] targets)
     {
         var rate = new Lazy<int>(() => (int)(Load(_kestrel.Value, path, connections, 0, 0, "").Rate / 2));
         return new Comparison(
             title,
             new Contender(Kestrel, () => Run(_kestrel.Value)),
             new Contender(Own, () => Run(_own.Value)))
-        { Asked = asked, MostRounds = 1 };
+        { Targets = targets, MostRounds = 1 };
 
         Sample Run(Behind behind) => _setup.Load.RunHttp(
             behind.Server,
@@ -59,15 +59,15 @@ internal sealed class SitePair
         new Contender(Own, () => LargeTransfer.Run(_setup, _own.Value.Server, _own.Value.Nginx, isUpload)));
 
     /// <summary>The target for the server's own CPU time, relative to Kestrel's.</summary>
-    public static Asked Backend(string figure, Bound bound)
+    public static Target Backend(string figure, Bound bound)
         => new(figure, Own, Kestrel, static sample => sample.ServerCpu, bound);
 
     /// <summary>The target for the CPU time of nginx and the server, relative to that with Kestrel.</summary>
-    public static Asked WithNginx(string figure, Bound bound)
+    public static Target WithNginx(string figure, Bound bound)
         => new(figure, Own, Kestrel, static sample => sample.TotalCpu, bound);
 
     /// <summary>The target for a slow response, relative to Kestrel's.</summary>
-    public static Asked Slow(string figure, Func<Sample, double> quantity, Bound bound)
+    public static Target Slow(string figure, Func<Sample, double> quantity, Bound bound)
         => new(figure, Own, Kestrel, quantity, bound);
 
     private Sample Load(Behind behind, string path, int connections, int bodySize, int headers, string bodyKind)

@@ -16,11 +16,11 @@ internal static class AllocationCases
             new Contender(Get, () => Measure(setup, "get")),
             new Contender(Post, () => Measure(setup, "post")))
         {
-            Asked =
+            Targets =
             [
                 // Each request has new objects, so that a kept one cannot affect the next.
-                new Asked("allocated for a GET, bytes", Get, null, Bytes, Bound.BytesAtMost(1_328, 1_328)),
-                new Asked("allocated for a POST of 1 KiB, bytes", Post, null, Bytes, Bound.BytesAtMost(2_312, 2_312)),
+                new Target("allocated for a GET, bytes", Get, null, Bytes, Bound.BytesAtMost(1_328, 1_328)),
+                new Target("allocated for a POST of 1 KiB, bytes", Post, null, Bytes, Bound.BytesAtMost(2_312, 2_312)),
             ],
             MostRounds = 1,
         };

@@ -38,11 +38,11 @@ internal static class ComputingCases
                 Kestrel, () => setup.Load.RunHttp(kestrel.Value, null, new HttpLoad(kestrel.Value.EndPoint, path), connections)),
             new Contender(Own, () => setup.Load.RunFastCgi(own.Value, connections, "--path", path)))
         {
-            Asked =
+            Targets =
             [
-                new Asked($"{title}: rate, against Kestrel", Own, Kestrel, static sample => sample.Rate, Bound.AtLeast(0.97, 1.05)),
-                new Asked("the same, CPU", Own, Kestrel, static sample => sample.ServerCpu, Bound.AtMost(1.02, 0.95)),
-                new Asked("the same, p99", Own, Kestrel, static sample => sample.P99, Bound.AtMost(1.0, 0.5)),
+                new Target($"{title}: rate, against Kestrel", Own, Kestrel, static sample => sample.Rate, Bound.AtLeast(0.97, 1.05)),
+                new Target("the same, CPU", Own, Kestrel, static sample => sample.ServerCpu, Bound.AtMost(1.02, 0.95)),
+                new Target("the same, p99", Own, Kestrel, static sample => sample.P99, Bound.AtMost(1.0, 0.5)),
             ],
         };
     }
@@ -54,9 +54,9 @@ internal static class ComputingCases
             new Contender(Kestrel, () => mix.Measure(setup, setup.StartKestrel(Setup.NewTcp()), isFastCgi: false)),
             new Contender(Own, () => mix.Measure(setup, setup.StartFastCgi(Setup.NewTcp()), isFastCgi: true)))
         {
-            Asked =
+            Targets =
             [
-                new Asked(
+                new Target(
                     "hello beside 30 that compute 300 µs, p99, against Kestrel", Own, Kestrel, static sample => sample.P99,
                     Bound.AtMost(0.5, 0.1)),
             ],

@@ -23,7 +23,7 @@ internal static class DirectCases
             yield return new Comparison($"hello, direct, unix socket, {connections} connections",
                 [.. unix.Select(peer => FastCgi(setup, peer, connections))])
             {
-                Asked = connections is 10 or 100 ? [Cpu($"hello, unix socket, {connections} connections, against the floor", Floor, Bound.AtMost(1.9, 1.6))] : [],
+                Targets = connections is 10 or 100 ? [Cpu($"hello, unix socket, {connections} connections, against the floor", Floor, Bound.AtMost(1.9, 1.6))] : [],
             };
         }
 
@@ -35,7 +35,7 @@ internal static class DirectCases
             yield return new Comparison($"hello, direct, TCP, {connections:#,0} connections",
                 [.. Fitting(tcp, connections).Select(peer => FastCgi(setup, peer, connections)), Http(setup, kestrel, connections)])
             {
-                Asked = connections == 100
+                Targets = connections == 100
                     ?
                     [
                         Cpu("hello, TCP, 100 connections, against Kestrel", Kestrel, Bound.AtMost(0.45, 0.40)),
@@ -51,12 +51,12 @@ internal static class DirectCases
         yield return new Comparison("hello, direct, TCP, 50 connections, 1,000 requests/s",
             [.. tcp.Select(peer => FastCgi(setup, peer, 50, "--rate", "1000")), Http(setup, kestrel, 50, rate: 1_000)])
         {
-            Asked = [Cpu("1,000 requests/s, 50 connections, against the floor", Floor, Bound.AtMost(1.7, 1.3))],
+            Targets = [Cpu("1,000 requests/s, 50 connections, against the floor", Floor, Bound.AtMost(1.7, 1.3))],
         };
         setup.StopAll();
     }
 
-    private static Asked Cpu(string figure, string against, Bound bound)
+    private static Target Cpu(string figure, string against, Bound bound)
         => new(figure, Own, against, static sample => sample.ServerCpu, bound);
 
     private static IEnumerable<Peer> Fitting(IEnumerable<Peer> peers, int connections) =>

@@ -20,7 +20,7 @@ internal static class NewPathCases
     {
         Contender Beside(string name, string path) => new(name,
             () => new Mix($"/{prefix}{path}", connections, LearnSeconds: 2).Measure(setup, setup.StartFastCgi(Setup.NewTcp()), isFastCgi: true));
-        Asked Rate(string of, string text)
+        Target Rate(string of, string text)
             => new(
                 $"{figure}, {text}, against one path",
                 of,
@@ -32,7 +32,7 @@ internal static class NewPathCases
             $"hello on 90 connections while {connections} more {what}, direct, TCP, FastCgi.AspNetCore",
             Beside(Known, "orders/1"), Beside(Numbers, "orders/{id}"), Beside(Words, "articles/{word}"))
         {
-            Asked = [Rate(Numbers, "numbers"), Rate(Words, "words")],
+            Targets = [Rate(Numbers, "numbers"), Rate(Words, "words")],
         };
     }
 }

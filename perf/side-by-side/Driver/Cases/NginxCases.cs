@@ -27,9 +27,9 @@ internal static class NginxCases
                 (at, isFastCgi) => setup.StartPackaged("minimal", at, isFastCgi),
                 () => isUnix ? setup.NewUnix() : Setup.NewTcp());
             yield return minimal.Compare($"hello, through nginx, {transport}, 30 connections", "/", 30,
-                asked: isUnix ? [SitePair.WithNginx("nginx + backend, unix socket, 30 connections, against Kestrel", Bound.AtMost(0.48, 0.45))] : []);
+                targets: isUnix ? [SitePair.WithNginx("nginx + backend, unix socket, 30 connections, against Kestrel", Bound.AtMost(0.48, 0.45))] : []);
             yield return minimal.Compare($"hello, through nginx, {transport}, 400 connections", "/", 400,
-                asked: isUnix ? [SitePair.WithNginx("the same, 400 connections", Bound.AtMost(0.44, 0.40))] : []);
+                targets: isUnix ? [SitePair.WithNginx("the same, 400 connections", Bound.AtMost(0.44, 0.40))] : []);
             setup.StopAll();
         }
 
@@ -50,7 +50,7 @@ internal static class NginxCases
         {
             foreach (var connections in new[] { 30, 100 })
             {
-                yield return site.Compare($"page with a database, through nginx, unix socket, {connections} connections", "/fortunes", connections, asked:
+                yield return site.Compare($"page with a database, through nginx, unix socket, {connections} connections", "/fortunes", connections, targets:
                 [
                     SitePair.Backend(
                         $"page with a database, {connections} connections, backend, against Kestrel",
@@ -63,11 +63,11 @@ internal static class NginxCases
         yield return site.Compare($"static file of 1 KiB, {Through}", "/files/1k.bin", 30);
         yield return site.Compare($"static file of 100 KiB, {Through}", "/files/100k.bin", 30);
         yield return site.Compare($"POST of 1 KiB, {Through}", "/upload", 30, bodySize: 1024);
-        yield return site.Compare($"POST of 2 KB of JSON, as large an answer, {Through}", "/echo", 30, bodySize: 2_000, bodyKind: "json", asked:
+        yield return site.Compare($"POST of 2 KB of JSON, as large an answer, {Through}", "/echo", 30, bodySize: 2_000, bodyKind: "json", targets:
             [SitePair.Backend("POST of 2 KB of JSON, backend, against Kestrel", Bound.AtMost(0.4, 0.3))]);
         foreach (var (what, path, size, kind) in s_transfers)
         {
-            yield return site.Compare($"{what}, {Through}", path, 30, bodySize: size, bodyKind: kind, asked:
+            yield return site.Compare($"{what}, {Through}", path, 30, bodySize: size, bodyKind: kind, targets:
             [
                 SitePair.Backend($"{what}, backend, against Kestrel", Bound.AtMost(0.8, 0.6)),
                 SitePair.WithNginx("the same, with nginx", Bound.AtMost(0.8, 0.6)),

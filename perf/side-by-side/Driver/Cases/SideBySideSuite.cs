@@ -15,7 +15,7 @@ internal static class SideBySideSuite
         ];
         foreach (var comparison in groups.SelectMany(static group => group))
         {
-            if (settings.Includes(comparison.Title) && (comparison.IsAsked || !settings.IsQuick))
+            if (settings.Includes(comparison.Title) && (comparison.HasTarget || !settings.IsQuick))
                 Console.Write(comparison.Run(settings, report));
         }
 

@@ -21,7 +21,7 @@ internal static class SlowHandlerCases
                 setup,
                 new Mix(path, 10, LearnSeconds: 0),
                 $"hello on 90 connections while 10 more begin to {what}, the first 3 s, direct, TCP",
-                path == "/compute" ? AskedOf("hello beside 10 that compute 5 ms, against Kestrel") : []);
+                path == "/compute" ? TargetsOf("hello beside 10 that compute 5 ms, against Kestrel") : []);
             yield return Compare(
                 setup,
                 new Mix(path, 10, LearnSeconds: 10),
@@ -33,18 +33,18 @@ internal static class SlowHandlerCases
         yield return Cold(setup, "after the first 3 s", isWarm: true);
     }
 
-    private static Comparison Compare(Setup setup, Mix mix, string title, Asked[] asked) => new(title,
+    private static Comparison Compare(Setup setup, Mix mix, string title, Target[] targets) => new(title,
         new Contender(Kestrel, () => mix.Measure(setup, setup.StartKestrel(Setup.NewTcp()), isFastCgi: false)),
         new Contender(Own, () => mix.Measure(setup, setup.StartFastCgi(Setup.NewTcp()), isFastCgi: true)),
         new Contender(Own + ", scheduling ThreadPool", () => mix.Measure(setup, setup.StartFastCgi(Setup.NewTcp(), s_threadPool), isFastCgi: true)))
     {
-        Asked = asked,
+        Targets = targets,
     };
 
-    private static Asked[] AskedOf(string figure) =>
+    private static Target[] TargetsOf(string figure) =>
     [
-        new Asked(figure + ", rate", Own, Kestrel, static sample => sample.Rate, Bound.AtLeast(3, 5)),
-        new Asked("the same, p99", Own, Kestrel, static sample => sample.P99, Bound.AtMost(0.5, 0.3)),
+        new Target(figure + ", rate", Own, Kestrel, static sample => sample.Rate, Bound.AtLeast(3, 5)),
+        new Target("the same, p99", Own, Kestrel, static sample => sample.P99, Bound.AtMost(0.5, 0.3)),
     ];
 
     private static Comparison Cold(Setup setup, string when, bool isWarm)

@@ -31,11 +31,11 @@ internal static class WaitingCases
                 new Contender("FastCgi.AspNetCore, unix socket, 100 on each of 500 connections",
                     () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 500, 100)))
         {
-            Asked =
+            Targets =
             [
-                new Asked(
+                new Target(
                     "held request, own connection, bytes", OwnConnection, null, Bytes, Bound.BytesAtMost(2_700, 2_048)),
-                new Asked(
+                new Target(
                     "held request, multiplexed, bytes", Multiplexed, null, Bytes, Bound.BytesAtMost(2_400, 1_792)),
             ],
             MostRounds = setup.Settings.IsQuick ? 1 : 3,
@@ -45,7 +45,7 @@ internal static class WaitingCases
             new Contender(SitePair.Kestrel, () => Listen(setup, setup.StartKestrel(setup.NewUnix()), isFastCgi: false)),
             new Contender(SitePair.Own, () => Listen(setup, setup.StartFastCgi(setup.NewUnix()), isFastCgi: true)))
         {
-            Asked =
+            Targets =
             [
                 SitePair.Backend(
                     "server-sent events, 5,000 clients, CPU per event, against Kestrel", Bound.AtMost(0.4, 0.25)),

@@ -20,7 +20,7 @@ internal static class FirstAnswerCases
             new Contender(Kestrel, () => Measure(setup, "minimal", isFastCgi: false)),
                 new Contender(Own, () => Measure(setup, "minimal", isFastCgi: true)))
         {
-            Asked = [new Asked("first answer after the start, framework-dependent, from the package, against Kestrel", Own, Kestrel, static sample => sample.P50, Bound.AtMost(1.05, 1.0))],
+            Targets = [new Target("first answer after the start, framework-dependent, from the package, against Kestrel", Own, Kestrel, static sample => sample.P50, Bound.AtMost(1.05, 1.0))],
             Repeat = Repeat,
         };
         // A container of 256 MiB gives .NET three quarters of that for its heap.
@@ -31,15 +31,15 @@ internal static class FirstAnswerCases
             new Contender(Kestrel, () => Measure(small, "minimal", isFastCgi: false)),
                 new Contender(Own, () => Measure(small, "minimal", isFastCgi: true)))
         {
-            Asked =
+            Targets =
             [
-                new Asked(
+                new Target(
                     "one processor, a heap of 192 MiB, first answer, against Kestrel",
                     Own,
                     Kestrel,
                     static sample => sample.P50,
                     Bound.AtMost(0.9, 0.7)),
-                new Asked(
+                new Target(
                     "the same, memory after it", Own, Kestrel, static sample => sample.Memory, Bound.AtMost(0.9, 0.7)),
             ],
             Repeat = Repeat,

@@ -8,7 +8,7 @@ internal static class StartupSuite
         var settings = setup.Settings;
         foreach (var comparison in FirstAnswerCases.Make(setup))
         {
-            if (settings.Includes(comparison.Title) && (comparison.IsAsked || !settings.IsQuick))
+            if (settings.Includes(comparison.Title) && (comparison.HasTarget || !settings.IsQuick))
                 Console.Write(comparison.Run(settings, report));
         }
 

@@ -8,7 +8,7 @@ namespace SideBySide.Driver;
 /// </param>
 /// <param name="Quantity">What is compared.</param>
 /// <param name="Bound">The target.</param>
-internal sealed record Asked(string Figure, string Of, string? Against, Func<Sample, double> Quantity, Bound Bound)
+internal sealed record Target(string Figure, string Of, string? Against, Func<Sample, double> Quantity, Bound Bound)
 {
     /// <summary>The median of the rounds. Both contenders of a ratio are measured in the same round.</summary>
     public double Read(Func<string, IReadOnlyList<Sample>> samplesOf)
