@@ -132,19 +132,14 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     [Fact]
     public void Events_ThatADocumentNames_AreThere()
     {
-        var known = Messages().Select(static message => $"event {message.EventId} ({message.Name})").ToHashSet();
+        var known = LogMessages.All.Select(
+            static message => $"event {message.Attribute.EventId} ({message.Name})").ToHashSet();
 
         var named = FindFiles("*.md").SelectMany(static file => Event().Matches(Read(file)))
             .Select(static match => "e" + match.Value[1..]).ToList();
         Assert.NotEmpty(named);
         Assert.Empty(named.Except(known));
     }
-
-    private static IEnumerable<(string Name, int EventId)> Messages()
-        => typeof(FastCgiServerOptions).Assembly.GetTypes()
-        .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
-        .Where(static method => method.IsDefined(typeof(LoggerMessageAttribute)))
-        .Select(static method => (method.Name, method.GetCustomAttribute<LoggerMessageAttribute>()!.EventId));
 
     private static IEnumerable<string> FindFiles(string pattern)
         => Directory.EnumerateFiles(s_root, pattern, SearchOption.AllDirectories)

@@ -1,3 +1,5 @@
+using FastCgi.AspNetCore.UnitTests.Diagnostics;
+
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>The journal remembers events that an operator can act on, and passes on all.</summary>
@@ -57,6 +59,37 @@ public sealed class EventJournalTests : IDisposable
         _journal.Log(LogLevel.Error, new EventId(40), new string('x', length) + "😀", null, static (text, _) => text);
 
         Assert.Equal(new string('x', left), Assert.Single(_journal.GetEntries()).Message);
+    }
+
+    [Fact]
+    public void Entries_TheLastFirst()
+    {
+        var time = new ManualTime();
+        var journal = new EventJournal(_logs.CreateLogger(""), time);
+        foreach (var id in new[] { 1, 2, 3 })
+        {
+            journal.Log(LogLevel.Warning, new EventId(id), "text", null, static (text, _) => text);
+            time.Now += TimeSpan.FromSeconds(1);
+        }
+
+        Assert.Equal([3, 2, 1], journal.GetEntries().Select(static entry => entry.EventId));
+        journal.Confirm(1);
+        journal.Confirm(9);
+        Assert.Equal([1, 3, 2], journal.GetEntries().Select(static entry => entry.EventId));
+        Assert.Equal(1, journal.GetEntries()[0].Count);
+    }
+
+    /// <summary>Advice needs Information and above, also without a log; lower levels only if a log listens.</summary>
+    [Fact]
+    public void IsEnabled_WithoutALog_FromInformationOn()
+    {
+        var journal = new EventJournal(NullLogger.Instance, new ManualTime());
+        Assert.Equal(
+            [LogLevel.Information, LogLevel.Warning, LogLevel.Error, LogLevel.Critical],
+            Enum.GetValues<LogLevel>().Where(journal.IsEnabled));
+        journal.Log(LogLevel.Information, new EventId(7), "text", null, static (text, _) => text);
+        journal.Log(LogLevel.Warning, new EventId(8), "text", null, static (text, _) => text);
+        Assert.Equal(8, Assert.Single(journal.GetEntries()).EventId);
     }
 
     [Fact]

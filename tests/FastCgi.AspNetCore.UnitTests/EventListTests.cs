@@ -23,13 +23,9 @@ public sealed partial class EventListTests
 
     private static string Generate()
     {
-        var rows = typeof(FastCgiServerOptions).Assembly.GetTypes()
-            .SelectMany(
-                static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
-            .Select(static method => (method.Name, Attribute: method.GetCustomAttribute<LoggerMessageAttribute>()))
-            .Where(static message => message.Attribute?.Level >= LogLevel.Information)
-            .OrderBy(static message => message.Attribute!.EventId)
-            .Select(static message => GetRow(message.Name, message.Attribute!));
+        var rows = LogMessages.All.Where(static message => message.Attribute.Level >= LogLevel.Information)
+            .OrderBy(static message => message.Attribute.EventId)
+            .Select(static message => GetRow(message.Name, message.Attribute));
         return string.Join('\n', ["| event | level | message |", "|---|---|---|", .. rows, ""]);
     }
 

@@ -5,8 +5,6 @@ public sealed partial class SourceTests
 {
     private const int MaxLines = 400;
     private const int MaxColumns = 120;
-    private const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Static | BindingFlags.Instance
-        | BindingFlags.Public | BindingFlags.NonPublic;
 
     /// <summary>Folders of tests whose lines are not wrapped yet.</summary>
     private static readonly string[] s_wide =
@@ -16,38 +14,6 @@ public sealed partial class SourceTests
         Repository.GetPath("tests/FastCgi.AspNetCore.UnitTests/Execution"),
     ];
 
-    /// <summary>The log messages. The name of an event is that of its method.</summary>
-    private static readonly (string Name, LoggerMessageAttribute Attribute)[] s_logMessages =
-        [.. typeof(FastCgiServerOptions).Assembly.GetTypes()
-            .SelectMany(static type => type.GetMethods(Declared))
-            .Where(static method => method.IsDefined(typeof(LoggerMessageAttribute)))
-            .Select(static method => (method.Name, method.GetCustomAttribute<LoggerMessageAttribute>()!))];
-
-    [Theory]
-    [InlineData("src")]
-    [InlineData("tests/FastCgi.AspNetCore.InMemoryTests")]
-    [InlineData("tests/FastCgi.AspNetCore.UnitTests")]
-    public void Files_AreShort(string folder)
-        => Assert.DoesNotContain(FindSources(folder), static file => File.ReadLines(file).Count() > MaxLines);
-
-    [Theory]
-    [InlineData("src/FastCgi.Client")]
-    [InlineData("src/FastCgi.Tool")]
-    [InlineData("src/FastCgi.AspNetCore")]
-    [InlineData("tests/FastCgi.AspNetCore.InMemoryTests")]
-    [InlineData("tests/FastCgi.AspNetCore.UnitTests")]
-    public void Lines_AreNarrow(string folder)
-    {
-        var wide = FindSources(folder)
-            .Where(static file => !s_wide.Contains(Path.GetDirectoryName(file)))
-            .SelectMany(static file => File.ReadLines(file)
-                .Select((line, index) => (Line: line, Place: $"{file}:{index + 1}"))
-                .Where(static line => line.Line.Length > MaxColumns)
-                .Select(static line => line.Place));
-
-        Assert.Empty(wide);
-    }
-
     /// <summary>A reader of nested conditional expressions has to keep all conditions in mind.</summary>
     [Theory]
     [InlineData("src/FastCgi.Client")]
@@ -55,8 +21,18 @@ public sealed partial class SourceTests
     [InlineData("src/FastCgi.AspNetCore")]
     [InlineData("tests/FastCgi.AspNetCore.InMemoryTests")]
     [InlineData("tests/FastCgi.AspNetCore.UnitTests")]
-    public void Conditionals_InAFile_AreNotNested(string folder)
-        => Assert.DoesNotContain(FindSources(folder), static file => HasNestedConditional(File.ReadAllText(file)));
+    public void Files_AreShortAndNarrowAndConditionalsAreNotNested(string folder)
+    {
+        var sources = FindSources(folder);
+        Assert.DoesNotContain(sources, static file => File.ReadLines(file).Count() > MaxLines);
+        Assert.DoesNotContain(sources, static file => HasNestedConditional(File.ReadAllText(file)));
+        Assert.Empty(sources
+            .Where(static file => !s_wide.Contains(Path.GetDirectoryName(file)))
+            .SelectMany(static file => File.ReadLines(file)
+                .Select((line, index) => (Line: line, Place: $"{file}:{index + 1}"))
+                .Where(static line => line.Line.Length > MaxColumns)
+                .Select(static line => line.Place)));
+    }
 
     [Theory]
     [InlineData("var a = b ? c : d ? e : f;", true)]
@@ -115,17 +91,17 @@ public sealed partial class SourceTests
     [Fact]
     public void LogMessages_Ids_AreUniqueAndGiven()
     {
-        Assert.NotEmpty(s_logMessages);
-        Assert.DoesNotContain(s_logMessages, static message => message.Attribute.EventId <= 0);
-        Assert.Empty(s_logMessages.GroupBy(static message => message.Attribute.EventId).Where(
+        Assert.NotEmpty(LogMessages.All);
+        Assert.DoesNotContain(LogMessages.All, static message => message.Attribute.EventId <= 0);
+        Assert.Empty(LogMessages.All.GroupBy(static message => message.Attribute.EventId).Where(
             static group => group.Count() > 1).Select(static group => group.Key));
     }
 
     [Fact]
     public void LogMessages_Names_AreUniqueAndThoseOfTheirMethods()
     {
-        Assert.DoesNotContain(s_logMessages, static message => message.Attribute.EventName is not null);
-        Assert.Empty(s_logMessages.GroupBy(
+        Assert.DoesNotContain(LogMessages.All, static message => message.Attribute.EventName is not null);
+        Assert.Empty(LogMessages.All.GroupBy(
             static message => message.Name).Where(static group => group.Count() > 1).Select(static group => group.Key));
     }
 

@@ -57,7 +57,11 @@ public static unsafe partial class Sandbox
     public static void RunAsOrdinaryUser(Action action) => RunOnThread(() =>
     {
         if (Environment.IsPrivilegedProcess)
+        {
+            _ = setfsgid(Nobody);
             _ = setfsuid(Nobody);
+        }
+
         action();
     });
 
@@ -108,6 +112,9 @@ public static unsafe partial class Sandbox
 
     [LibraryImport("libc")]
     private static partial int setfsuid(uint user);
+
+    [LibraryImport("libc")]
+    private static partial int setfsgid(uint group);
 
     /// <summary>struct sock_filter.</summary>
     [StructLayout(LayoutKind.Sequential)]

@@ -22,21 +22,6 @@ public sealed class WebServerBlockTests
             StringComparison.Ordinal);
     }
 
-    [Fact]
-    public void UnixSocketAndPathBase_AreInBoth()
-    {
-        var blocks = Create(new UnixDomainSocketEndPoint("/run/hello/app.sock"), "/app", "nginx", "httpd");
-
-        Assert.Equal(["nginx", "Apache"], blocks.Select(static block => block.Server));
-        Assert.Contains("location /app/ {", blocks[0].Text, StringComparison.Ordinal);
-        Assert.Contains("fastcgi_pass unix:/run/hello/app.sock;", blocks[0].Text, StringComparison.Ordinal);
-        Assert.Contains(
-            "ProxyPass \"/app/\" \"unix:/run/hello/app.sock|fcgi://hello.web/app/\"",
-            blocks[1].Text,
-            StringComparison.Ordinal);
-        Assert.Equal("/etc/nginx/conf.d/hello.web.conf", blocks[0].File);
-    }
-
     /// <summary>Debian's default site answers all IPv6 requests, and localhost resolves to ::1 first.</summary>
     [Theory, Values(true, false)]
     public void Nginx_ListensToIPv6WhereTheMachineHasIt(bool hasIPv6)

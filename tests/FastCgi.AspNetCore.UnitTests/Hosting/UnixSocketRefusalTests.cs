@@ -1,13 +1,10 @@
-using System.Runtime.ExceptionServices;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>
 /// Refusals for an ordinary user: the error names the user, the cause, and the fix, and no file remains.
 /// </summary>
-public sealed partial class UnixSocketRefusalTests : IDisposable
+public sealed class UnixSocketRefusalTests : IDisposable
 {
-    private const uint Nobody = 65_534;
     private const UnixFileMode All = (UnixFileMode)0x1FF;
     private const UnixFileMode ReadOnly = (UnixFileMode)0x16D;
 
@@ -207,7 +204,7 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
         Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(
             SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
         _folder.UnixFileMode = ReadOnly;
-        Assert.IsType<SocketException>(AsNobody(() => ListenElsewhere(SocketPath)));
+        Sandbox.RunAsOrdinaryUser(() => Assert.Throws<SocketException>(() => ListenElsewhere(SocketPath)));
     }
 
     private ListeningSocket Listen(string path, Action<FastCgiListenOptions> configure)
@@ -225,38 +222,10 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     }
 
     private string Refuse(Action<FastCgiListenOptions>? configure = null, string? path = null)
-        => Assert.IsType<IOException>(
-            AsNobody(() => Listen(path ?? SocketPath, configure ?? (static _ => { })))).Message;
-
-    /// <summary>The exception that an action throws on a thread with an ordinary user's file permissions.</summary>
-    private static Exception? AsNobody(Action action)
     {
-        ExceptionDispatchInfo? thrown = null;
-        var thread = new Thread(() =>
-        {
-            if (Environment.IsPrivilegedProcess)
-            {
-                _ = setfsgid(Nobody);
-                _ = setfsuid(Nobody);
-            }
-
-            try
-            {
-                action();
-            }
-            catch (Exception exception)
-            {
-                thrown = ExceptionDispatchInfo.Capture(exception);
-            }
-        });
-        thread.Start();
-        thread.Join();
-        return thrown?.SourceException;
+        var message = "";
+        Sandbox.RunAsOrdinaryUser(() => message = Assert.Throws<IOException>(
+            () => Listen(path ?? SocketPath, configure ?? (static _ => { }))).Message);
+        return message;
     }
-
-    [LibraryImport("libc")]
-    private static partial int setfsuid(uint user);
-
-    [LibraryImport("libc")]
-    private static partial int setfsgid(uint group);
 }

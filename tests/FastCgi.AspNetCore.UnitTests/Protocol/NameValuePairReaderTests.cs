@@ -7,15 +7,6 @@ public sealed class NameValuePairReaderTests
     private const int LargestLength = int.MaxValue;
 
     [Fact]
-    public void TryRead_EmptyStream_EndsWithoutAPair()
-    {
-        var reader = new NameValuePairReader(default);
-
-        Assert.False(reader.TryRead(out _, out _));
-        Assert.False(reader.IsMalformed);
-    }
-
-    [Fact]
     public void TryRead_LiteralStream_YieldsItsPairs()
     {
         // 11, 14, 41 and 44 of section 3.4, written out.
@@ -120,14 +111,6 @@ public sealed class NameValuePairReaderTests
             Assert.Equal(ends.Count(end => end <= cut), count);
             Assert.Equal(cut != 0 && !ends.Contains(cut), reader.IsMalformed);
         }
-    }
-
-    [Fact]
-    public void TryRead_BinaryValue_EveryByteIsYielded()
-    {
-        var value = Enumerable.Range(0, 256).Select(static i => (byte)i).ToArray();
-
-        AssertReads(Pair("BINARY"u8.ToArray(), value), ("BINARY"u8.ToArray(), value));
     }
 
     private static void AssertReads(byte[] stream, params (byte[] Name, byte[] Value)[] pairs)

@@ -66,22 +66,6 @@ public sealed class RequestHeadersTests
     }
 
     [Fact]
-    [Trait("Contract", "H10")]
-    public void Headers_EncodingChosen_IsUsed()
-    {
-        var options = new FastCgiServerOptions
-        {
-            RequestHeaderEncodingSelector = static name => name == "X-Latin" ? Encoding.Latin1 : null!,
-        };
-        var request = ResponseRig.CreateRequest(
-            CgiParameters.Get(("HTTP_X_LATIN", "caf\xe9"), ("HTTP_X_UTF8", "\xe2\x82\xac")).Bytes, options);
-        Assert.Equal(RequestRejection.None, request.Parameters.DecodeByApplication());
-
-        AssertBoth((RequestHeaders)request.Headers, "X-Latin", "café");
-        AssertBoth((RequestHeaders)request.Headers, "X-Utf8", "€");
-    }
-
-    [Fact]
     public void Headers_Changed_StayChanged()
     {
         var headers = RequestHeadersBuilder.Build(("HTTP_X_FOO", "bar"), ("CONTENT_LENGTH", "5"), ("HTTP_HOST", "h"));

@@ -77,13 +77,4 @@ public sealed class LinuxThreadPlatformTests
     }
 
     private static Task Until(Func<bool> condition) => Waiting.UntilAsync(condition, "the thread");
-
-    private sealed class Body(Action action) : ThreadBody
-    {
-        public override TimeSpan? Step()
-        {
-            action();
-            return null;
-        }
-    }
 }
