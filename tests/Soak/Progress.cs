@@ -6,15 +6,11 @@ namespace FastCgi.AspNetCore.Soak;
 /// <summary>Counts the work of all lanes, and stops them.</summary>
 internal sealed class Progress(long requests, TimeSpan? time)
 {
-    /// <summary>The number of requests in each compared rate.</summary>
-    public const int WindowLength = 20_000;
-
     private const int MaxKeptFailures = 20;
 
     private readonly Stopwatch _watch = Stopwatch.StartNew();
     private readonly ConcurrentDictionary<string, long> _kinds = new();
     private readonly ConcurrentQueue<string> _failures = new();
-    private readonly ConcurrentDictionary<long, TimeSpan> _windowEnds = new();
     private long _count;
     private long _failed;
     private int _wraps;
@@ -37,22 +33,10 @@ internal sealed class Progress(long requests, TimeSpan? time)
 
     public IReadOnlyCollection<string> Failures => _failures;
 
-    /// <summary>
-    /// The rates, in requests per second, of the first 20,000 requests after the warm-up and of the last 20,000; 0 if
-    /// there were too few.
-    /// </summary>
-    public (double First, double Last) GetRates()
-    {
-        var windows = _windowEnds.OrderBy(static end => end.Key).Select(static end => end.Value).ToList();
-        return windows.Count < 3 ? (0, 0) : (GetRate(windows[0], windows[1]), GetRate(windows[^2], windows[^1]));
-    }
-
     public void Count(string kind, bool isRight, object answer)
     {
         _kinds.AddOrUpdate(kind, 1, static (_, count) => count + 1);
-        var count = Interlocked.Increment(ref _count);
-        if (count % WindowLength == 0)
-            _windowEnds[count] = _watch.Elapsed;
+        Interlocked.Increment(ref _count);
         if (!isRight)
             Fail($"{kind}: {answer}");
     }
@@ -72,6 +56,4 @@ internal sealed class Progress(long requests, TimeSpan? time)
                 return;
         }
     }
-
-    private static double GetRate(TimeSpan start, TimeSpan end) => WindowLength / (end - start).TotalSeconds;
 }

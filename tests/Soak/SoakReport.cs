@@ -11,7 +11,7 @@ internal static class SoakReport
 
     public static void Print(IReadOnlyList<EngineResult> results, TimeSpan elapsed)
     {
-        string[] rows = ["requests", "failed", "requests a second", "first warm 20,000, a second", "last 20,000, a second", "ids of a connection begun again", "heap before → after, MiB",
+        string[] rows = ["requests", "failed", "requests a second", "ids of a connection begun again", "heap before → after, MiB",
             "RSS before → after, MiB", "descriptors before → after", "buffers out → memory, MiB"];
         Console.WriteLine($"| | {string.Join(" | ", results.Select(static result => result.Engine))} |");
         Console.WriteLine($"|---|{string.Concat(results.Select(static _ => "---|"))}");
@@ -34,12 +34,10 @@ internal static class SoakReport
     private static string[] Describe(EngineResult result)
     {
         var (progress, before, after) = (result.Progress, result.Before, result.After);
-        var (first, last) = progress.GetRates();
         return
         [
             $"{progress.Total:N0}", $"{progress.Failed:N0}", $"{progress.Total / progress.Elapsed.TotalSeconds:N0}",
-            $"{first:N0}",
-            first == 0 ? "-" : $"{last:N0} ({((last / first) - 1) * 100:+0;-0;0} %)", $"{progress.Wraps:N0}",
+            $"{progress.Wraps:N0}",
             $"{before.HeapMiB:F1} → {after.HeapMiB:F1}",
             $"{before.ResidentMiB:F0} → {after.ResidentMiB:F0}", $"{before.Descriptors} → {after.Descriptors}",
             $"{after.RentedBuffers} → {after.BufferMiB:F1}",
