@@ -79,14 +79,12 @@ internal static partial class FastCgiLog
     public static partial void StatusNotShown(this ILogger log, string path);
 
     [LoggerMessage(107, LogLevel.Warning,
-        @"Connection id ""{ConnectionId}"", request {Sequence}: {Method} {Path} from {Client} has taken {Seconds:F0} "
-            + @"s and is {Activity} "
-            + @"({BytesRead} bytes read, {BytesWritten} written). Slow requests not logged since the last such "
-            + @"message: {Suppressed}.")]
+        "Connection id \"{ConnectionId}\", request {Sequence}: {Method} {Path} from {Client} has taken {Seconds:F0} s "
+            + "and is {Activity} ({BytesRead} bytes read, {BytesWritten} written). Slow requests not logged since the "
+            + "last such message: {Suppressed}.")]
     public static partial void SlowRequest(
         this ILogger log, string connectionId, uint sequence, string method, string path, string client, double seconds,
-        string activity, long bytesRead,
-            long bytesWritten, long suppressed);
+        string activity, long bytesRead, long bytesWritten, long suppressed);
 
     [LoggerMessage(108, LogLevel.Trace, "{Record}")]
     public static partial void Record(this ILogger log, string record);

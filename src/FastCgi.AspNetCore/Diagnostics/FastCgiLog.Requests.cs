@@ -3,10 +3,7 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// <summary>Messages about requests and responses, including advice.</summary>
 internal static partial class FastCgiLog
 {
-    [LoggerMessage(EventId = 40,
-        Message =
-            @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by "
-            + "the application.")]
+    [LoggerMessage(EventId = 40, Message = OfRequest + "An unhandled exception was thrown by the application.")]
     private static partial void ApplicationError(
         this ILogger log, LogLevel level, string connectionId, string traceIdentifier, Exception exception);
 
@@ -18,36 +15,29 @@ internal static partial class FastCgiLog
         log.ApplicationError(level, connectionId, traceIdentifier, exception);
     }
 
-    [LoggerMessage(41, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request was aborted by the client.")]
+    [LoggerMessage(41, LogLevel.Debug, OfRequest + "The request was aborted by the client.")]
     public static partial void RequestAborted(this ILogger log, string connectionId, string traceIdentifier);
 
-    [LoggerMessage(42, LogLevel.Information,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application aborted the request.")]
+    [LoggerMessage(42, LogLevel.Information, OfRequest + "The application aborted the request.")]
     public static partial void ApplicationAborted(this ILogger log, string connectionId, string traceIdentifier);
 
     [LoggerMessage(43, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"": Request {RequestId} was rejected with status {StatusCode}: {Reason}")]
+        OfConnection + "Request {RequestId} was rejected with status {StatusCode}: {Reason}")]
     public static partial void RequestRejected(
         this ILogger log, string connectionId, int requestId, int statusCode, string reason);
 
     [LoggerMessage(44, LogLevel.Error, "A RequestAborted callback threw an exception.")]
     public static partial void CancellationCallbackFailed(this ILogger log, Exception exception);
 
-    [LoggerMessage(45, LogLevel.Error,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The host failed to dispose the context "
-            + @"of the request.")]
+    [LoggerMessage(45, LogLevel.Error, OfRequest + "The host failed to dispose the context of the request.")]
     public static partial void DisposeContextFailed(
         this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
-    [LoggerMessage(46, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request is invalid and gets a "
-            + @"{StatusCode}.")]
+    [LoggerMessage(46, LogLevel.Debug, OfRequest + "The request is invalid and gets a {StatusCode}.")]
     public static partial void BadRequest(
         this ILogger log, string connectionId, string traceIdentifier, int statusCode, Exception exception);
 
-    [LoggerMessage(47, LogLevel.Error,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.")]
+    [LoggerMessage(47, LogLevel.Error, OfRequest + "The server failed to end the request.")]
     public static partial void RequestEndFailed(
         this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
@@ -62,14 +52,12 @@ internal static partial class FastCgiLog
             + "server has not verified it, or does not pass the variable.")]
     public static partial void ClientCertificateNotVerified(this ILogger log, string? verdict);
 
-    [LoggerMessage(51, LogLevel.Debug,
-        "The client certificate in {Parameter} is neither PEM nor base64-encoded DER.")]
+    [LoggerMessage(51, LogLevel.Debug, "The client certificate in {Parameter} is neither PEM nor base64-encoded DER.")]
     public static partial void ClientCertificateUnreadable(this ILogger log, string parameter);
 
     [LoggerMessage(55, LogLevel.Information,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application left {Length} bytes of "
-            + @"the body unread for "
-            + @"UnreadBodyTimeout, which blocked other requests on the connection. The rest of the body is dropped.")]
+        OfRequest + "The application left {Length} bytes of the body unread for UnreadBodyTimeout, which blocked other "
+            + "requests on the connection. The rest of the body is dropped.")]
     public static partial void RequestBodyRefused(
         this ILogger log, string connectionId, string traceIdentifier, long length);
 
@@ -96,9 +84,7 @@ internal static partial class FastCgiLog
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
 
     [LoggerMessage(60, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote a body of "
-            + @"{Length} bytes in response to HEAD; "
-            + @"it is not sent.")]
+        OfRequest + "The application wrote a body of {Length} bytes in response to HEAD; it is not sent.")]
     public static partial void HeadBodyWritten(
         this ILogger log, string connectionId, string traceIdentifier, long length);
 
@@ -125,21 +111,16 @@ internal static partial class FastCgiLog
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
 
     [LoggerMessage(61, LogLevel.Warning,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to "
-            + @"the web server and are not "
-            + @"sent ({Count} since the last such message). Remove the code that sets them.")]
+        OfRequest + "The response headers {Names} belong to the web server and are not sent ({Count} since the last "
+            + "such message). Remove the code that sets them.")]
     public static partial void HeadersDropped(
         this ILogger log, string connectionId, string traceIdentifier, string names, long count);
 
-    [LoggerMessage(62, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The web server sends the file {Path} "
-            + @"as {Target}.")]
+    [LoggerMessage(62, LogLevel.Debug, OfRequest + "The web server sends the file {Path} as {Target}.")]
     public static partial void FileOffloaded(
         this ILogger log, string connectionId, string traceIdentifier, string path, string target);
 
-    [LoggerMessage(63, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application sends the file {Path} "
-            + @"itself: {Obstacle}.")]
+    [LoggerMessage(63, LogLevel.Debug, OfRequest + "The application sends the file {Path} itself: {Obstacle}.")]
     public static partial void FileStreamed(
         this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 

@@ -19,6 +19,9 @@ internal static partial class FastCgiLog
     public const int RequestsGivenUpId = 112;
     public const int PathBaseMissingId = 115;
 
+    private const string OfConnection = "Connection id \"{ConnectionId}\": ";
+    private const string OfRequest = "Connection id \"{ConnectionId}\", Request id \"{TraceIdentifier}\": ";
+
     [LoggerMessage(1, LogLevel.Debug,
         "A connection to {EndPoint} was lost before it was accepted ({Count} since the last such message).")]
     public static partial void AcceptFailed(this ILogger log, EndPoint endPoint, long count, Exception exception);
@@ -40,11 +43,9 @@ internal static partial class FastCgiLog
             + "serve HTTP too, add the addresses to urls.")]
     public static partial void PortsDropped(this ILogger log, string addresses);
 
-    [LoggerMessage(EventId = 5,
-        Message =
-            "No FastCGI endpoint is configured, so the application serves only HTTP, with Kestrel. Add an endpoint "
-                + "with --urls "
-            + "fastcgi://127.0.0.1:9000 or in the section FastCgi:Endpoints.")]
+    [LoggerMessage(EventId = 5, Message =
+        "No FastCGI endpoint is configured, so the application serves only HTTP, with Kestrel. Add an endpoint with "
+            + "--urls fastcgi://127.0.0.1:9000 or in the section FastCgi:Endpoints.")]
     public static partial void OnlyHttp(this ILogger log, LogLevel level);
 
     [LoggerMessage(6, LogLevel.Debug, "Listening on {Address}.")]
@@ -87,9 +88,8 @@ internal static partial class FastCgiLog
     public static partial void KestrelTookOver(this ILogger log);
 
     [LoggerMessage(87, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"": The web server accepted no data for {Timeout} (SendTimeout). The "
-            + @"connection is reset and its requests "
-            + @"are aborted.")]
+        OfConnection + "The web server accepted no data for {Timeout} (SendTimeout). The connection is reset and its "
+            + "requests are aborted.")]
     public static partial void ResponseNotTaken(this ILogger log, string connectionId, TimeSpan? timeout);
 
     [LoggerMessage(95, LogLevel.Error,
@@ -190,8 +190,7 @@ internal static partial class FastCgiLog
         "The server accepted a connection to {EndPoint}, failed to start it, and closed it.")]
     public static partial void ConnectionStartFailed(this ILogger log, EndPoint endPoint, Exception exception);
 
-    [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": Closed because of a protocol error: "
-        + @"{Error}.")]
+    [LoggerMessage(20, LogLevel.Debug, OfConnection + "Closed because of a protocol error: {Error}.")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 
     [LoggerMessage(21, LogLevel.Warning,
@@ -200,8 +199,7 @@ internal static partial class FastCgiLog
             + "uwsgi_pass or scgi_pass in nginx. See docs/troubleshooting.md#400-bad-request.")]
     public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint, long count);
 
-    [LoggerMessage(22, LogLevel.Debug, @"Connection id ""{ConnectionId}"": The web server aborted request "
-        + @"{RequestId}.")]
+    [LoggerMessage(22, LogLevel.Debug, OfConnection + "The web server aborted request {RequestId}.")]
     public static partial void AbortRequestReceived(this ILogger log, string connectionId, int requestId);
 
     [LoggerMessage(23, LogLevel.Warning,
@@ -213,7 +211,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(24, LogLevel.Debug, "The shutdown timed out; connections to abort: {Count}.")]
     public static partial void ConnectionsNotClosedInTime(this ILogger log, int count);
 
-    [LoggerMessage(25, LogLevel.Debug, @"Connection id ""{ConnectionId}"": Aborted because the server is stopping.")]
+    [LoggerMessage(25, LogLevel.Debug, OfConnection + "Aborted because the server is stopping.")]
     public static partial void ConnectionAborted(this ILogger log, string connectionId);
 
     [LoggerMessage(35, LogLevel.Warning,
@@ -229,9 +227,8 @@ internal static partial class FastCgiLog
         this ILogger log, EndPoint endPoint, long count, string peer, string setting);
 
     [LoggerMessage(88, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request body arrives more slowly "
-            + @"than {Rate} bytes per second "
-            + @"(MinRequestBodyDataRate), so the application's next read fails with status 408.")]
+        OfRequest + "The request body arrives more slowly than {Rate} bytes per second (MinRequestBodyDataRate), so "
+            + "the application's next read fails with status 408.")]
     public static partial void RequestBodyTooSlow(
         this ILogger log, string connectionId, string traceIdentifier, double rate);
 

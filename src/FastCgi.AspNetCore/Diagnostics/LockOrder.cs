@@ -25,9 +25,6 @@ internal static class LockOrder
     private static LockRank t_held;
 
     [ThreadStatic]
-    private static int t_depth;
-
-    [ThreadStatic]
     private static int t_requestCount;
 
     [ThreadStatic]
@@ -42,7 +39,6 @@ internal static class LockOrder
             Invariants.Fail($"The lock {rank} was taken inside {t_held}.");
         var before = t_held;
         t_held = rank;
-        t_depth++;
         if (rank == LockRank.Request)
             t_requestCount++;
         else
@@ -50,16 +46,12 @@ internal static class LockOrder
         return before;
     }
 
-    public static void OnExited(LockRank before)
-    {
-        t_held = before;
-        t_depth--;
-    }
+    public static void OnExited(LockRank before) => t_held = before;
 
     /// <summary>Called before code that is not part of this server.</summary>
     public static void RequireNone(string what)
     {
-        if (Invariants.AreChecked && t_depth != 0)
+        if (Invariants.AreChecked && t_held != LockRank.None)
             Invariants.Fail($"{what} is called while the lock {t_held} is held.");
     }
 }

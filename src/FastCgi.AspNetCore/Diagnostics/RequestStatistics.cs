@@ -73,7 +73,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
     {
         lock (_lock)
         {
-            var counts = _histogram.Sum();
+            var counts = _histogram.GetCounts();
             if (!_samples.TryPeek(out var first))
                 return new RecentRequests(TimeSpan.Zero, totals, totals, counts);
 
@@ -88,7 +88,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
         if (_samples.Count == MaxSamples)
             _samples.Dequeue();
         Volatile.Write(ref _lastSample, clock.GetTimestamp());
-        _samples.Enqueue(new Sample(time.GetTimestamp(), totals, _histogram.Sum()));
+        _samples.Enqueue(new Sample(time.GetTimestamp(), totals, _histogram.GetCounts()));
     }
 
     private sealed record Sample(long At, Totals Totals, long[] Counts);
