@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
 /// The features of the request line, headers and addresses. Middleware may set most of them; the server keeps its own
-/// copies.
+/// copies. Also what only FastCGI has: the parameters, the web server's error log, and the role Authorizer.
 /// </content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestFeature,
@@ -10,8 +10,12 @@ internal abstract partial class FastCgiRequest :
     IHttpConnectionFeature,
     IServerVariablesFeature,
     IBadRequestExceptionFeature,
+    IFastCgiRequestFeature,
     IUserObserver
 {
+    // The request whose authorizer this execution flow is in. Other work of the application must not answer for it.
+    private static readonly AsyncLocal<FastCgiRequest?> s_asked = new();
+
     private LazyRequestState? _lazy;
     private string? _traceIdentifier;
 
@@ -166,4 +170,32 @@ internal abstract partial class FastCgiRequest :
         => Server.Advise(
             (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),
             static (advisor, user) => advisor.OnUserNotTaken(user.Software, user.userParameter, user.typeParameter));
+
+    /// <summary>
+    /// Whether this status may be sent to an Authorizer request. Below 400, it could allow access: only a running
+    /// authorizer may send it.
+    /// </summary>
+    public bool MayAnswerAuthorizer(int statusCode)
+        => statusCode >= StatusCodes.Status400BadRequest
+            || (s_asked.Value == this && _lazy is { Authorization: AuthorizationPhase.Asked });
+
+    /// <summary>
+    /// Begins an authorizer. A second one cannot allow the request: it checks another path, such as that of an error
+    /// page.
+    /// </summary>
+    public void BeginAuthorization()
+    {
+        Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotAsked
+            ? AuthorizationPhase.Asked
+            : AuthorizationPhase.Over;
+        s_asked.Value = this;
+    }
+
+    /// <summary>Ends the authorizer. Its permission has been sent, and nothing later can allow the request.</summary>
+    public void EndAuthorization() => Lazy.Authorization = AuthorizationPhase.Over;
+
+    IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
+        => _lazy?.ParameterList ?? Keep(ref Lazy.ParameterList, Parameters.GetVariables());
+
+    TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
 }

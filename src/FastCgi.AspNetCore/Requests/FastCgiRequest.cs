@@ -2,13 +2,17 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// One request: first its params, then the feature collection for the application. Parts: <c>.Features</c> (the
-/// collection), <c>.Request</c>, <c>.Body</c>, <c>.Roles</c>, <c>.Lifetime</c> and <c>.Status</c>.
+/// collection), <c>.Request</c>, <c>.Body</c> and <c>.Lifetime</c>.
 /// <see cref="FastCgiRequest{TContext}"/> runs the application.
 /// </summary>
 internal abstract partial class FastCgiRequest(
     ServerContext server, FastCgiConnection connection, in RequestStart start)
     : RequestStream(connection, in start), IFeatureCollection
 {
+    // For the status. Clients control this text, which may be as long as all params together.
+    private const int MaxPath = 500;
+    private const int MaxShortText = 50;
+
     private RequestHeaders? _headers;
     private RequestHead _head;
 
@@ -56,10 +60,10 @@ internal abstract partial class FastCgiRequest(
         if (!IsForApplication)
             return true;
 
-        var result = server.Admission.Admit(this, Path);
-        if (result == AdmissionResult.Refused)
+        var slot = server.Admission.Admit(this, Path);
+        if (slot is null)
             Reject(RequestRejection.TooManyRequests);
-        return result != AdmissionResult.Queued;
+        return slot != RequestSlot.Queued;
     }
 
     /// <summary>
@@ -84,4 +88,40 @@ internal abstract partial class FastCgiRequest(
     private bool IsForPing(in RequestHead head)
         => server.Options.PingPath is { } path && head.Path == path
             && (HttpMethods.IsGet(head.Method) || HttpMethods.IsHead(head.Method));
+
+    /// <summary>The request as the status shows it. It costs nothing until the status is read.</summary>
+    public override RequestDescription Describe(ConnectionScope scope, long now)
+    {
+        var age = Server.Time.GetElapsedTime(BeganAt, now);
+        if (!HasAllParameters)
+            return new RequestDescription(
+                Connection.Id, Id, Sequence, string.Empty, string.Empty, null, age,
+                RequestActivity.ReceivingParameters, 0, 0);
+
+        // Without the query, which may contain a secret.
+        return new RequestDescription(
+            Connection.Id,
+            Id,
+            Sequence,
+            LogText.Clean(_head.Method ?? string.Empty, MaxShortText),
+            LogText.Clean(_head.Path ?? string.Empty, MaxPath),
+            Parameters.GetVariable("REMOTE_ADDR") is { } client ? LogText.Clean(client, MaxShortText) : null,
+            age,
+            GetActivity(scope),
+            ReceivedBodyLength,
+            Response.BytesWritten);
+    }
+
+    public override void OnSlow(RequestDescription description, ref ReadyRequests ready)
+        => ready.Report(() => Server.Advise(description, static (advisor, slow) => advisor.OnSlow(slow)));
+
+    private RequestActivity GetActivity(ConnectionScope scope)
+    {
+        if (Slot == RequestSlot.Queued)
+            return RequestActivity.Queued;
+        if (IsFlushWaiting(scope))
+            return RequestActivity.WaitingForClient;
+
+        return Body is { IsReading: true } ? RequestActivity.WaitingForBody : RequestActivity.Running;
+    }
 }

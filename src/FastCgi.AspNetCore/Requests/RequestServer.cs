@@ -28,8 +28,10 @@ internal static class RequestServer
             CreateStream = (connection, start) => new FastCgiRequest<TContext>(
                 server, application, connection, in start),
             CreateBodyException = static (error, limit) => error == BodyError.TooLarge
-                ? TooLarge(limit)
-                : UnexpectedEnd(),
+                ? new BadHttpRequestException(
+                    $"Request body too large. The max request body size is {limit} bytes.",
+                    StatusCodes.Status413PayloadTooLarge)
+                : new BadHttpRequestException("Unexpected end of request content."),
             OtherProtocolFound = advisor is null ? null : (protocol, peer) => server.Advise(
                 (protocol, peer), static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.peer)),
             RoleRefused = advisor is null ? null : role
@@ -57,12 +59,4 @@ internal static class RequestServer
             MeasuresAges = advisor is not null,
         };
     }
-
-    private static BadHttpRequestException TooLarge(long limit)
-        => new(
-            $"Request body too large. The max request body size is {limit} bytes.",
-            StatusCodes.Status413PayloadTooLarge);
-
-    private static BadHttpRequestException UnexpectedEnd()
-        => new("Unexpected end of request content.", StatusCodes.Status400BadRequest);
 }

@@ -1,12 +1,5 @@
 namespace FastCgi.AspNetCore.Server;
 
-internal enum AdmissionResult : byte
-{
-    Admitted,
-    Queued,
-    Refused,
-}
-
 /// <summary>
 /// Limits the requests that the application works on. Others wait in a limited queue. The status has slots of its own.
 /// </summary>
@@ -18,6 +11,7 @@ internal sealed class RequestAdmission(
     private const int StatusLimit = 8;
 
     private readonly Lock _lock = new();
+    private readonly PathString[] _statusPaths = [.. statusPaths.Select(static path => new PathString(path))];
     private readonly long? _limit = options.Limits.MaxConcurrentRequests;
     private readonly int _queueLimit = options.Limits.RequestQueueLimit;
     private readonly TimeSpan _queueTimeout = options.Limits.RequestQueueTimeout ?? TimeSpan.MaxValue;
@@ -44,18 +38,23 @@ internal sealed class RequestAdmission(
     /// release or tick.
     /// </summary>
     /// <param name="path">The path of the request.</param>
-    public AdmissionResult Admit(RequestStream request, string? path)
+    /// <returns>The slot of the request, or that it waits for one; <see langword="null"/> if it is refused.</returns>
+    public RequestSlot? Admit(RequestStream request, string? path)
     {
         if (_limit is null)
-            return AdmissionResult.Admitted;
+            return RequestSlot.None;
 
         lock (_lock)
         {
             if (TryTakeSlot(request, path))
-                return AdmissionResult.Admitted;
+                return request.Slot;
             if (_queue.Count >= _queueLimit)
                 EvictOverdue();
-            return TryQueue(request) ? AdmissionResult.Queued : AdmissionResult.Refused;
+            if (_queue.Count >= _queueLimit)
+                return null;
+
+            _nodes.Add(request, _queue.AddLast((request, time.GetTimestamp())));
+            return request.Slot = RequestSlot.Queued;
         }
     }
 
@@ -128,16 +127,6 @@ internal sealed class RequestAdmission(
         return false;
     }
 
-    private bool TryQueue(RequestStream request)
-    {
-        if (_queue.Count >= _queueLimit)
-            return false;
-
-        request.Slot = RequestSlot.Queued;
-        _nodes.Add(request, _queue.AddLast((request, time.GetTimestamp())));
-        return true;
-    }
-
     private static void RunLater(List<RequestStream>? requests)
         => requests?.ForEach(static request => request.RunLater());
 
@@ -174,16 +163,10 @@ internal sealed class RequestAdmission(
 
     public bool IsForStatus(string? path)
     {
-        if (path is null)
-            return false;
-
-        foreach (var status in statusPaths)
+        foreach (var status in _statusPaths)
         {
-            if (path.StartsWith(status, StringComparison.OrdinalIgnoreCase)
-                && (path.Length == status.Length || path[status.Length] == '/'))
-            {
+            if (new PathString(path).StartsWithSegments(status))
                 return true;
-            }
         }
 
         return false;
