@@ -280,22 +280,6 @@ public sealed class SendFileOffloadTests : IDisposable
             (response.StatusLine, response["X-Accel-Redirect"], response["Vary"], response["Content-Length"]));
     }
 
-    [Fact]
-    public async Task Encoding_ThatFailsAfterTheDecision_500()
-    {
-        var response = await TestServer.AskFailingAsync(
-            Whole,
-            options =>
-            {
-                UseNginx(options.SendFile);
-                options.ResponseHeaderEncodingSelector =
-                    static name => name == "X-Accel-Redirect" ? throw new FormatException("on purpose") : null;
-            },
-            RecordBytes.Get());
-
-        Assert.Equal((500, "0", null), (response.Status, response["Content-Length"], response["X-Accel-Redirect"]));
-    }
-
     private static void Change(HttpResponse response, string what)
     {
         Action change = what switch

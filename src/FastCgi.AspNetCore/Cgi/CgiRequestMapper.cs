@@ -34,38 +34,26 @@ internal static class CgiRequestMapper
         return MapTarget(ref variables, mapping, ref head);
     }
 
-    /// <summary>The request target as the web server received it.</summary>
-    /// <param name="path">The decoded path if the target is not sent.</param>
-    /// <param name="query">The query if the target is not sent.</param>
-    /// <returns>
-    /// <see langword="null"/> if it is not sent; <see cref="MakeUpRawTarget"/> creates it from path and query.
-    /// </returns>
-    public static string? TryGetRawTarget(
-        ReadOnlySpan<byte> parameters, CgiMapping mapping, out string path, out string query)
+    /// <summary>The request target as the web server received it, or else as it would be written.</summary>
+    public static string GetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping)
     {
-        path = query = string.Empty;
         if (RequestVariables.Read(parameters, mapping, out var variables) != RequestRejection.None)
             return string.Empty;
 
-        if (!variables.RequestUri.IsEmpty)
+        if (variables.RequestUri.IsEmpty)
         {
-            if (RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) != RequestRejection.None)
-                return string.Empty;
-
-            // For http://host?query, only the query remains.
-            var raw = target.Query.IsEmpty
-                ? mapping.Strings.GetString(target.Raw)
-                : Encoding.ASCII.GetString(target.Raw);
-            return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
+            var path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
+            return new PathString(path.StartsWith('/') ? path : "/" + path).ToUriComponent()
+                + MapQuery(variables.QueryString);
         }
 
-        path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
-        query = MapQuery(variables.QueryString);
-        return null;
-    }
+        if (RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) != RequestRejection.None)
+            return string.Empty;
 
-    public static string MakeUpRawTarget(string path, string query)
-        => new PathString(path.StartsWith('/') ? path : "/" + path).ToUriComponent() + query;
+        // For http://host?query, only the query remains.
+        var raw = target.Query.IsEmpty ? mapping.Strings.GetString(target.Raw) : Encoding.ASCII.GetString(target.Raw);
+        return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
+    }
 
     /// <summary>Methods are case-sensitive (RFC 9110, section 9.1): <c>get</c> is not GET.</summary>
     private static string MapMethod(ReadOnlySpan<byte> method, CgiMapping mapping) => method.Length switch
@@ -173,14 +161,14 @@ internal static class CgiRequestMapper
 
         if (PathDecoder.IsPlain(path))
         {
-            PathBaseSplitter.Split(path, ref variables, mapping, ref head);
+            SplitPath(path, ref variables, mapping, ref head);
             return RequestRejection.None;
         }
 
         var rented = ArrayPool<byte>.Shared.Rent(path.Length);
         var length = PathDecoder.Decode(path, rented);
         if (length >= 0)
-            PathBaseSplitter.Split(rented.AsSpan(0, length), ref variables, mapping, ref head);
+            SplitPath(rented.AsSpan(0, length), ref variables, mapping, ref head);
 
         ArrayPool<byte>.Shared.Return(rented);
         return length < 0 ? RequestRejection.NullCharacterInPath : RequestRejection.None;
@@ -204,9 +192,44 @@ internal static class CgiRequestMapper
 
         var isValid = Utf8.IsValid(path);
         if (isValid)
-            PathBaseSplitter.Split(path[..PathDecoder.RemoveDotSegments(path)], ref variables, mapping, ref head);
+            SplitPath(path[..PathDecoder.RemoveDotSegments(path)], ref variables, mapping, ref head);
 
         ArrayPool<byte>.Shared.Return(rented);
         return isValid ? RequestRejection.None : RequestRejection.InvalidTarget;
     }
+
+    /// <summary>
+    /// Splits a decoded path into path base and path by whole segments, ignoring case like <c>UsePathBase</c>.
+    /// PATH_BASE takes precedence over the configured base, and that over SCRIPT_NAME, which requires trust and
+    /// PATH_INFO.
+    /// </summary>
+    private static void SplitPath(
+        ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
+    {
+        var length = 0;
+        if (!variables.PathBase.IsEmpty)
+            length = MatchBase(path, variables.PathBase);
+        else if (mapping.PathBase.Length > 0)
+            length = MatchBase(path, mapping.PathBaseBytes);
+        else if (mapping.TrustScriptName && variables.HasPathInfo)
+            length = MatchBase(path, variables.ScriptName);
+
+        head.PathBase = length == 0 ? string.Empty : GetPath(path[..length], mapping);
+        head.Path = GetPath(path[length..], mapping);
+    }
+
+    private static int MatchBase(ReadOnlySpan<byte> path, ReadOnlySpan<byte> pathBase)
+    {
+        pathBase = pathBase.TrimEnd((byte)'/');
+        if (pathBase.IsEmpty || pathBase[0] != '/' || path.Length < pathBase.Length)
+            return 0;
+
+        var isMatch = path[..pathBase.Length].SequenceEqual(pathBase)
+            || (Ascii.IsValid(pathBase) && Ascii.EqualsIgnoreCase(path[..pathBase.Length], pathBase));
+        var isWhole = path.Length == pathBase.Length || path[pathBase.Length] == '/';
+        return isMatch && isWhole ? pathBase.Length : 0;
+    }
+
+    private static string GetPath(ReadOnlySpan<byte> utf8, CgiMapping mapping)
+        => Ascii.IsValid(utf8) ? mapping.Strings.GetString(utf8) : Encoding.UTF8.GetString(utf8);
 }

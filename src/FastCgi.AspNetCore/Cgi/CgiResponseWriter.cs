@@ -1,4 +1,5 @@
 using System.Buffers.Text;
+using Microsoft.AspNetCore.WebUtilities;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Cgi;
@@ -13,17 +14,17 @@ internal static class CgiResponseWriter
     public static int GetMaxLength(
         ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, byte[]? encodedFields = null)
         => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(
-            headers, encodingSelector: null));
+            headers, encodings: null));
 
     /// <summary>
     /// Encodes fields with the application's encodings before the headers are written: if one throws, it is an
     /// application error.
     /// </summary>
     public static byte[] EncodeFields(
-        ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?> encodingSelector)
+        ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Dictionary<string, Encoding> encodings)
     {
-        var fields = new byte[GetMaxFieldsLength(headers, encodingSelector)];
-        return fields[..WriteFields(fields, headers, encodingSelector)];
+        var fields = new byte[GetMaxFieldsLength(headers, encodings)];
+        return fields[..WriteFields(fields, headers, encodings)];
     }
 
     /// <remarks>
@@ -42,19 +43,10 @@ internal static class CgiResponseWriter
         if (reasonPhrase is not null && HttpCharacters.IndexOfControl(reasonPhrase) >= 0)
             throw new InvalidOperationException("The reason phrase contains a control character.");
 
-        var status = reasonPhrase is null ? StatusLine.Get(statusCode) : StatusLine.Create(statusCode, reasonPhrase);
-        var written = 0;
-        if (isStatusFirst)
-        {
-            // Without the trailing blank line.
-            status[..^2].CopyTo(destination);
-            written = status.Length - 2;
-            status = status[^2..];
-        }
-
+        var written = isStatusFirst ? WriteStatus(destination, statusCode, reasonPhrase) : 0;
         if (encodedFields is null)
         {
-            written += WriteFields(destination[written..], headers, encodingSelector: null);
+            written += WriteFields(destination[written..], headers, encodings: null);
         }
         else
         {
@@ -63,10 +55,14 @@ internal static class CgiResponseWriter
         }
 
         if (contentLength is not null)
-            written += WriteContentLength(destination[written..], contentLength.Value);
+        {
+            written += WriteNumber(destination[written..], "Content-Length: "u8, contentLength.Value);
+            written += WriteLineEnd(destination[written..]);
+        }
 
-        status.CopyTo(destination[written..]);
-        return written + status.Length;
+        if (!isStatusFirst)
+            written += WriteStatus(destination[written..], statusCode, reasonPhrase);
+        return written + WriteLineEnd(destination[written..]);
     }
 
     /// <summary>
@@ -87,12 +83,12 @@ internal static class CgiResponseWriter
         => string.Equals(name, reserved, StringComparison.OrdinalIgnoreCase);
 
     private static int GetMaxFieldsLength(
-        ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?>? encodingSelector)
+        ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Dictionary<string, Encoding>? encodings)
     {
         var length = 0;
         foreach (var (name, values) in headers)
         {
-            var encoding = encodingSelector?.Invoke(name);
+            var encoding = encodings?.GetValueOrDefault(name);
             for (var i = 0; i < values.Count; i++)
             {
                 var chars = values[i]?.Length ?? 0;
@@ -104,8 +100,8 @@ internal static class CgiResponseWriter
     }
 
     private static int WriteFields(
-        Span<byte> destination, ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string,
-            Encoding?>? encodingSelector)
+        Span<byte> destination, ReadOnlySpan<KeyValuePair<string, StringValues>> headers,
+        Dictionary<string, Encoding>? encodings)
     {
         var written = 0;
         foreach (var (name, values) in headers)
@@ -113,18 +109,18 @@ internal static class CgiResponseWriter
             if (IsReserved(name))
                 continue;
 
+            var encoding = encodings?.GetValueOrDefault(name) ?? Encoding.ASCII;
             for (var i = 0; i < values.Count; i++)
             {
                 if (values[i] is { } value)
-                    written += WriteField(destination[written..], name, value, encodingSelector);
+                    written += WriteField(destination[written..], name, value, encoding);
             }
         }
 
         return written;
     }
 
-    private static int WriteField(
-        Span<byte> destination, string name, string value, Func<string, Encoding?>? encodingSelector)
+    private static int WriteField(Span<byte> destination, string name, string value, Encoding encoding)
     {
         if (HttpCharacters.IndexOfControl(value) >= 0 || HttpCharacters.IndexOfNonToken(name) >= 0)
             throw new InvalidOperationException($"The response header '{name}' contains a control character.");
@@ -132,21 +128,49 @@ internal static class CgiResponseWriter
         var written = Encoding.ASCII.GetBytes(name, destination);
         destination[written++] = (byte)':';
         destination[written++] = (byte)' ';
-
-        var encoding = encodingSelector?.Invoke(name) ?? Encoding.ASCII;
         written += encoding.GetBytes(value, destination[written..]);
-        destination[written++] = (byte)'\r';
-        destination[written++] = (byte)'\n';
-        return written;
+        return written + WriteLineEnd(destination[written..]);
     }
 
-    private static int WriteContentLength(Span<byte> destination, long contentLength)
+    /// <summary>Writes the status with its standard reason phrase, unless the application has set one.</summary>
+    private static int WriteStatus(Span<byte> destination, int statusCode, string? reasonPhrase)
     {
-        var prefix = "Content-Length: "u8;
+        var written = WriteNumber(destination, "Status: "u8, statusCode);
+        destination[written++] = (byte)' ';
+        written += Encoding.UTF8.GetBytes(
+            string.IsNullOrEmpty(reasonPhrase) ? GetReason(statusCode) : reasonPhrase, destination[written..]);
+        return written + WriteLineEnd(destination[written..]);
+    }
+
+    /// <summary>
+    /// The standard reason phrase, or the name of the status class. If it were empty, nginx would omit the required
+    /// space after the status.
+    /// </summary>
+    private static string GetReason(int statusCode)
+    {
+        if (ReasonPhrases.GetReasonPhrase(statusCode) is { Length: > 0 } reason)
+            return reason;
+
+        return (statusCode / 100) switch
+        {
+            2 => "Successful",
+            3 => "Redirection",
+            4 => "Client Error",
+            5 => "Server Error",
+            _ => "Unknown",
+        };
+    }
+
+    private static int WriteNumber(Span<byte> destination, ReadOnlySpan<byte> prefix, long number)
+    {
         prefix.CopyTo(destination);
-        Utf8Formatter.TryFormat(contentLength, destination[prefix.Length..], out var digits);
-        var written = prefix.Length + digits;
-        "\r\n"u8.CopyTo(destination[written..]);
-        return written + 2;
+        Utf8Formatter.TryFormat(number, destination[prefix.Length..], out var digits);
+        return prefix.Length + digits;
+    }
+
+    private static int WriteLineEnd(Span<byte> destination)
+    {
+        "\r\n"u8.CopyTo(destination);
+        return 2;
     }
 }

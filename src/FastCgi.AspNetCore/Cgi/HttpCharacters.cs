@@ -7,6 +7,10 @@ internal static class HttpCharacters
 
     private const string TokenCharacters = "!#$%&'*+-.^_`|~" + Alphanumerics;
 
+    private const string ControlCharacters =
+        "\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008\u000A\u000B\u000C\u000D\u000E\u000F"
+            + "\u0010\u0011\u0012\u0013\u0014\u0015\u0016\u0017\u0018\u0019\u001A\u001B\u001C\u001D\u001E\u001F\u007F";
+
     // Lower bytes are CR, LF, NUL and others that values rarely contain.
     private const byte FirstPlainByte = 0x0e;
 
@@ -19,8 +23,9 @@ internal static class HttpCharacters
     private static readonly SearchValues<byte> s_tokenBytes = SearchValues.Create(
         Encoding.ASCII.GetBytes(TokenCharacters));
     private static readonly SearchValues<char> s_tokenChars = SearchValues.Create(TokenCharacters);
-    private static readonly SearchValues<char> s_asciiFieldValueChars = CreateAscii(isControl: false);
-    private static readonly SearchValues<char> s_controlChars = CreateAscii(isControl: true);
+    private static readonly SearchValues<char> s_asciiFieldValueChars =
+        SearchValues.Create("\t \"(),/:;<=>?@[\\]{}" + TokenCharacters);
+    private static readonly SearchValues<char> s_controlChars = SearchValues.Create(ControlCharacters);
 
     public static bool IsTraceIdentifier(ReadOnlySpan<char> value)
         => value.Length is > 0 and <= MaxTraceIdentifierLength && !value.ContainsAnyExcept(s_traceIdentifierChars);
@@ -43,48 +48,5 @@ internal static class HttpCharacters
 
     /// <summary>Whether a received value may contain CR, LF or NUL, or non-ASCII bytes.</summary>
     public static bool IsSuspect(ReadOnlySpan<byte> value)
-    {
-        // Eight bytes at a time. The framework's search would be compiled at the first request.
-        const int Size = sizeof(ulong);
-        if (value.Length < Size)
-        {
-            foreach (var b in value)
-            {
-                if (b is < FirstPlainByte or > 0x7f)
-                    return true;
-            }
-
-            return false;
-        }
-
-        ref var start = ref MemoryMarshal.GetReference(value);
-        var last = value.Length - Size;
-        var found = FindSuspect(Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref start, last)));
-        for (var i = 0; i < last; i += Size)
-            found |= FindSuspect(Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref start, i)));
-        return found != 0;
-    }
-
-    /// <returns>
-    /// 0 if all bytes are plain; otherwise, the highest bit of that byte is set, or, through the borrow, that of a
-    /// higher byte.
-    /// </returns>
-    private static ulong FindSuspect(ulong bytes)
-    {
-        const ulong EachByte = 0x0101_0101_0101_0101;
-        return (bytes | (bytes - (EachByte * FirstPlainByte))) & (EachByte * 0x80);
-    }
-
-    // LINQ over char and byte would be compiled at the first request.
-    private static SearchValues<char> CreateAscii(bool isControl)
-    {
-        var characters = new List<char>();
-        for (var c = '\0'; c <= '\x7f'; c++)
-        {
-            if ((c != '\t' && char.IsControl(c)) == isControl)
-                characters.Add(c);
-        }
-
-        return SearchValues.Create(CollectionsMarshal.AsSpan(characters));
-    }
+        => value.ContainsAnyExceptInRange(FirstPlainByte, (byte)0x7f);
 }

@@ -37,19 +37,21 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            while (_lazy?.Body is { } body)
-            {
-                var before = Volatile.Read(ref _lazy.BodyReader);
-                if (before?.Body == body)
-                    return before.Reader;
+            if (_lazy?.Body is null)
+                return Input;
 
-                var made = new ReplacedReader(body, PipeReader.Create(body));
-                if (Interlocked.CompareExchange(ref _lazy.BodyReader, made, before) == before)
-                    Response.OnCompleted(
-                        static async reader => await ((PipeReader)reader).CompleteAsync(), made.Reader);
+            using var scope = EnterLock();
+            if (_lazy.Body is not { } body)
+                return Input;
+
+            if (_lazy.BodyReader?.Body != body)
+            {
+                _lazy.BodyReader = new ReplacedReader(body, PipeReader.Create(body));
+                Response.OnCompleted(
+                    static async reader => await ((PipeReader)reader).CompleteAsync(), _lazy.BodyReader.Reader);
             }
 
-            return Input.Reader;
+            return _lazy.BodyReader.Reader;
         }
     }
 
@@ -65,7 +67,7 @@ internal abstract partial class FastCgiRequest :
         set => Response.AllowSynchronousIO = value;
     }
 
-    bool IHttpMaxRequestBodySizeFeature.IsReadOnly => Input.HasStartedReading;
+    bool IHttpMaxRequestBodySizeFeature.IsReadOnly => HasStartedReading;
 
     long? IHttpMaxRequestBodySizeFeature.MaxRequestBodySize
     {

@@ -28,15 +28,16 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         get
         {
             ArgumentNullException.ThrowIfNull(key);
-            return _others is { } others && others.TryFind(key, out var other) ? other : GetField(key) ?? GetOwn(key);
+            return _others is { } others && others.TryFind(key, out var other) ? other : GetOwn(key);
         }
 
         set
         {
             ArgumentNullException.ThrowIfNull(key);
             if (!SetField(key, value))
-                Others.Set(key, value);
-            OnChanged();
+                (_others ?? Keep(ref _others, new FeatureList())).Set(key, value);
+            // After the change, so that no caller caches the old feature under the new revision.
+            Interlocked.Increment(ref _revision);
         }
     }
 
@@ -83,12 +84,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         foreach (var other in _others?.Enumerate() ?? [])
             yield return other;
 
-        foreach (var type in s_fieldTypes)
-        {
-            if (GetField(type) is { } value)
-                yield return new(type, value);
-        }
-
         foreach (var type in s_ownTypes)
         {
             if (_others?.TryFind(type, out _) is not true && GetOwn(type) is { } value)
@@ -98,14 +93,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    private static readonly Type[] s_fieldTypes =
+    private static readonly Type[] s_ownTypes =
     [
         typeof(IItemsFeature), typeof(IServiceProvidersFeature), typeof(IQueryFeature),
         typeof(IHttpAuthenticationFeature),
-    ];
-
-    private static readonly Type[] s_ownTypes =
-    [
         typeof(IHttpRequestFeature), typeof(IHttpRequestBodyDetectionFeature), typeof(IHttpRequestIdentifierFeature),
         typeof(IHttpRequestLifetimeFeature), typeof(IHttpConnectionFeature), typeof(IHttpBodyControlFeature),
         typeof(IHttpMaxRequestBodySizeFeature), typeof(IHttpMinRequestBodyDataRateFeature),
@@ -126,20 +117,16 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             return Response;
         if (key == typeof(ITlsConnectionFeature))
             return TlsConnection;
-
-        return Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
-    }
-
-    private object? GetField(Type key)
-    {
         if (key == typeof(IItemsFeature))
             return _items;
         if (key == typeof(IServiceProvidersFeature))
             return _serviceProviders;
         if (key == typeof(IQueryFeature))
             return _query;
+        if (key == typeof(IHttpAuthenticationFeature))
+            return _authentication;
 
-        return key == typeof(IHttpAuthenticationFeature) ? _authentication : null;
+        return Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
     }
 
     private bool SetField(Type key, object? value)
@@ -157,11 +144,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
         return true;
     }
-
-    /// <summary>Called after the change, so that no caller caches the old feature under the new revision.</summary>
-    private void OnChanged() => Interlocked.Increment(ref _revision);
-
-    private FeatureList Others => _others ?? Keep(ref _others, new FeatureList());
 
     private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
 }

@@ -140,26 +140,24 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             ? statusCode
             : StatusCodes.Status500InternalServerError;
 
-    /// <returns>The action that logs the error, for a call without the lock.</returns>
-    public Action RecordApplicationError(RequestScope scope, Exception exception)
-    {
-        var (log, connectionId, traceIdentifier) = (Log, Connection.Id, TraceIdentifier);
-        // A handler that awaits a disconnected client gets this exception, which is not an application error.
-        if (IsAborted && exception is OperationCanceledException or IOException)
-            return () => log.RequestAborted(connectionId, traceIdentifier);
-
-        ApplicationError = ApplicationError is null
-            ? exception
-            : new AggregateException(ApplicationError, exception).Flatten();
-        return () => log.ApplicationError(connectionId, traceIdentifier, exception);
-    }
-
+    /// <summary>Records and logs an error. Call it without the lock.</summary>
     public void ReportApplicationError(Exception exception)
     {
-        Action log;
-        using (var scope = EnterLock())
-            log = RecordApplicationError(scope, exception);
-        log();
+        // A handler that awaits a disconnected client gets this exception, which is not an application error.
+        if (IsAborted && exception is OperationCanceledException or IOException)
+        {
+            Log.RequestAborted(Connection.Id, TraceIdentifier);
+            return;
+        }
+
+        using (EnterLock())
+        {
+            ApplicationError = ApplicationError is { } earlier
+                ? new AggregateException(earlier, exception).Flatten()
+                : exception;
+        }
+
+        Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
     }
 
     /// <summary>Records what the application threw, which may determine the status.</summary>

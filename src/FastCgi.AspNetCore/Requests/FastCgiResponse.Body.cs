@@ -1,12 +1,13 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>The response body, written through <c>Response.Body</c> and <c>Response.BodyWriter</c> alike.</content>
-internal sealed partial class FastCgiResponse
+/// <content>
+/// The response body. The response itself is <c>Response.BodyWriter</c>; <c>Response.Body</c> writes through it.
+/// </content>
+internal sealed partial class FastCgiResponse : PipeWriter
 {
-    private ResponseBodyWriter? _writer;
     private ResponseBodyStream? _stream;
 
-    public PipeWriter Writer => _writer ??= new ResponseBodyWriter(this);
+    public PipeWriter Writer => this;
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
     public bool AllowSynchronousIO { get; set; }
 
@@ -22,42 +23,44 @@ internal sealed partial class FastCgiResponse
     }
 #pragma warning restore CS0618
 
-    public Memory<byte> GetMemory(int sizeHint, bool isSpan = false)
+    public override bool CanGetUnflushedBytes => true;
+
+    public override long UnflushedBytes
     {
-        using var scope = _request.EnterLock();
-        ThrowIfNotWritable();
-        return _output.GetMemory(scope, sizeHint, isSpan);
+        get
+        {
+            using var scope = _request.EnterLock();
+            ThrowIfOver();
+            return _output.GetUnflushedLength(scope);
+        }
     }
 
+    public override Memory<byte> GetMemory(int sizeHint = 0) => Lease(sizeHint, isSpan: false);
+
+    public override Span<byte> GetSpan(int sizeHint = 0) => Lease(sizeHint, isSpan: true).Span;
+
     /// <summary>Takes what was written to the memory. Does not start the response.</summary>
-    public void Advance(int count)
+    public override void Advance(int bytes)
     {
-        var declared = DeclaredLength;
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        _output.CheckAdvance(scope, count);
-        CountWrite(count, declared);
+        _output.CheckAdvance(scope, bytes);
+        CountWrite(bytes, _headers.In(scope).ContentLength);
         if (HasStarted && !CanWriteBody)
             RefuseBody();
         else
-            _output.Advance(scope, count);
+            _output.Advance(scope, bytes);
     }
 
-    public long GetUnflushedBytes()
-    {
-        using var scope = _request.EnterLock();
-        ThrowIfOver();
-        return _output.GetUnflushedLength(scope);
-    }
-
-    public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
+    public override ValueTask<FlushResult> WriteAsync(
+        ReadOnlyMemory<byte> source, CancellationToken cancellationToken = default)
         => WriteAsync(source, isWrite: true, cancellationToken);
 
-    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken)
+    public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
         => WriteAsync(default, isWrite: false, cancellationToken);
 
     /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>
-    public void CancelPendingFlush()
+    public override void CancelPendingFlush()
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
@@ -74,6 +77,13 @@ internal sealed partial class FastCgiResponse
                     + "It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in "
                     + "UseFastCgi.");
         }
+    }
+
+    private Memory<byte> Lease(int sizeHint, bool isSpan)
+    {
+        using var scope = _request.EnterLock();
+        ThrowIfNotWritable();
+        return _output.GetMemory(scope, sizeHint, isSpan);
     }
 
     private ValueTask<FlushResult> WriteAsync(
@@ -98,7 +108,7 @@ internal sealed partial class FastCgiResponse
     private ValueTask<FlushResult> Write(ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
         ResponseOutput.FlushOutcome outcome;
-        using (var scope = EnterToStart(out var head))
+        using (var scope = _request.EnterLock())
         {
             if (isWrite)
                 ThrowIfNotWritable();
@@ -110,7 +120,7 @@ internal sealed partial class FastCgiResponse
             if (HasStarted)
                 CountWrite(source.Length, _headers.Final.ContentLength);
             else
-                StartByApplication(scope, in head, source.Length);
+                StartByApplication(scope, source.Length);
             if (isWrite && CanWriteBody)
                 _output.Write(scope, source);
             else if (isWrite)
@@ -137,12 +147,6 @@ internal sealed partial class FastCgiResponse
         _request.OnAnswered();
         return true;
     }
-
-    /// <summary>
-    /// The length that is declared so far. Read without the lock: the headers may be the application's own until the
-    /// response starts.
-    /// </summary>
-    private long? DeclaredLength => HasStarted ? _headers.Final.ContentLength : Headers.ContentLength;
 
     /// <summary>Counts bytes against the declared length. Excess bytes are refused before any is taken.</summary>
     private void CountWrite(long length, long? declared)

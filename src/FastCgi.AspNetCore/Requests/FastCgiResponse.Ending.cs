@@ -5,19 +5,32 @@ internal sealed partial class FastCgiResponse
 {
     public Task CompleteAsync() => CompleteAsync(exception: null).AsTask();
 
-    public async ValueTask CompleteAsync(Exception? exception)
+    public override void Complete(Exception? exception = null)
     {
-        using (_request.EnterLock())
-        {
-            ThrowIfOver();
-            if (IsCompleted)
-                return;
-        }
+        var completion = CompleteAsync(exception);
+        if (completion.IsCompleted)
+            completion.GetAwaiter().GetResult();
+        else
+            _ = completion.AsTask();
+    }
+
+    public override async ValueTask CompleteAsync(Exception? exception = null)
+    {
+        ThrowIfOver();
+        if (IsCompleted)
+            return;
 
         if (exception is not null)
-            Fail(new ConnectionAbortedException("The BodyPipe was completed with an exception.", exception));
+        {
+            _request.ReportApplicationError(
+                new ConnectionAbortedException("The BodyPipe was completed with an exception.", exception));
+            if (HasStarted)
+                _request.Abort();
+        }
         else if (!HasStarted && HasOnStarting)
+        {
             await FireOnStartingAsync();
+        }
 
         if (!TryFinish(out var ended))
             return;
@@ -34,15 +47,14 @@ internal sealed partial class FastCgiResponse
     /// </exception>
     public void Finish()
     {
-        SetZeroLengthOfReplacedHeaders();
         CompletedRequest ended;
-        using (var scope = EnterToStart(out var head))
+        using (var scope = _request.EnterLock())
         {
             if (IsCompleted)
                 return;
 
-            ThrowIfTooShort(scope, in head);
-            ended = End(scope, in head, ProtocolStatus.RequestComplete);
+            ThrowIfTooShort(scope);
+            ended = End(scope, ProtocolStatus.RequestComplete);
         }
 
         OnEnded(ended);
@@ -74,7 +86,7 @@ internal sealed partial class FastCgiResponse
                 return false;
 
             Replace(scope, statusCode, body);
-            ended = End(scope, head: default, status);
+            ended = End(scope, status);
         }
 
         OnEnded(ended);
@@ -84,27 +96,11 @@ internal sealed partial class FastCgiResponse
     /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
     public void SetAbortedStatus() => _statusCode = StatusCodes.Status499ClientClosedRequest;
 
-    private void Fail(Exception exception)
-    {
-        Action log;
-        bool hasStarted;
-        using (var scope = _request.EnterLock())
-        {
-            ThrowIfOver();
-            log = _request.RecordApplicationError(scope, exception);
-            hasStarted = HasStarted;
-        }
-
-        log();
-        if (hasStarted)
-            _request.Abort();
-    }
-
     private bool TryFinish(out CompletedRequest ended)
     {
         ended = default;
         var hasFailed = _request.ApplicationError is not null;
-        using var scope = EnterToStart(out var head, isPrepared: !hasFailed);
+        using var scope = _request.EnterLock();
         ThrowIfOver();
         // A response that has started and failed cannot be completed: the end of the request cuts it.
         if (IsCompleted || (hasFailed && HasStarted))
@@ -113,17 +109,15 @@ internal sealed partial class FastCgiResponse
         if (hasFailed)
             Replace(scope, StatusCodes.Status500InternalServerError, body: null);
         else
-            ThrowIfTooShort(scope, in head);
-        ended = End(scope, in head, ProtocolStatus.RequestComplete);
+            ThrowIfTooShort(scope);
+        ended = End(scope, ProtocolStatus.RequestComplete);
         return true;
     }
 
     // Under the lock, because another thread may have changed the length.
-    private void ThrowIfTooShort(RequestScope scope, in PreparedHead head)
+    private void ThrowIfTooShort(RequestScope scope)
     {
-        var declared = head.Headers is { } prepared && !HasStarted
-            ? prepared.Final.ContentLength
-            : _headers.In(scope).ContentLength;
+        var declared = _headers.In(scope).ContentLength;
         if (BytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
             throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written "
                 + $"({BytesWritten} of {declared}).");
@@ -136,27 +130,18 @@ internal sealed partial class FastCgiResponse
             _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, BytesWritten);
     }
 
-    private CompletedRequest End(RequestScope scope, in PreparedHead head, ProtocolStatus status)
+    private CompletedRequest End(RequestScope scope, ProtocolStatus status)
     {
         if (!HasStarted)
         {
             // In the headers, so that the request log sees it later.
             ref var table = ref _headers.In(scope);
-            if (BytesWritten == 0 && head.Headers is null && table.ContentLength is null && CanHaveContentLength)
+            if (BytesWritten == 0 && table.ContentLength is null && CanHaveContentLength)
                 table.SetContentLength(0);
-            Start(scope, in head, writeLength: 0);
+            Start(scope, writeLength: 0);
         }
 
         return _output.Complete(scope, status);
-    }
-
-    private void SetZeroLengthOfReplacedHeaders()
-    {
-        if (!ReferenceEquals(Headers, _headers) && !HasStarted && BytesWritten == 0
-            && Headers.ContentLength is null && CanHaveContentLength)
-        {
-            Headers.ContentLength = 0;
-        }
     }
 
     private void Replace(RequestScope scope, int statusCode, string? body)
@@ -164,9 +149,6 @@ internal sealed partial class FastCgiResponse
         _lazy?.OnStarting?.Clear();
         _output.ClearStaged(scope);
         _headers.Restart(scope);
-        // The application's selector may be what failed.
-        _headers.EncodingSelector = null;
-        Headers = _headers;
         _isBufferingDisabled = false;
         _isOffloaded = false;
         if (_lazy is not null)

@@ -27,47 +27,34 @@ internal sealed partial class FastCgiResponse
 
         // Callbacks may still change status and headers.
         await FireOnStartingAsync();
-        var (statusCode, version) = (_statusCode, _headers.GetVersion());
-        if (!offload.TryGetHeader(part, statusCode, _request.Headers, Headers, out var header, out var obstacle))
-        {
-            _request.Log.FileStreamed(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, obstacle);
-            return false;
-        }
-
-        // A header dictionary of the application is called without the lock.
-        var headers = Headers;
-        var isReplaced = !ReferenceEquals(headers, _headers);
-        var declared = headers.ContentLength;
+        KeyValuePair<string, string> header;
+        string? obstacle;
         using (var scope = _request.EnterLock())
         {
             ThrowIfOver();
             if (HasStarted || _isOffloaded || BytesWritten > 0 || _request.ApplicationError is not null)
                 return false;
-            // Another thread has changed what the decision was based on.
-            if (_statusCode != statusCode || _headers.In(scope).Version != version)
-                return false;
 
-            CountWrite(part.Length, declared);
-            _isOffloaded = true;
-            if (!isReplaced)
+            if (offload.TryGetHeader(part, _statusCode, _request.Headers, _headers, out header, out obstacle))
+            {
+                CountWrite(part.Length, _headers.In(scope).ContentLength);
+                _isOffloaded = true;
                 _headers.SetOffload(scope, header);
-            // From here on they are final, as if the response had started.
-            _headers.SetReadOnly(scope, isReadOnly: true);
+                // From here on they are final, as if the response had started.
+                _headers.SetReadOnly(scope, isReadOnly: true);
+            }
         }
 
-        if (isReplaced)
-            SetOffload(headers, header);
+        if (obstacle is not null)
+        {
+            _request.Log.FileStreamed(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, obstacle);
+            return false;
+        }
+
         _request.Log.FileOffloaded(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, header.Value);
         // The end is sent with the header block, after which nginx closes the connection.
         await CompleteAsync(exception: null);
         return true;
-    }
-
-    private static void SetOffload(IHeaderDictionary headers, KeyValuePair<string, string> header)
-    {
-        headers[header.Key] = header.Value;
-        foreach (var name in SendFileOffload.GetReplacedHeaders(header.Key))
-            headers.Remove(name);
     }
 
     private async Task StreamFileAsync(string path, long offset, long? count, CancellationToken cancellationToken)

@@ -3,9 +3,6 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>How status and headers become final: at the first flush or write, on request, or at the end.</content>
 internal sealed partial class FastCgiResponse
 {
-    // Bounds retries if the application changes its headers whenever it is asked for their encoding.
-    private const int MaxPreparations = 8;
-
     public Task StartAsync(CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
@@ -51,15 +48,10 @@ internal sealed partial class FastCgiResponse
             }
             catch (Exception exception)
             {
-                Action log;
-                using (var scope = _request.EnterLock())
-                {
-                    ThrowIfOver();
+                ThrowIfOver();
+                _request.ReportApplicationError(exception);
+                using (_request.EnterLock())
                     _lazy?.OnStarting?.Clear();
-                    log = _request.RecordApplicationError(scope, exception);
-                }
-
-                log();
                 return;
             }
         }
@@ -83,66 +75,23 @@ internal sealed partial class FastCgiResponse
 
     private void StartNow()
     {
-        using var scope = EnterToStart(out var head);
+        using var scope = _request.EnterLock();
         ThrowIfOver();
         if (!HasStarted)
-            StartByApplication(scope, in head, writeLength: 0);
-    }
-
-    /// <summary>Takes the lock in order to start the response.</summary>
-    /// <param name="head">What was prepared before.</param>
-    /// <param name="isPrepared">Whether to prepare it.</param>
-    private RequestScope EnterToStart(out PreparedHead head, bool isPrepared = true)
-    {
-        for (var attempt = 1; ; attempt++)
-        {
-            head = isPrepared ? PrepareHead() : default;
-            var scope = _request.EnterLock();
-            // Another thread's later changes must be sent too.
-            if (head.Headers is null || head.Version == _headers.In(scope).Version || attempt == MaxPreparations)
-                return scope;
-
-            scope.Dispose();
-        }
-    }
-
-    /// <summary>
-    /// Calls the application's replacements for headers and encodings: without the lock, and without changing anything.
-    /// </summary>
-    private PreparedHead PrepareHead()
-    {
-        var isReplaced = !ReferenceEquals(Headers, _headers);
-        if (HasStarted || (!isReplaced && _headers.EncodingSelector is null))
-            return default;
-
-        var version = _headers.GetVersion();
-        var copyLock = new RequestLock();
-        var headers = new ResponseHeaders(copyLock) { EncodingSelector = _headers.EncodingSelector };
-        foreach (var (name, value) in isReplaced ? Headers.ToArray() : _headers.ToArray())
-            headers[name] = value;
-        using (var scope = copyLock.EnterLock())
-        {
-            CompleteHeaders(ref headers.In(scope));
-            headers.SetReadOnly(scope, isReadOnly: true);
-        }
-
-        var encodedFields = headers.EncodingSelector is null
-            ? null
-            : CgiResponseWriter.EncodeFields(headers.Final.Entries, headers.EncodingSelector);
-        return new PreparedHead(headers, encodedFields, version);
+            StartByApplication(scope, writeLength: 0);
     }
 
     /// <summary>Starts the response on request of the application.</summary>
-    private void StartByApplication(RequestScope scope, in PreparedHead head, int writeLength)
+    private void StartByApplication(RequestScope scope, int writeLength)
     {
         if (_request.ApplicationError is { } error)
             throw new ObjectDisposedException("The response has been aborted due to an unhandled application "
                 + "exception.", error);
 
-        Start(scope, in head, writeLength);
+        Start(scope, writeLength);
     }
 
-    private void Start(RequestScope scope, in PreparedHead head, int writeLength)
+    private void Start(RequestScope scope, int writeLength)
     {
         if (_statusCode is < 200 or > 999)
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
@@ -154,19 +103,11 @@ internal sealed partial class FastCgiResponse
                     + "which could allow access. Use MapFastCgiAuthorizer.");
         }
 
-        if (head.Headers is { } prepared)
-        {
-            CheckWrite(writeLength, prepared.Final.ContentLength);
-            _headers.In(scope).CopyFrom(in prepared.Final);
-            if (head.EncodedFields is not null)
-                Lazy.EncodedFields = head.EncodedFields;
-        }
-        else
-        {
-            ref var table = ref _headers.In(scope);
-            CheckWrite(writeLength, table.ContentLength);
-            CompleteHeaders(ref table);
-        }
+        ref var table = ref _headers.In(scope);
+        CheckWrite(writeLength, table.ContentLength);
+        CompleteHeaders(ref table);
+        if (_headers.Encode(scope) is { } encodedFields)
+            Lazy.EncodedFields = encodedFields;
 
         // Only now: if the response cannot start, nothing was taken.
         BytesWritten += writeLength;
@@ -230,10 +171,4 @@ internal sealed partial class FastCgiResponse
         if (_statusCode == StatusCodes.Status204NoContent)
             headers.Remove(Known.ContentLength);
     }
-
-    /// <summary>What the application supplied before the response starts; see <see cref="PrepareHead"/>.</summary>
-    /// <param name="Headers">The checked headers, unless they are the server's own collection.</param>
-    /// <param name="EncodedFields">The encoded header fields, if the application chooses encodings.</param>
-    /// <param name="Version">The version of the server's own collection.</param>
-    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, int Version);
 }

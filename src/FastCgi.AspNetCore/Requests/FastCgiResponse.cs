@@ -8,8 +8,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// </summary>
 /// <remarks>
 /// Status and headers change and become final under the lock of the request, so another thread's change is either sent
-/// or refused. Replacements by the application, such as a header dictionary or encodings, are called before the lock is
-/// taken (<see cref="EnterToStart"/>).
+/// or refused.
 /// </remarks>
 internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature
 {
@@ -32,7 +31,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _output = new ResponseOutput(request);
         _headers =
             new ResponseHeaders(_output) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
-        Headers = _headers;
         AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }
 
@@ -71,7 +69,19 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
-    public IHeaderDictionary Headers { get; set; }
+    /// <summary>Headers that the application puts in place of these are copied.</summary>
+    public IHeaderDictionary Headers
+    {
+        get => _headers;
+        set
+        {
+            KeyValuePair<string, StringValues>[] headers = [.. value];
+            _headers.Clear();
+            foreach (var (name, values) in headers)
+                _headers[name] = values;
+        }
+    }
+
     public string? Location => _headers.TryGetValue(Known.Location, out var location) ? location.ToString() : null;
 
     public bool IsChallenge
@@ -83,7 +93,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public TextWriter OpenStandardError()
     {
         using var scope = _request.EnterLock();
-        _output.ThrowIfOver(typeof(HttpContext));
+        ObjectDisposedException.ThrowIf(_request.IsOver, typeof(HttpContext));
         return _output.OpenErrorWriter(scope);
     }
 

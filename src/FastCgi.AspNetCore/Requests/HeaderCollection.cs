@@ -156,10 +156,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     }
 
     public IEnumerator<KeyValuePair<string, StringValues>> GetEnumerator()
-    {
-        for (var i = 0; TryGetAt(i, out var entry); i++)
-            yield return entry;
-    }
+        => ToArray().AsEnumerable().GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
@@ -185,13 +182,6 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
         _isReadOnly = isReadOnly;
     }
 
-    /// <summary>Gets the version, which increases with each change.</summary>
-    public int GetVersion()
-    {
-        using var scope = EnterLock();
-        return In(scope).Version;
-    }
-
     /// <summary>Reaches what the lock of the request guards.</summary>
     public ref HeaderTable In(RequestScope scope)
     {
@@ -211,14 +201,6 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
         if (!long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var length))
             throw InvalidContentLength(text);
         In(scope).SetContentLength(length, value);
-    }
-
-    private bool TryGetAt(int position, out KeyValuePair<string, StringValues> entry)
-    {
-        using var scope = EnterToRead();
-        ref var table = ref In(scope);
-        entry = position < table.Count ? table.Entries[position] : default;
-        return position < table.Count;
     }
 
     private RequestScope EnterToRead()

@@ -18,9 +18,6 @@ internal struct HeaderTable()
 
     public int Count { get; private set; }
 
-    /// <summary>Increases with each change.</summary>
-    public int Version { get; private set; }
-
     /// <summary>The number in <c>Content-Length</c>, which has the same value as the text.</summary>
     public readonly long? ContentLength => _contentLength == UnknownLength ? null : _contentLength;
 
@@ -53,7 +50,6 @@ internal struct HeaderTable()
 
     public void Set(string name, StringValues value)
     {
-        Version++;
         var position = Find(name);
         if (position >= 0)
         {
@@ -96,7 +92,6 @@ internal struct HeaderTable()
         if (position < 0)
             return false;
 
-        Version++;
         Count--;
         Array.Copy(_entries, position + 1, _entries, position, Count - position);
         _entries[Count] = default;
@@ -109,19 +104,9 @@ internal struct HeaderTable()
     public void Clear()
     {
         Array.Clear(_entries, 0, Count);
-        Version++;
         Count = 0;
         _index = null;
         _contentLength = UnknownLength;
-    }
-
-    /// <summary>Replaces the headers by those of another table.</summary>
-    public void CopyFrom(in HeaderTable other)
-    {
-        Clear();
-        foreach (var (name, value) in other.Entries)
-            Set(name, value);
-        _contentLength = other._contentLength;
     }
 
     private int FindInIndex(string name)

@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The application's <c>Request.Body</c>, another view of what <see cref="RequestBodyReader"/> reads.
-/// </summary>
+/// <summary>The application's <c>Request.Body</c>, another view of <see cref="RequestInput"/>.</summary>
 internal sealed class ReceivedStream(RequestInput input) : Stream
 {
     public override bool CanRead => true;
@@ -43,19 +41,7 @@ internal sealed class ReceivedStream(RequestInput input) : Stream
     public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
     {
         ValidateCopyToArguments(destination, bufferSize);
-        return CopyAsync(
-            async segment =>
-            {
-                await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
-                return true;
-            },
-            cancellationToken);
-    }
-
-    public override void CopyTo(Stream destination, int bufferSize)
-    {
-        input.ThrowIfSynchronousIONotAllowed();
-        base.CopyTo(destination, bufferSize);
+        return input.CopyToAsync(destination, cancellationToken);
     }
 
     public override IAsyncResult BeginRead(byte[] buffer, int offset, int count, AsyncCallback? callback, object? state)
@@ -74,77 +60,22 @@ internal sealed class ReceivedStream(RequestInput input) : Stream
     public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken)
         => throw new NotSupportedException();
 
-    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-        => throw new NotSupportedException();
-
     public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
 
     public override void SetLength(long value) => throw new NotSupportedException();
 
-    /// <summary>Copies the rest of the body, until the destination is completed.</summary>
-    public Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken) => CopyAsync(
-        async segment =>
-        {
-            var flush = await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
-            return flush.IsCanceled
-                ? throw new OperationCanceledException("The flush was canceled")
-                : !flush.IsCompleted;
-        },
-        cancellationToken);
-
-    /// <summary>Copies to the end, or until the destination accepts no more.</summary>
-    /// <param name="writeAsync">Writes to the destination and returns whether it accepts more.</param>
-    private async Task CopyAsync(
-        Func<ReadOnlyMemory<byte>, ValueTask<bool>> writeAsync, CancellationToken cancellationToken)
-    {
-        while (true)
-        {
-            var result = await input.ReadAsync(cancellationToken).ConfigureAwait(false);
-            ThrowIfCanceled(result);
-            var consumed = result.Buffer.Start;
-            try
-            {
-                var next = consumed;
-                while (result.Buffer.TryGet(ref next, out var segment))
-                {
-                    // An empty write would start a response.
-                    var continues = segment.IsEmpty || await writeAsync(segment).ConfigureAwait(false);
-                    consumed = next;
-                    if (!continues)
-                        return;
-                }
-
-                consumed = result.Buffer.End;
-            }
-            finally
-            {
-                // If the destination fails, the rest can be read again.
-                Advance(consumed);
-            }
-
-            if (result.IsCompleted)
-                return;
-        }
-    }
-
-    private void Advance(SequencePosition consumed) => input.AdvanceTo(consumed, consumed);
-
     private int Take(ReadResult result, Span<byte> buffer)
     {
-        ThrowIfCanceled(result);
+        if (result.IsCanceled)
+        {
+            input.AdvanceTo(result.Buffer.Start);
+            throw new OperationCanceledException("The read was canceled");
+        }
+
         var count = (int)Math.Min(result.Buffer.Length, buffer.Length);
         var taken = result.Buffer.Slice(0, count);
         taken.CopyTo(buffer);
-        Advance(taken.End);
+        input.AdvanceTo(taken.End);
         return count;
-    }
-
-    private void ThrowIfCanceled(ReadResult result)
-    {
-        if (!result.IsCanceled)
-            return;
-
-        Advance(result.Buffer.Start);
-        throw new OperationCanceledException("The read was canceled");
     }
 }

@@ -9,10 +9,11 @@ namespace FastCgi.AspNetCore.Requests;
 /// </summary>
 internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request.Response.Output)
 {
-    private const int MaxSharedHostLength = 128;
-
     // Hosting and routing look up two. Ten look-ups in the params take as long as converting all.
     private const int MaxLookUps = 4;
+
+    // Not among the variables HTTP_*, or possibly not.
+    private static readonly string[] s_special = [Known.ContentType, Known.Host, Known.Authorization];
 
     private string? _host;
 
@@ -59,9 +60,12 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
 
         if (request.Head.ContentLength is { } contentLength)
             table.SetContentLength(contentLength);
-        Supplement(ref table, Known.ContentType, Parameters.GetHeader(Known.ContentType));
-        Supplement(ref table, Known.Host, GetHost());
-        Supplement(ref table, Known.Authorization, GetAuthorization());
+        foreach (var name in s_special)
+        {
+            if (LookUp(name) is { Count: > 0 } value)
+                table.Set(name, value);
+        }
+
         _isLoaded = true;
     }
 
@@ -78,12 +82,6 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
             return GetAuthorization();
 
         return IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
-    }
-
-    private static void Supplement(ref HeaderTable table, string name, StringValues value)
-    {
-        if (value.Count > 0)
-            table.Set(name, value);
     }
 
     /// <summary>
@@ -116,15 +114,9 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
     private string WithoutDefaultPort(string host)
     {
         var port = request.Head.IsHttps ? ":443" : ":80";
-        if (!host.EndsWith(port, StringComparison.Ordinal) || !IsName(host.AsSpan(0, host.Length - port.Length)))
-            return host;
-
-        // Shared, like the strings of all headers.
-        var name = host.AsSpan(0, host.Length - port.Length);
-        Span<byte> bytes = stackalloc byte[MaxSharedHostLength];
-        return name.Length <= bytes.Length && Ascii.FromUtf16(name, bytes, out var length) == OperationStatus.Done
-            ? request.Server.Mapping.Strings.GetString(bytes[..length])
-            : name.ToString();
+        return host.EndsWith(port, StringComparison.Ordinal) && IsName(host.AsSpan(0, host.Length - port.Length))
+            ? host[..^port.Length]
+            : host;
     }
 
     /// <summary>Whether this is a complete name or address, so that a port follows it.</summary>

@@ -37,9 +37,7 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
         return foundName.IsEmpty ? null : mapping.DecodeVariable(foundName, found);
     }
 
-    public string GetRawTarget()
-        => CgiRequestMapper.TryGetRawTarget(Span, mapping, out var path, out var query)
-            ?? CgiRequestMapper.MakeUpRawTarget(path, query);
+    public string GetRawTarget() => CgiRequestMapper.GetRawTarget(Span, mapping);
 
     public List<KeyValuePair<string, string>> GetVariables()
     {

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The application's <c>Response.Body</c>: another view of <see cref="ResponseBodyWriter"/>. Disposing it does not end
-/// the response.
+/// The application's <c>Response.Body</c>, another view of <see cref="FastCgiResponse"/>. Disposing it does not end the
+/// response.
 /// </summary>
 internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
 {
@@ -22,12 +22,6 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
         ValidateBufferArguments(buffer, offset, count);
         response.ThrowIfSynchronousIONotAllowed("WriteAsync");
         WriteAsync(buffer.AsMemory(offset, count), CancellationToken.None).AsTask().GetAwaiter().GetResult();
-    }
-
-    public override void Write(ReadOnlySpan<byte> buffer)
-    {
-        response.ThrowIfSynchronousIONotAllowed("WriteAsync");
-        WriteAsync(buffer.ToArray(), CancellationToken.None).AsTask().GetAwaiter().GetResult();
     }
 
     public override void Flush()
@@ -68,37 +62,4 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
         flush.GetAwaiter().GetResult();
         return ValueTask.CompletedTask;
     }
-}
-
-/// <summary>The application's <c>Response.BodyWriter</c>.</summary>
-internal sealed class ResponseBodyWriter(FastCgiResponse response) : PipeWriter
-{
-    public override bool CanGetUnflushedBytes => true;
-    public override long UnflushedBytes => response.GetUnflushedBytes();
-
-    public override Memory<byte> GetMemory(int sizeHint = 0) => response.GetMemory(sizeHint);
-
-    public override Span<byte> GetSpan(int sizeHint = 0) => response.GetMemory(sizeHint, isSpan: true).Span;
-
-    public override void Advance(int bytes) => response.Advance(bytes);
-
-    public override ValueTask<FlushResult> WriteAsync(
-        ReadOnlyMemory<byte> source, CancellationToken cancellationToken = default)
-        => response.WriteAsync(source, cancellationToken);
-
-    public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
-        => response.FlushAsync(cancellationToken);
-
-    public override void CancelPendingFlush() => response.CancelPendingFlush();
-
-    public override void Complete(Exception? exception = null)
-    {
-        var completion = response.CompleteAsync(exception);
-        if (completion.IsCompleted)
-            completion.GetAwaiter().GetResult();
-        else
-            _ = completion.AsTask();
-    }
-
-    public override ValueTask CompleteAsync(Exception? exception = null) => response.CompleteAsync(exception);
 }

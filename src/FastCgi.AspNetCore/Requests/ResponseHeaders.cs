@@ -7,15 +7,23 @@ namespace FastCgi.AspNetCore.Requests;
 /// </summary>
 internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollection(requestLock)
 {
+    // By name, of the headers that are not ASCII.
+    private Dictionary<string, Encoding>? _encodings;
+
     /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
-    public Func<string, Encoding?>? EncodingSelector { get; set; }
+    public Func<string, Encoding?>? EncodingSelector { get; init; }
 
     /// <summary>Clears the headers for another response to the same request.</summary>
     public void Restart(RequestScope scope)
     {
         In(scope).Clear();
+        _encodings = null;
         SetReadOnly(scope, isReadOnly: false);
     }
+
+    /// <summary>Encodes all fields if the application has chosen an encoding for one.</summary>
+    public byte[]? Encode(RequestScope scope)
+        => _encodings is null ? null : CgiResponseWriter.EncodeFields(In(scope).Entries, _encodings);
 
     /// <summary>Sets the header that makes the web server send a file. Its value is ASCII.</summary>
     public void SetOffload(RequestScope scope, KeyValuePair<string, string> header)
@@ -32,18 +40,24 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
         if (invalid >= 0)
             throw InvalidCharacter(name[invalid]);
 
-        var hasEncoding = EncodingSelector?.Invoke(name) is not null;
+        var encoding = EncodingSelector?.Invoke(name);
         foreach (var text in value)
         {
             if (text is null)
                 continue;
 
-            invalid = hasEncoding
-                ? HttpCharacters.IndexOfControl(text)
-                : HttpCharacters.IndexOfNonAsciiFieldValue(text);
+            invalid = encoding is null
+                ? HttpCharacters.IndexOfNonAsciiFieldValue(text)
+                : HttpCharacters.IndexOfControl(text);
             if (invalid >= 0)
                 throw InvalidCharacter(text[invalid]);
         }
+
+        if (encoding is null)
+            return;
+
+        using var scope = EnterLock();
+        (_encodings ??= new(StringComparer.OrdinalIgnoreCase))[name] = encoding;
     }
 
     protected override Exception InvalidContentLength(string value)

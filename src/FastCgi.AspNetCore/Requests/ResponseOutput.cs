@@ -22,8 +22,6 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     private RecordOutput Outlet => request.Connection.Output;
 
-    public void ThrowIfOver(Type type) => ObjectDisposedException.ThrowIf(request.IsOver, type);
-
     public bool NeedsHeaderBlock(RequestScope scope) => In(scope).Staging.NeedsHeaderBlock;
 
     public int GetUnflushedLength(RequestScope scope)
@@ -111,7 +109,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         var records = isTaken ? TakeRecords(scope, isEnd: status is not null) : default;
 
         if (status is null)
-            records.Append(staged.ErrorWriter?.Staging.Take(isEnd: true));
+            records.Append(staged.ErrorWriter?.TakeRecords(isEnd: true));
         return request.Connection.Complete(request, records, status, sends: status is null || _cork.SendsAtEnd);
     }
 
@@ -119,7 +117,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     public void Close(RequestScope scope)
     {
         ClearStaged(scope);
-        BufferBlock.ReturnChain(In(scope).ErrorWriter?.Staging.Take(isEnd: false));
+        BufferBlock.ReturnChain(In(scope).ErrorWriter?.TakeRecords(isEnd: false));
     }
 
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
@@ -147,22 +145,14 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     }
 
     public StandardErrorWriter OpenErrorWriter(RequestScope scope)
-        => In(scope).ErrorWriter ??= new StandardErrorWriter(
-            this, new StandardErrorStaging(
-                Outlet.Pool, request.Id, request.Server.Options.Limits.MaxStandardErrorSize));
+        => In(scope).ErrorWriter ??= new StandardErrorWriter(request);
 
-    /// <summary>
-    /// Writes to the web server's error log, not before the header block, and not after the end of the response.
-    /// </summary>
-    public void WriteError(RequestScope scope, ReadOnlySpan<byte> line)
+    /// <summary>Queues lines for the web server's error log, but not before the header block.</summary>
+    public void QueueErrors(RequestScope scope)
     {
-        if (request.HasLeft)
-            return;
-
         ref var staged = ref In(scope);
-        staged.ErrorWriter!.Staging.Append(line);
         if (!staged.Staging.NeedsHeaderBlock)
-            request.Queue(staged.ErrorWriter.Staging.Take(isEnd: false));
+            request.Queue(staged.ErrorWriter!.TakeRecords(isEnd: false));
     }
 
     /// <summary>Sends what is queued for the web server's error log.</summary>
@@ -183,7 +173,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     {
         ref var staged = ref In(scope);
         staged.HeldLength = NotHeld;
-        return staged.Staging.TakeRecords(request.Response, staged.ErrorWriter?.Staging, isEnd);
+        return staged.Staging.TakeRecords(request.Response, staged.ErrorWriter, isEnd);
     }
 
     private ref StagedOutput In(RequestScope scope)

@@ -134,9 +134,9 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
     }
 
     /// <param name="response">Writes the header block, if necessary.</param>
-    /// <param name="errors">Records for the web server's error log, which follow the header block.</param>
+    /// <param name="errors">Has the records for the web server's error log, which follow the header block.</param>
     /// <param name="isEnd">Whether they complete the response.</param>
-    public BufferChain TakeRecords(FastCgiResponse response, StandardErrorStaging? errors, bool isEnd)
+    public BufferChain TakeRecords(FastCgiResponse response, StandardErrorWriter? errors, bool isEnd)
     {
         if (NeedsHeaderBlock)
             PutHead(response, isEnd);
@@ -166,7 +166,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
             block = next;
         }
 
-        records.Append(errors?.Take(isEnd));
+        records.Append(errors?.TakeRecords(isEnd));
         return records;
     }
 

@@ -3,24 +3,33 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>
 /// Text for the web server's error log: a record per line, so that the web server prefixes each. Any thread may write.
 /// </summary>
+/// <remarks>
+/// The records are never queued before the header block of the response: nginx reads both into one buffer of a page,
+/// and returns 502 if they do not fit. Limited in total, because the web server's log is on disk. Excess lines are
+/// dropped with a note.
+/// </remarks>
 internal sealed class StandardErrorWriter : TextWriter
 {
     // A longer line is split: nginx truncates log lines at 2,048 bytes.
     private const int MaxLineLength = 2_000;
 
-    private readonly ResponseOutput _output;
+    private readonly FastCgiRequest _request;
+    private readonly long? _maxLength;
     private readonly StringBuilder _line = new();
+    private BufferChain _records;
+    private long _textLength;
+    private long _recordLength;
+    private bool _isFull;
 
-    public StandardErrorWriter(ResponseOutput output, StandardErrorStaging staging)
+    public StandardErrorWriter(FastCgiRequest request)
         : base(CultureInfo.InvariantCulture)
     {
-        _output = output;
-        Staging = staging;
+        _request = request;
+        _maxLength = request.Server.Options.Limits.MaxStandardErrorSize;
         CoreNewLine = ['\n'];
     }
 
     public override Encoding Encoding => Encoding.UTF8;
-    public StandardErrorStaging Staging { get; }
 
     public override void Write(char value) => Write([value], endsLine: false);
 
@@ -37,18 +46,31 @@ internal sealed class StandardErrorWriter : TextWriter
 
     public override void Flush()
     {
-        using (var scope = _output.EnterLock())
+        using (var scope = _request.EnterLock())
             EndLine(scope);
-        _output.SendErrors();
+        _request.Response.Output.SendErrors();
     }
 
+    /// <summary>Ends a line, unless it is empty. After the end of the response, it is dropped.</summary>
     public void EndLine(RequestScope scope)
     {
-        if (_line.Length == 0)
-            return;
+        if (_line.Length > 0 && !_request.HasLeft)
+        {
+            AppendLine(Encoding.GetBytes(_line.Append('\n').ToString()));
+            _request.Response.Output.QueueErrors(scope);
+        }
 
-        _output.WriteError(scope, Encoding.GetBytes(_line.Append('\n').ToString()));
         _line.Clear();
+    }
+
+    /// <summary>Takes the records that are not queued yet.</summary>
+    /// <param name="isEnd">Whether END_REQUEST follows, so that the stream, if any, must end.</param>
+    public BufferBlock? TakeRecords(bool isEnd)
+    {
+        if (isEnd && _recordLength > 0)
+            AppendRecord(content: default);
+
+        return _records.Clear();
     }
 
     /// <summary>The writer belongs to the request, so disposing it only flushes.</summary>
@@ -60,16 +82,16 @@ internal sealed class StandardErrorWriter : TextWriter
 
     private void Write(ReadOnlySpan<char> text, bool endsLine)
     {
-        using (var scope = _output.EnterLock())
+        using (var scope = _request.EnterLock())
         {
-            _output.ThrowIfOver(typeof(IFastCgiRequestFeature));
+            ObjectDisposedException.ThrowIf(_request.IsOver, typeof(IFastCgiRequestFeature));
             foreach (var c in text)
                 Append(scope, c);
             if (endsLine)
                 EndLine(scope);
         }
 
-        _output.SendErrors();
+        _request.Response.Output.SendErrors();
     }
 
     private void Append(RequestScope scope, char c)
@@ -84,5 +106,37 @@ internal sealed class StandardErrorWriter : TextWriter
         // Never between the halves of a surrogate pair. Of unpaired first halves, at most one waits for its second.
         if (_line.Length > MaxLineLength || (_line.Length == MaxLineLength && !char.IsHighSurrogate(c)))
             EndLine(scope);
+    }
+
+    private void AppendLine(ReadOnlySpan<byte> line)
+    {
+        if (_isFull)
+            return;
+
+        // The text counts, but short lines need more memory for their records, so that is limited too.
+        _isFull = _textLength + line.Length > _maxLength
+            || _recordLength + ProtocolConstants.HeaderLength + line.Length > _maxLength + BufferPool.LargeBlockSize;
+        _textLength += line.Length;
+        AppendRecord(_isFull
+            ? Encoding.ASCII.GetBytes(string.Create(
+                CultureInfo.InvariantCulture, $"The rest of this request's standard error is dropped: "
+                    + $"MaxStandardErrorSize is {_maxLength} bytes.\n"))
+            : line);
+    }
+
+    private void AppendRecord(ReadOnlySpan<byte> content)
+    {
+        var length = ProtocolConstants.HeaderLength + content.Length;
+        if (_records.Tail is not { } block || block.FreeLength < length)
+        {
+            block = _request.Connection.Output.Pool.RentBlock(
+                _records.Tail is null ? length : BufferPool.LargeBlockSize);
+            _records.Append(block);
+        }
+
+        RecordWriter.WriteHeader(block.FreeSpan, RecordType.Stderr, _request.Id, content.Length);
+        block.End += ProtocolConstants.HeaderLength;
+        block.Append(content);
+        _recordLength += length;
     }
 }

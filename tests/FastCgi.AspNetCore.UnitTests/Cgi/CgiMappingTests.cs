@@ -81,12 +81,12 @@ public sealed class CgiMappingTests
 
         CgiRequestMapper.Map(parameters, mapping, out var first);
         CgiRequestMapper.Map(parameters, mapping, out var second);
-        var raw = CgiRequestMapper.TryGetRawTarget(parameters, mapping, out _, out _);
+        var raw = CgiRequestMapper.GetRawTarget(parameters, mapping);
 
         Assert.Same(first.Path, second.Path);
         Assert.Equal(("?query=1", "/path?query=1"), (first.QueryString, raw));
         Assert.NotSame(first.QueryString, second.QueryString);
-        Assert.NotSame(raw, CgiRequestMapper.TryGetRawTarget(parameters, mapping, out _, out _));
+        Assert.NotSame(raw, CgiRequestMapper.GetRawTarget(parameters, mapping));
     }
 
     [Fact]

@@ -40,9 +40,6 @@ internal sealed class CgiParameters
     public RequestRejection Reject(
         CgiMapping? mapping = null) => CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(), out _);
 
-    public string GetRawTarget(CgiMapping? mapping = null) => GetRawTarget(Bytes, mapping ?? new CgiMapping());
-
-    public static string GetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping)
-        => CgiRequestMapper.TryGetRawTarget(
-            parameters, mapping, out var path, out var query) ?? CgiRequestMapper.MakeUpRawTarget(path, query);
+    public string GetRawTarget(CgiMapping? mapping = null)
+        => CgiRequestMapper.GetRawTarget(Bytes, mapping ?? new CgiMapping());
 }

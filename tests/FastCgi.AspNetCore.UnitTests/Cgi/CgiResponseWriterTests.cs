@@ -3,10 +3,24 @@ namespace FastCgi.AspNetCore.UnitTests.Cgi;
 public sealed class CgiResponseWriterTests
 {
     private readonly List<KeyValuePair<string, StringValues>> _headers = [];
-    private Func<string, Encoding?>? _encodingSelector;
+    private Dictionary<string, Encoding>? _encodings;
 
-    [Fact]
-    public void Write_NoHeaders_StatusAndTheBlankLine() => Assert.Equal("Status: 200 OK\r\n\r\n", Write());
+    [Theory]
+    [InlineData(200, null, "200 OK")]
+    [InlineData(204, null, "204 No Content")]
+    [InlineData(304, null, "304 Not Modified")]
+    [InlineData(500, null, "500 Internal Server Error")]
+    [InlineData(299, null, "299 Successful")]
+    [InlineData(599, null, "599 Server Error")]
+    [InlineData(399, null, "399 Redirection")]
+    [InlineData(498, null, "498 Client Error")]
+    [InlineData(600, null, "600 Unknown")]
+    [InlineData(999, null, "999 Unknown")]
+    [InlineData(200, "Fine", "200 Fine")]
+    [InlineData(404, "", "404 Not Found")]
+    [InlineData(404, "Größe fehlt", "404 Größe fehlt")]
+    public void Write_NoHeaders_StatusAndTheBlankLine(int statusCode, string? reasonPhrase, string status)
+        => Assert.Equal($"Status: {status}\r\n\r\n", Encoding.UTF8.GetString(WriteBytes(statusCode, reasonPhrase)));
 
     [Fact]
     public void Write_Headers_InOrderAndStatusLast()
@@ -66,9 +80,9 @@ public sealed class CgiResponseWriterTests
         foreach (var text in (string[])["a\rb", "a\nb", "a\r\nX-Injected: 1", "a\0", "\x01", "\x7f"])
         {
             Assert.Throws<InvalidOperationException>(() => Write(reasonPhrase: text));
-            foreach (var encodingSelector in (Func<string, Encoding?>?[])[null, static _ => Encoding.Latin1])
+            foreach (var encodings in (Dictionary<string, Encoding>?[])[null, new() { ["X"] = Encoding.Latin1 }])
             {
-                _encodingSelector = encodingSelector;
+                _encodings = encodings;
                 AssertRefused("X", text);
                 AssertRefused("X" + text, "v");
             }
@@ -82,8 +96,7 @@ public sealed class CgiResponseWriterTests
     [Fact]
     public void Write_EncodingChosenByName_IsUsedForThatHeader()
     {
-        _encodingSelector =
-            static name => name switch { "X-Utf8" => Encoding.UTF8, "X-Latin1" => Encoding.Latin1, _ => null };
+        _encodings = new() { ["X-Utf8"] = Encoding.UTF8, ["X-Latin1"] = Encoding.Latin1 };
         Add("X-Utf8", "€é");
         Add("X-Latin1", "é");
         Add("X-Ascii", "plain");
@@ -95,7 +108,7 @@ public sealed class CgiResponseWriterTests
     [Fact]
     public void Write_EncodingWithManyBytesForACharacter_Fits()
     {
-        _encodingSelector = static _ => new WideEncoding();
+        _encodings = new() { ["X"] = new WideEncoding() };
         Add("X", new string('a', 100));
 
         Assert.Equal($"X: {new string('a', 800)}\r\nStatus: 200 OK\r\n\r\n", Write());
@@ -138,7 +151,7 @@ public sealed class CgiResponseWriterTests
     private byte[] WriteBytes(int statusCode, string? reasonPhrase, long? contentLength = null)
     {
         var headers = _headers.ToArray();
-        var fields = _encodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers, _encodingSelector);
+        var fields = _encodings is null ? null : CgiResponseWriter.EncodeFields(headers, _encodings);
         var destination = new byte[CgiResponseWriter.GetMaxLength(headers, reasonPhrase, fields)];
         return destination[..CgiResponseWriter.Write(
             destination, statusCode, reasonPhrase, headers, fields, contentLength)];

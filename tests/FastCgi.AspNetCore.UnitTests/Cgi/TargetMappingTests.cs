@@ -115,7 +115,7 @@ public sealed class TargetMappingTests
 
     [Fact]
     public void GetRawTarget_MalformedParameters_Empty()
-        => Assert.Equal("", CgiParameters.GetRawTarget([1, 2, 3], new CgiMapping()));
+        => Assert.Equal("", CgiRequestMapper.GetRawTarget([1, 2, 3], new CgiMapping()));
 
     [Fact]
     [Trait("Contract", "H6")]

@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 /// </summary>
 public sealed class ResponseEndingTests
 {
-    private ResponseRig _rig = new();
+    private readonly ResponseRig _rig = new();
 
     private FastCgiResponse Response => _rig.Response;
 
@@ -20,25 +20,19 @@ public sealed class ResponseEndingTests
     [InlineData("GET", 200, "abc", null)]
     public void Finish_LengthIsNotNamed_ItIsTheServers(string method, int status, string text, long? length)
     {
-        foreach (var isReplaced in new[] { false, true })
-        {
-            _rig = new();
-            _rig.Begin(method: method);
-            Response.StatusCode = status;
-            if (isReplaced)
-                Response.Headers = new HeaderDictionary();
-            if (text.Length > 0)
-                _rig.Put(text);
+        _rig.Begin(method: method);
+        Response.StatusCode = status;
+        if (text.Length > 0)
+            _rig.Put(text);
 
-            Response.Finish();
+        Response.Finish();
 
-            Assert.Equal(length, Response.Headers.ContentLength);
-            Assert.Equal(text, _rig.Body);
-            var sent = length ?? (text.Length > 0 ? text.Length : null);
-            Assert.Equal(
-                sent is null ? "Status" : $"Content-Length: {sent}",
-                _rig.Stdout.Split("\r\n")[0][..(sent is null ? 6 : 17)]);
-        }
+        Assert.Equal(length, Response.Headers.ContentLength);
+        Assert.Equal(text, _rig.Body);
+        var sent = length ?? (text.Length > 0 ? text.Length : null);
+        Assert.Equal(
+            sent is null ? "Status" : $"Content-Length: {sent}",
+            _rig.Stdout.Split("\r\n")[0][..(sent is null ? 6 : 17)]);
     }
 
     [Theory]

@@ -2,17 +2,15 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class ResponseHeadersTests
 {
-    private readonly RequestLock _lock = new();
-    private readonly ResponseHeaders _headers;
-
-    public ResponseHeadersTests() => _headers = new(_lock);
+    private readonly ResponseHeaders _headers = new(new RequestLock())
+    {
+        EncodingSelector = static name => name == "X-Utf8" ? Encoding.UTF8 : null,
+    };
 
     [Fact]
     [Trait("Contract", "H11")]
     public void Set_EncodingChosenForTheName_AnyButControlCharacters()
     {
-        _headers.EncodingSelector = static name => name == "X-Utf8" ? Encoding.UTF8 : null;
-
         _headers["X-Utf8"] = "é€\t";
         Assert.Throws<InvalidOperationException>(() => _headers["X-Utf8"] = "é\n");
         Assert.Throws<InvalidOperationException>(() => _headers["X-Utf8"] = "\x7f");

@@ -40,37 +40,4 @@ public sealed class ResponseStartingTests
         _rig.Complete(error);
         Assert.StartsWith(isRefused ? "Status: 500" : $"Status: {status}", _rig.Stdout, StringComparison.Ordinal);
     }
-
-    /// <summary>The application's own code is called without the lock, so the request may end meanwhile.</summary>
-    [Theory, Values("write", "flush", "start", "complete")]
-    public async Task Headers_InWhichTheRequestEnds_Throws(string how)
-    {
-        var isOver = false;
-        _rig.Options.ResponseHeaderEncodingSelector = name =>
-        {
-            if (name == "X-End" && !isOver)
-            {
-                isOver = true;
-                _rig.Abort();
-                _rig.Complete();
-            }
-
-            return null;
-        };
-        _rig.Begin();
-        Response.Headers = new HeaderDictionary { ["X-End"] = "1" };
-
-        await Assert.ThrowsAsync<ObjectDisposedException>(() => UseAsync(how));
-
-        Assert.Equal((true, false, 0L), (isOver, Response.HasStarted, Response.BytesWritten));
-        Assert.Empty(_rig.Stdout);
-    }
-
-    private Task UseAsync(string how) => how switch
-    {
-        "write" => _rig.WriteAsync("x").AsTask(),
-        "flush" => Response.Writer.FlushAsync().AsTask(),
-        "start" => Response.StartAsync(),
-        _ => Response.CompleteAsync(),
-    };
 }
