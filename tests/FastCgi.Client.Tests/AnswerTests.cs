@@ -255,8 +255,7 @@ public sealed class AnswerTests : IDisposable
     private async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(FastCgiClient client, string method = "GET")
     {
         var answer = client.SendAsync(Requests.Create(method));
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         return (connection, answer);
     }
 

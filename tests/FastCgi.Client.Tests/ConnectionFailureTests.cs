@@ -48,8 +48,7 @@ public sealed class ConnectionFailureTests : IDisposable
         for (var i = 0; i < answers.Length; i++)
         {
             var connection = new ScriptedConnection(await listener.AcceptAsync().WaitAsync(Waiting.Patience));
-            await connection.ReadRequestAsync();
-            await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+            await connection.AnswerAsync("A: b\n\nhello");
         }
 
         Assert.All(await Task.WhenAll(answers), static answer => Assert.Equal("hello", answer));
@@ -91,8 +90,7 @@ public sealed class ConnectionFailureTests : IDisposable
     {
         var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
         var answer = client.SendAsync(Requests.Create());
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         var waiting = client.SendAsync(Requests.Create());
         client.Dispose();
 
@@ -166,9 +164,7 @@ public sealed class ConnectionFailureTests : IDisposable
         Assert.Same(failure, await Xunit.Record.ExceptionAsync(() => sending.Within("the failure")));
         Assert.NotNull(await (await _application.AcceptAsync()).ReadRecordAsync());
         var next = client.GetAsync();
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nnext"));
+        var connection = await _application.AnswerAsync("A: b\n\nnext");
         Assert.Equal("next", await next);
     }
 

@@ -69,11 +69,8 @@ public sealed class ConnectionTests : IDisposable
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
         var first = client.GetAsync();
         var second = client.GetAsync();
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\ntwo"));
+        var connection = await _application.AnswerAsync("A: b\n\none");
+        await connection.AnswerAsync("A: b\n\ntwo");
 
         Assert.Equal(["one", "two"], (await Task.WhenAll(first, second).Within("both")).Order());
         Assert.True(_application.HasNoOther());
@@ -84,15 +81,12 @@ public sealed class ConnectionTests : IDisposable
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
         var first = client.SendAsync(Requests.Create("POST"));
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         var second = client.GetAsync();
         connection.Dispose();
         await first.FailAsync();
 
-        var other = await _application.AcceptAsync();
-        await other.ReadRequestAsync();
-        await other.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        await _application.AnswerAsync("A: b\n\nhello");
         Assert.Equal("hello", await second.Within("the answer"));
     }
 
@@ -101,8 +95,7 @@ public sealed class ConnectionTests : IDisposable
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
         var first = client.GetAsync();
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         using var cancellation = new CancellationTokenSource();
         var waiting = client.SendAsync(Requests.Create(), cancellation.Token);
         await cancellation.CancelAsync();
@@ -119,8 +112,7 @@ public sealed class ConnectionTests : IDisposable
         using var client = new FastCgiClient(_application.Address);
         using var cancellation = new CancellationTokenSource();
         var answer = client.SendAsync(Requests.Create(), cancellation.Token);
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         await cancellation.CancelAsync();
 
         var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => answer.Within("the cancellation"));
@@ -133,8 +125,7 @@ public sealed class ConnectionTests : IDisposable
     {
         using var client = new FastCgiClient(_application.Address);
         var answer = client.SendAsync(Requests.Create());
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         await connection.SendAsync(Record(Stdout, 1, "A: b\n\nhello"u8));
         var response = await answer;
         response.Dispose();
@@ -149,9 +140,7 @@ public sealed class ConnectionTests : IDisposable
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var first = client.SendAsync(Requests.Create());
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
+        var connection = await _application.AnswerAsync("A: b\n\none");
         var response = await first;
         await response.Completion.Within("the end");
         var second = client.GetAsync();

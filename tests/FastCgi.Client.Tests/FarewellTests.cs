@@ -59,9 +59,7 @@ public sealed class FarewellTests : IDisposable
             return;
         }
 
-        var other = await _application.AcceptAsync();
-        await other.ReadRequestAsync();
-        await other.SendAsync(ScriptedConnection.Answer("A: b\n\nagain"));
+        await _application.AnswerAsync("A: b\n\nagain");
         Assert.Equal("again", await ReadAsync(next));
     }
 
@@ -84,8 +82,7 @@ public sealed class FarewellTests : IDisposable
         Assert.Equal("hello", await ReadAsync(first));
         // The second request proves that the connection was idle.
         var second = _client.GetAsync();
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        await connection.AnswerAsync("A: b\n\nhello");
         await second;
         await connection.SendAsync(s_farewell);
 
@@ -105,16 +102,13 @@ public sealed class FarewellTests : IDisposable
         var sending = _client.SendAsync(Requests.Create(method));
         for (var i = 0; i < refusals; i++)
         {
-            var connection = await _application.AcceptAsync();
-            await connection.ReadRequestAsync();
+            var connection = await _application.AcceptRequestAsync();
             await connection.SendAsync(s_farewell);
         }
 
         if (method == "GET" && refusals == 1)
         {
-            var other = await _application.AcceptAsync();
-            await other.ReadRequestAsync();
-            await other.SendAsync(ScriptedConnection.Answer("A: b\n\nagain"));
+            await _application.AnswerAsync("A: b\n\nagain");
             Assert.Equal("again", await ReadAsync(sending));
             return;
         }
@@ -201,8 +195,7 @@ public sealed class FarewellTests : IDisposable
         FastCgiClient? client = null)
     {
         var answer = (client ?? _client).SendAsync(Requests.Create());
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         return (connection, answer);
     }
 }

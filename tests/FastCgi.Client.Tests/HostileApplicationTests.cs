@@ -32,15 +32,12 @@ public sealed class HostileApplicationTests : IDisposable
         using var trace = new SecondAnswer();
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1, Trace = trace });
         var first = client.GetAsync("/1");
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         var second = client.GetAsync("/2");
         await connection.SendAsync([.. ScriptedConnection.Answer("A: b\n\nof the first"), .. ScriptedConnection.Answer("A: b\n\nof the first")]);
         Assert.Equal("of the first", await first);
 
-        var other = await _application.AcceptAsync();
-        await other.ReadRequestAsync();
-        await other.SendAsync(ScriptedConnection.Answer("A: b\n\nof the second"));
+        await _application.AnswerAsync("A: b\n\nof the second");
         Assert.Equal("of the second", await second);
     }
 
@@ -49,9 +46,7 @@ public sealed class HostileApplicationTests : IDisposable
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var warm = client.GetAsync();
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nx"));
+        var connection = await _application.AnswerAsync("A: b\n\nx");
         await warm;
 
         using var body = new SlowStream("0123456789"u8.ToArray());
@@ -75,9 +70,7 @@ public sealed class HostileApplicationTests : IDisposable
     {
         using var client = new FastCgiClient(_application.Address);
         var answer = client.GetAsync();
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer(head));
+        await _application.AnswerAsync(head);
 
         var exception = await answer.FailAsync();
         Assert.Equal(FastCgiProtocolError.MalformedHeaders, exception.Error);

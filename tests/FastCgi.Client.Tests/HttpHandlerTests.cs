@@ -73,9 +73,7 @@ public sealed class HttpHandlerTests : IDisposable
             SynchronizationContext.SetSynchronizationContext(null);
             return response;
         });
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        await _application.AnswerAsync("A: b\n\nhello");
 
         using var response = await sending.Within("the answer");
         using var reader = new StreamReader(response.Content.ReadAsStream());
@@ -101,8 +99,7 @@ public sealed class HttpHandlerTests : IDisposable
         string? standardError = null;
         _handler.StandardErrorReceived = (_, text) => standardError = text;
         var sending = _client.GetAsync("http://example.com/");
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         await connection.SendAsync(
             [.. Record(Stderr, 1, "careful"u8), .. ScriptedConnection.Answer("Status: 404 Nowhere\nSet-Cookie: a=1\nSet-Cookie: b=2\nContent-Type: text/plain\nContent-Length: 4\n\nbody")]);
 
@@ -118,8 +115,7 @@ public sealed class HttpHandlerTests : IDisposable
     public async Task Answer_Streams()
     {
         var sending = _client.GetAsync("http://example.com/", HttpCompletionOption.ResponseHeadersRead);
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         await connection.SendAsync(Record(Stdout, 1, "A: b\n\nfirst"u8));
         using var response = await sending.Within("the head");
         await using var body = await response.Content.ReadAsStreamAsync();
@@ -135,8 +131,7 @@ public sealed class HttpHandlerTests : IDisposable
     public async Task Failure_IsThatOfHttpClient()
     {
         var sending = _client.GetAsync("http://example.com/");
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var connection = await _application.AcceptRequestAsync();
         connection.Dispose();
         var exception = await Assert.ThrowsAsync<HttpRequestException>(() => sending.Within("the failure"));
         Assert.Equal(HttpRequestError.ResponseEnded, exception.HttpRequestError);

@@ -26,6 +26,22 @@ internal sealed class ScriptedApplication : IDisposable
         return connection;
     }
 
+    /// <summary>Accepts a connection, and reads its first request.</summary>
+    public async Task<ScriptedConnection> AcceptRequestAsync()
+    {
+        var connection = await AcceptAsync();
+        await connection.ReadRequestAsync();
+        return connection;
+    }
+
+    /// <summary>Accepts a connection, and answers its first request.</summary>
+    public async Task<ScriptedConnection> AnswerAsync(string text)
+    {
+        var connection = await AcceptAsync();
+        await connection.AnswerAsync(text);
+        return connection;
+    }
+
     /// <summary>Whether no connection is waiting to be accepted.</summary>
     public bool HasNoOther() => !_listener.Poll(TimeSpan.Zero, SelectMode.SelectRead);
 

@@ -42,6 +42,13 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
         }
     }
 
+    /// <summary>Reads a request, and answers it.</summary>
+    public async Task AnswerAsync(string text)
+    {
+        await ReadRequestAsync();
+        await SendAsync(Answer(text));
+    }
+
     public async Task<byte[]?> ReadAsync(int length)
     {
         var bytes = new byte[length];
