@@ -18,18 +18,11 @@ internal static class PeerAddress
     /// <summary>Describes the peer process of a Unix socket, which has no address.</summary>
     public static string? DescribeProcess(Socket socket)
     {
-        try
-        {
-            return OperatingSystem.IsLinux() && socket.AddressFamily == AddressFamily.Unix
-                && PeerCredentials.Get(socket) is { } peer
-                ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of "
-                    + $"user {peer.User} over a Unix socket")
-                : null;
-        }
-        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
-        {
-            return null;
-        }
+        return OperatingSystem.IsLinux() && socket.AddressFamily == AddressFamily.Unix
+            && PeerCredentials.Get(socket) is { } peer
+            ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of "
+                + $"user {peer.User} over a Unix socket")
+            : null;
     }
 
     /// <summary>A process chooses its name itself.</summary>

@@ -6,42 +6,32 @@ internal static unsafe partial class SystemAccounts
     // The system calls return a shared buffer.
     private static readonly Lock s_lock = new();
 
-    public static uint? FindUser(string name)
+    public static uint? FindUser(string name) => Find(name, &getpwnam);
+
+    public static uint? FindGroup(string name) => Find(name, &getgrnam);
+
+    public static string GetUserName(uint number) => GetName(number, &getpwuid);
+
+    public static string GetGroupName(uint number) => GetName(number, &getgrgid);
+
+    private static uint? Find(string name, delegate*<string, Entry*> getEntry)
     {
-        if (Number(name) is { } number)
+        if (uint.TryParse(name, NumberStyles.None, CultureInfo.InvariantCulture, out var number))
             return number;
 
         lock (s_lock)
-            return getpwnam(name) is var entry && entry is null ? null : entry->Number;
+            return getEntry(name) is var entry && entry is null ? null : entry->Number;
     }
 
-    public static uint? FindGroup(string name)
-    {
-        if (Number(name) is { } number)
-            return number;
-
-        lock (s_lock)
-            return getgrnam(name) is var entry && entry is null ? null : entry->Number;
-    }
-
-    public static string GetUserName(uint number)
+    private static string GetName(uint number, delegate*<uint, Entry*> getEntry)
     {
         lock (s_lock)
-            return Name(getpwuid(number), number);
+        {
+            var entry = getEntry(number);
+            var name = entry is null ? null : Marshal.PtrToStringUTF8((nint)entry->Name);
+            return name ?? number.ToString(CultureInfo.InvariantCulture);
+        }
     }
-
-    public static string GetGroupName(uint number)
-    {
-        lock (s_lock)
-            return Name(getgrgid(number), number);
-    }
-
-    private static uint? Number(string name)
-        => uint.TryParse(name, NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
-
-    private static string Name(Entry* entry, uint number)
-        => (entry is null ? null : Marshal.PtrToStringUTF8((nint)entry->Name)) ?? number.ToString(
-            CultureInfo.InvariantCulture);
 
     [LibraryImport(Libc.Library, StringMarshalling = StringMarshalling.Utf8)]
     private static partial Entry* getpwnam(string name);

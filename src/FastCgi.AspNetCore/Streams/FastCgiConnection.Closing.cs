@@ -172,8 +172,8 @@ internal sealed partial class FastCgiConnection
         }
 
         Run(ref ready);
-        if (_manager.Remove(this, totals) && _uses.RemoveTransport())
-            _manager.OnOver();
+        if (_manager.Remove(this, totals))
+            RemoveUse();
         return isReset;
     }
 
@@ -181,12 +181,17 @@ internal sealed partial class FastCgiConnection
     /// The application of a request that has left the connection has returned. Its callbacks, reports and context are
     /// still pending.
     /// </summary>
-    public void OnApplicationReturned() => _uses.OnReturned();
+    public void OnApplicationReturned() => Interlocked.Decrement(ref _lingeringCount);
 
     /// <summary>A request whose application has returned is finished.</summary>
-    public void OnRequestOver()
+    public void OnRequestOver() => RemoveUse();
+
+    private void RemoveUse()
     {
-        if (_uses.RemoveRequest())
+        var left = Interlocked.Decrement(ref _uses);
+        if (Invariants.AreChecked)
+            Invariants.Require(left >= 0, "A connection was used less than zero times.");
+        if (left == 0)
             _manager.OnOver();
     }
 
@@ -199,7 +204,11 @@ internal sealed partial class FastCgiConnection
 
         // Before another thread sees that the request has left: it may complete the request at once.
         if (how != RequestPhase.Over)
-            _uses.Add();
+        {
+            Interlocked.Increment(ref _uses);
+            Interlocked.Increment(ref _lingeringCount);
+        }
+
         request.Leave(scope, how);
         var wasThere = scope.State.Requests.Remove(request);
         if (Invariants.AreChecked)
@@ -308,48 +317,5 @@ internal sealed partial class FastCgiConnection
             scope.State.Lifetime.CloseAfterLast();
         if (scope.State.Requests.Count == 0 && scope.State.Lifetime.Phase == ConnectionPhase.Closing)
             Output.CloseWhenSent(scope);
-    }
-}
-
-/// <summary>
-/// Counts the uses of a connection: its transport, and each request that has left it until it is over. A mutable
-/// struct: do not copy it.
-/// </summary>
-internal struct ConnectionUses()
-{
-    private const long Returned = 1L << 32;
-
-    // The low half counts all uses, the high half the requests whose application has returned, so both change at once.
-    private long _value = 1;
-
-    /// <summary>The requests that have left while their application runs. Valid while the transport is open.</summary>
-    public readonly long LingeringCount
-    {
-        get
-        {
-            var value = Volatile.Read(in _value);
-            return (uint)value - (value >> 32) - 1;
-        }
-    }
-
-    /// <summary>Called when a request leaves the connection.</summary>
-    public void Add() => Interlocked.Increment(ref _value);
-
-    /// <summary>Called when the application of a request that has left returns.</summary>
-    public void OnReturned() => Interlocked.Add(ref _value, Returned);
-
-    /// <summary>Called when a request whose application has returned is over.</summary>
-    /// <returns>Whether that was the last use.</returns>
-    public bool RemoveRequest() => Remove(Returned + 1) == 0;
-
-    /// <inheritdoc cref="RemoveRequest"/>
-    public bool RemoveTransport() => Remove(1) == 0;
-
-    private long Remove(long uses)
-    {
-        var value = Interlocked.Add(ref _value, -uses);
-        if (Invariants.AreChecked)
-            Invariants.Require(value >= 0 && (uint)value >= value >> 32, "A connection was used less than zero times.");
-        return value;
     }
 }

@@ -3,8 +3,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>The life of a request on its connection, from BEGIN_REQUEST to END_REQUEST.</content>
 internal sealed partial class FastCgiConnection
 {
-    // Requests that have left although their application still runs. Without this limit, a peer could begin and abort
-    // requests endlessly (HTTP/2's rapid reset, CVE-2023-44487).
+    // Without this limit, a peer could begin and abort requests endlessly (HTTP/2's rapid reset, CVE-2023-44487).
     private const int MaxLingeringRequests = 100;
 
     private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
@@ -57,7 +56,7 @@ internal sealed partial class FastCgiConnection
         if (scope.State.Requests.Count >= limit)
             request.Reject(
                 limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
-        else if (_uses.LingeringCount >= MaxLingeringRequests)
+        else if (Volatile.Read(ref _lingeringCount) >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequestsOnConnection);
         scope.State.Requests.Add(request);
         return ProtocolError.None;

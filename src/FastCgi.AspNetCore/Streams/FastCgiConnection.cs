@@ -26,7 +26,12 @@ internal sealed partial class FastCgiConnection
     private readonly Guarded<ConnectionState> _state = new(LockRank.Connection);
     private readonly RecordDescriber? _receivedRecords;
     private string? _id;
-    private ConnectionUses _uses = new();
+
+    // Its transport, and each request that has left it, until the request is over.
+    private int _uses = 1;
+
+    // The requests that have left although their application still runs.
+    private int _lingeringCount;
     private bool _isReceivePaused;
     private readonly int _openedSecond;
 

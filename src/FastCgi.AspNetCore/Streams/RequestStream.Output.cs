@@ -115,13 +115,6 @@ internal abstract partial class RequestStream
         Outlet.Enqueue(scope, this);
     }
 
-    /// <summary>The response is aborted: drops what is not sent yet.</summary>
-    private void DropOutput(ConnectionScope scope)
-    {
-        RecordOutput.Remove(scope, this);
-        DropQueued(scope);
-    }
-
     private bool HasRoom(ConnectionScope scope)
     {
         ref var state = ref In(scope);

@@ -98,7 +98,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     {
         var reason = OnAborting(cause, error, ref ready);
         FailInput(scope, reason);
-        DropOutput(scope);
+        RecordOutput.Remove(scope, this);
+        DropQueued(scope);
         if (Phase == RequestPhase.Dropped)
         {
             // Queues may hold it until blocked handlers return. Until then it would keep the client's data and its

@@ -32,9 +32,6 @@ internal sealed class SocketListener(
         return new TransportListener(socket.EndPoint, accepting.Start, accepting.StopAsync);
     }
 
-    /// <summary>Creates a connection of Kestrel's transport, which owns the connected socket from then on.</summary>
-    public static ConnectionContext CreateContext(Socket socket) => s_contexts.Create(socket);
-
     public void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
 
     public async Task StopAsync(CancellationToken cancellationToken)
@@ -137,7 +134,8 @@ internal sealed class SocketListener(
             }
 
             TcpOptions.Set(accepted);
-            context = CreateContext(accepted);
+            // A connection of Kestrel's transport, which owns the socket from now on.
+            context = s_contexts.Create(accepted);
             var connection = new PipeConnection(context, accepted, manager, scheduler);
             if (manager.TryAdd(connection.Connection))
                 _ = ThreadRoot.Start(connection.RunAsync, manager.Server.Log);

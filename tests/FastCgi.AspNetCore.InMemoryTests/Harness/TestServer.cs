@@ -151,8 +151,7 @@ internal sealed class TestServer : IAsyncDisposable
 
     /// <summary>The requests that have left a connection, and whose application has not finished.</summary>
     public static int CountUnfinished(FastCgiConnection connection)
-        => (int)(uint)GetUses(
-            ref GetUses(connection)) - (connection.Describe().Phase == ConnectionPhase.Closed ? 0 : 1);
+        => GetUses(connection) - (connection.Describe().Phase == ConnectionPhase.Closed ? 0 : 1);
 
     /// <summary>Aborted requests end on the thread pool, and held sends end with their connection.</summary>
     public async Task AssertNothingIsRentedAsync()
@@ -186,10 +185,7 @@ internal sealed class TestServer : IAsyncDisposable
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_uses")]
-    private static extern ref ConnectionUses GetUses(FastCgiConnection connection);
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_value")]
-    private static extern ref long GetUses(ref ConnectionUses uses);
+    private static extern ref int GetUses(FastCgiConnection connection);
 
     private sealed class MemoryServer(
         FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records,

@@ -43,15 +43,6 @@ public sealed class PeerAddressTests : IDisposable
         Assert.Equal(1, server.Receive(new byte[1]));
     }
 
-    [Fact]
-    public void DescribeProcess_SocketIsClosed_Null()
-    {
-        var (server, _) = Connect(TestSockets.ListenUnix());
-        server.Dispose();
-
-        Assert.Null(PeerAddress.DescribeProcess(server));
-    }
-
     [Theory]
     [InlineData("192.0.2.1", "192.0.2.1")]
     [InlineData("::ffff:192.0.2.1", "192.0.2.1")]
