@@ -31,16 +31,9 @@ public sealed class GuardTests
             Assert.Equal("200 for ann", await SendAsync(client, HttpMethod.Post, s_credentials, body));
             Assert.Equal(["guard of /page?a=b: ", "POST ?a=b: " + body], Take());
         }
-    }
 
-    /// <summary>A client can forge neither the user that the guard returns nor the URL that it gets.</summary>
-    [Theory, Values("nginx guard", "caddy guard")]
-    public async Task Request_WithForgedHeaders_IsStillOfTheGuardsUser(string block)
-    {
-        await using var site = await StartAsync(block);
-        using var client = site.CreateClient();
+        // A client can forge neither the user that the guard returns nor the URL that it gets.
         string[] names = ["X-User", "X_User", "Remote-User", "Guarded-Uri", "Auth-Type", "X_Forwarded_Uri"];
-
         for (var i = 0; i < 10; i++)
         {
             Assert.Equal("200 for ann", await SendAsync(client, HttpMethod.Get, s_credentials, body: null, names));

@@ -1,45 +1,11 @@
-using System.Collections.Concurrent;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
 /// HAProxy with the configuration in docs/multiplexing.md, which sends up to 50 concurrent requests over one
-/// connection. The downloads are small, because HAProxy before 2.6.14 crashes if the end of its buffer splits a header
-/// block (haproxy#2150).
+/// connection.
 /// </summary>
 public sealed class MultiplexedConnectionTests
 {
-    private const int ClientCount = 60;
-    private const int RoundCount = 6;
-
-    [Fact]
-    public async Task Load_UploadsAndDownloadsInterleaved_EachAnswerIsRight()
-    {
-        var use = new ConnectionUse();
-        await using var site = new ConfiguredSite();
-        await StartAsync(site, bufferSize: 524_288, app =>
-        {
-            app.Use(use.CountAsync);
-            app.MapGet("/token/{token}", (string token) => token);
-            app.MapPost(
-                "/upload/{token}",
-                async (string token, HttpRequest request) => $"{token} {await Content.HashAsync(request.Body)}");
-            app.MapGet("/download/{token}/{length:int}", (string token, int length, HttpResponse response) =>
-            {
-                response.Headers["X-Token"] = token;
-                return Results.Bytes(Content.Create(length));
-            });
-        });
-
-        await Task.WhenAll(Enumerable.Range(0, ClientCount).Select(async client =>
-        {
-            for (var round = 0; round < RoundCount; round++)
-                await RequestAsync(site.Client, client, round);
-        })).WaitAsync(FrontEndTest.Patience);
-
-        Assert.InRange(use.MaxRequestsAtATime, 2, 50);
-    }
-
     [Fact]
     public async Task Upload_NotReadByTheApplication_DoesNotStopTheOthers()
     {
@@ -102,22 +68,6 @@ public sealed class MultiplexedConnectionTests
         return application;
     }
 
-    private static async Task RequestAsync(HttpClient http, int client, int round)
-    {
-        var token = $"client-{client}-round-{round}";
-        Assert.Equal(token, await GetAsync(http, "/token/" + token));
-
-        // Each request has a unique length, and therefore unique bytes.
-        var unique = (client * RoundCount) + round;
-        var body = Content.Create(40_000 + unique);
-        using var upload = await SendAsync(() => http.PostAsync("/upload/" + token, new ByteArrayContent(body)));
-        Assert.Equal($"{token} {Content.Hash(body)}", await upload.Content.ReadAsStringAsync());
-
-        using var download = await SendAsync(() => http.GetAsync($"/download/{token}/{1_000 + unique}"));
-        Assert.Equal(token, Assert.Single(download.Headers.GetValues("X-Token")));
-        Assert.Equal(Content.Create(1_000 + unique), await download.Content.ReadAsByteArrayAsync());
-    }
-
     private static async Task<string> GetAsync(HttpClient http, string path)
     {
         using var response = await SendAsync(() => http.GetAsync(path));
@@ -141,34 +91,6 @@ public sealed class MultiplexedConnectionTests
                 await response.Content.ReadAsStringAsync(),
                 StringComparison.Ordinal);
             response.Dispose();
-        }
-    }
-
-    /// <summary>Counts the concurrent requests of a connection.</summary>
-    private sealed class ConnectionUse
-    {
-        private readonly ConcurrentDictionary<string, int> _requests = new();
-        private int _maxRequestsAtATime;
-
-        public int MaxRequestsAtATime => _maxRequestsAtATime;
-
-        public async Task CountAsync(HttpContext context, RequestDelegate next)
-        {
-            var count = _requests.AddOrUpdate(context.Connection.Id, 1, static (_, count) => count + 1);
-            InterlockedMax(ref _maxRequestsAtATime, count);
-            await next(context);
-            _requests.AddOrUpdate(context.Connection.Id, 0, static (_, count) => count - 1);
-        }
-
-        private static void InterlockedMax(ref int location, int value)
-        {
-            for (var seen = location; seen < value;)
-            {
-                var before = Interlocked.CompareExchange(ref location, value, seen);
-                if (before == seen)
-                    return;
-                seen = before;
-            }
         }
     }
 }

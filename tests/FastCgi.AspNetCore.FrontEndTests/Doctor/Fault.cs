@@ -8,18 +8,8 @@ internal enum Listener
     /// <summary>Nothing.</summary>
     Nobody,
 
-    /// <summary>The socket file of a process that has ended.</summary>
-    Leftover,
-
-    FullQueue,
-
     /// <summary>The application, on a socket that only its own user can open.</summary>
     ClosedSocket,
-
-    Http,
-
-    /// <summary>What answers as php-fpm does.</summary>
-    Php,
 }
 
 /// <summary>

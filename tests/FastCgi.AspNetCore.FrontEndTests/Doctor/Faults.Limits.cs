@@ -44,18 +44,15 @@ internal static partial class Faults
             Status = HttpStatusCode.RequestEntityTooLarge,
             Rule = ("body-size", "server.max-request-size = 30000"),
         };
-        foreach (var kind in Kinds)
+        yield return new("uploads of more than the application's limit", FrontEndKind.Nginx)
         {
-            yield return new("uploads of more than the application's limit", kind)
-            {
-                WrongOptions = static options => options.Limits.MaxRequestBodySize = 1_000,
-                Application = static app => app.MapPost(
-                    "/", static (HttpRequest request) => Content.HashAsync(request.Body)),
-                Visit = UploadAsync(1_001),
-                Status = HttpStatusCode.RequestEntityTooLarge,
-                Event = ("RequestBodyTooLarge", "FastCgi:Limits:MaxRequestBodySize"),
-            };
-        }
+            WrongOptions = static options => options.Limits.MaxRequestBodySize = 1_000,
+            Application = static app => app.MapPost(
+                "/", static (HttpRequest request) => Content.HashAsync(request.Body)),
+            Visit = UploadAsync(1_001),
+            Status = HttpStatusCode.RequestEntityTooLarge,
+            Event = ("RequestBodyTooLarge", "FastCgi:Limits:MaxRequestBodySize"),
+        };
 
         yield return Slow(
             FrontEndKind.Nginx,

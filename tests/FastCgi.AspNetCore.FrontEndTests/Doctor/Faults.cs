@@ -7,9 +7,6 @@ internal static partial class Faults
 {
     private const string Include = "include fastcgi_params;";
     private const string NginxPass = "fastcgi_pass unix:/run/hello/app.sock;";
-
-    // The tests replace the socket with an address.
-    private const string NginxTcpPass = "fastcgi_pass /run/hello/app.sock;";
     private const string ApachePass = "ProxyPass \"/\" \"unix:/run/hello/app.sock|fcgi://hello/\"";
     private const string ApacheHttp = "LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so\n";
     private const string WithPort = "fastcgi_param HTTP_HOST $host:$server_port;";
@@ -18,7 +15,7 @@ internal static partial class Faults
         new[] { Unreached(), Protocols(), Parameters(), Limits(), Identities(), Connections() }.SelectMany(
             static faults => faults).ToDictionary(static fault => fault.ToString());
 
-    /// <summary>No connection: nothing listens, access is denied, or the queue is full.</summary>
+    /// <summary>No connection: nothing listens, or access is denied.</summary>
     private static IEnumerable<Fault> Unreached()
     {
         foreach (var kind in new[] { FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Lighttpd })
@@ -34,22 +31,6 @@ internal static partial class Faults
                     FrontEndKind.Apache => "(2)No such file or directory: AH02454",
                     _ => "No such file or directory",
                 },
-            };
-            yield return new("the process has ended", kind)
-            {
-                Listener = Listener.Leftover,
-                Rule = ("nobody-listens", "--urls fastcgi://unix:"),
-                Status = Unavailable(kind),
-            };
-            yield return new("the queue is full", kind)
-            {
-                Listener = Listener.FullQueue,
-                Rule = ("backlog-full", "sysctl -w net.core.somaxconn=4096"),
-                Status = kind == FrontEndKind.Nginx ? HttpStatusCode.BadGateway : 0,
-                Log = kind == FrontEndKind.Nginx
-                    ? "(11: Resource temporarily unavailable) while connecting to upstream"
-                    : null,
-                Visit = AskBrieflyAsync,
             };
         }
 
@@ -74,24 +55,9 @@ internal static partial class Faults
         }
     }
 
-    /// <summary>A protocol other than FastCGI, on either side.</summary>
+    /// <summary>The web server speaks another protocol than FastCGI.</summary>
     private static IEnumerable<Fault> Protocols()
     {
-        yield return new("the application speaks HTTP", FrontEndKind.Nginx)
-        {
-            Wrong = [(NginxPass, NginxTcpPass)],
-            Listener = Listener.Http,
-            Rule = ("speaks-http", "--urls fastcgi://127.0.0.1:"),
-            Status = HttpStatusCode.BadGateway,
-            Log = "upstream sent unsupported FastCGI protocol version",
-        };
-        yield return new("php-fpm has the port", FrontEndKind.Nginx)
-        {
-            Wrong = [(NginxPass, NginxTcpPass)],
-            Listener = Listener.Php,
-            Rule = ("php-fpm", "--urls fastcgi://127.0.0.1:9001"),
-            Status = HttpStatusCode.NotFound,
-        };
         yield return Http(
             FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass http://unix:/run/hello/app.sock:;"));
         yield return Http(
@@ -103,15 +69,12 @@ internal static partial class Faults
             FrontEndKind.Lighttpd,
             "fastcgi.server = (",
             ("fastcgi.server", "server.modules += (\"mod_proxy\")\nproxy.server"));
-        yield return Tls(
-            FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass https://unix:/run/hello/app.sock:;"));
-        yield return Tls(
-            FrontEndKind.Apache,
-            "|fcgi://hello/",
-            (ApachePass,
-                ApacheHttp + "SSLProxyEngine on\n" + ApachePass.Replace("fcgi:", "https:", StringComparison.Ordinal)));
-        yield return Tls(
-            FrontEndKind.HaProxy, "proto fcgi", (" proto fcgi", " ssl verify none"), ("    use-fcgi-app hello\n", ""));
+        yield return new("TLS is sent to the FastCGI port", FrontEndKind.Nginx)
+        {
+            Wrong = [(NginxPass, "proxy_pass https://unix:/run/hello/app.sock:;")],
+            Event = ("WrongProtocol", "received TLS"),
+            Rule = ("http-to-fastcgi", "fastcgi_pass unix:"),
+        };
         foreach (var (protocol, directive, parameter) in new[] { ("uwsgi", "uwsgi_pass", "uwsgi_param"), ("SCGI", "scgi_pass", "scgi_param") })
         {
             yield return new($"{protocol} is sent to the FastCGI port", FrontEndKind.Nginx)
@@ -130,14 +93,6 @@ internal static partial class Faults
             Event = ("WrongProtocol", "fastcgi_pass"),
             Rule = ("http-to-fastcgi", line),
             Status = HttpStatusCode.BadRequest,
-        };
-
-    private static Fault Tls(FrontEndKind kind, string line, params (string, string)[] wrong)
-        => new("TLS is sent to the FastCGI port", kind)
-        {
-            Wrong = wrong,
-            Event = ("WrongProtocol", "received TLS"),
-            Rule = ("http-to-fastcgi", line),
         };
 
     /// <summary>Missing or wrong parameters.</summary>
@@ -292,19 +247,6 @@ internal static partial class Faults
             static (HttpRequest request) => request.IsHttps
                 ? Results.Text("reached")
                 : Results.Redirect($"https://{request.Host.Host}{request.Path}"));
-
-    /// <summary>Apache waits for a place in the queue until its timeout.</summary>
-    private static async Task AskBrieflyAsync(HttpClient client)
-    {
-        using var patience = new CancellationTokenSource(TimeSpan.FromSeconds(1));
-        try
-        {
-            (await client.GetAsync("/", patience.Token)).Dispose();
-        }
-        catch (OperationCanceledException)
-        {
-        }
-    }
 
     private static Func<HttpClient, Task> OfBalancer => AskAsync(static request =>
     {

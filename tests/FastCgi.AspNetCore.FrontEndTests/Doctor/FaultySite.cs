@@ -9,13 +9,10 @@ namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 /// <summary>A web server and an application with a fault, or with its fix.</summary>
 internal sealed class FaultySite : IAsyncDisposable
 {
-    private const UnixFileMode Open = (UnixFileMode)0b110_110_110;
-
     private readonly ScratchFolder _folder = new();
     private readonly Fault _fault;
     private readonly bool _isWrong;
-    private readonly List<IAsyncDisposable> _owned = [];
-    private PortReservation? _unused;
+    private readonly PortReservation _unused = new();
     private HurriedTime? _time;
     private TestApplication? _application;
     private FrontEnd? _frontEnd;
@@ -68,19 +65,12 @@ internal sealed class FaultySite : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         Client?.Dispose();
-        // Apache does not stop while it waits for a place in the queue.
-        if (_application is null)
-        {
-            foreach (var owned in _owned)
-                await owned.DisposeAsync();
-            _owned.Clear();
-        }
 
         if (_frontEnd is not null)
             await _frontEnd.DisposeAsync();
-        foreach (var owned in _owned)
-            await owned.DisposeAsync();
-        _unused?.Dispose();
+        if (_application is not null)
+            await _application.DisposeAsync();
+        _unused.Dispose();
         _folder.Dispose();
         _application?.Log.Verify();
     }
@@ -98,9 +88,7 @@ internal sealed class FaultySite : IAsyncDisposable
             IsBehindBalancer = _fault.IsBehindBalancer || (!_isWrong && _fault.IsMendedBehindBalancer),
         };
         var listener = _isWrong ? _fault.Listener : Listener.Application;
-        var endPoint = listener is Listener.Application or Listener.ClosedSocket
-            ? await StartApplicationAsync(setup, listener)
-            : await StartOtherAsync(setup, listener);
+        var endPoint = listener == Listener.Nobody ? GetUnusedEndPoint(setup) : await StartApplicationAsync(setup);
         if (setup.UsesTls)
             await TestCertificates.WriteAsync(_folder.Path);
         _frontEnd = await FrontEnd.StartAsync(
@@ -112,7 +100,10 @@ internal sealed class FaultySite : IAsyncDisposable
             setup.IsBehindBalancer ? Balancer.Address : null);
     }
 
-    private async Task<EndPoint> StartApplicationAsync(FrontEndSetup setup, Listener listener)
+    private EndPoint GetUnusedEndPoint(FrontEndSetup setup)
+        => setup.UsesUnixSocket ? new UnixDomainSocketEndPoint(_folder.GetPath("app.sock")) : _unused.EndPoint;
+
+    private async Task<EndPoint> StartApplicationAsync(FrontEndSetup setup)
     {
         var address = _folder.GetAddress(setup.UsesUnixSocket);
         if (_fault.Listener == Listener.ClosedSocket && _isWrong)
@@ -135,53 +126,6 @@ internal sealed class FaultySite : IAsyncDisposable
                     builder.Services.AddSingleton(new ServerTime(_time = new HurriedTime(_fault.Haste)));
                 _fault.Services(builder);
             });
-        _owned.Add(_application);
         return _application.EndPoint;
-    }
-
-    private async Task<EndPoint> StartOtherAsync(FrontEndSetup setup, Listener listener)
-    {
-        EndPoint endPoint = setup.UsesUnixSocket
-            ? new UnixDomainSocketEndPoint(_folder.GetPath("app.sock"))
-            : (_unused = new PortReservation()).EndPoint;
-        switch (listener)
-        {
-            case Listener.Leftover:
-                using (var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified))
-                {
-                    socket.Bind(endPoint);
-                    // Under another name, .NET does not remove it: it remains as after a killed process.
-                    File.Move(endPoint.ToString()!, endPoint + ".left");
-                }
-
-                File.Move(endPoint + ".left", endPoint.ToString()!);
-                File.SetUnixFileMode(endPoint.ToString()!, Open);
-                break;
-            case Listener.FullQueue:
-                var full = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-                var waiting = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-                _owned.Add(new Owned(full));
-                _owned.Add(new Owned(waiting));
-                full.Bind(endPoint);
-                full.Listen(0);
-                File.SetUnixFileMode(endPoint.ToString()!, Open);
-                await waiting.ConnectAsync(endPoint);
-                break;
-            case Listener.Http or Listener.Php:
-                var server = new OtherServer(listener == Listener.Php);
-                _owned.Add(server);
-                return server.EndPoint;
-        }
-
-        return endPoint;
-    }
-
-    private sealed class Owned(IDisposable one) : IAsyncDisposable
-    {
-        public ValueTask DisposeAsync()
-        {
-            one.Dispose();
-            return ValueTask.CompletedTask;
-        }
     }
 }

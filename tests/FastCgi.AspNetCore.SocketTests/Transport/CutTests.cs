@@ -90,35 +90,6 @@ public sealed class CutTests
         await stop.Within("the stop");
     }
 
-    /// <summary>
-    /// A web server that reuses a connection has received the response before, so that the connection can be closed.
-    /// </summary>
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task ResponseOnAReusedConnection_IsSeenAsCut(TransportSetup setup)
-    {
-        var started = Waiting.Signal();
-        var act = Waiting.Signal();
-        var aborted = Waiting.Signal();
-        await using var server = await TransportServer.StartAsync(setup, app =>
-        {
-            app.MapGet("/before", static () => "before");
-            app.MapGet("/", (HttpContext context) =>
-            {
-                context.RequestAborted.Register(() => aborted.TrySetResult());
-                return RespondAsync(context, Reason.Abort, Peer.Slow, started, act.Task);
-            });
-        });
-        using var connection = await FastCgiClient.ConnectAsync(server.EndPoint, receiveBufferSize: 4_096);
-        Assert.Equal("before", await connection.GetAsync("/before"));
-
-        await connection.SendAsync(RecordBytes.Get());
-        await started.Task.Within("the start of the response");
-        act.SetResult();
-        await aborted.Task.Within("the abort");
-
-        await AssertCutAsync(connection);
-    }
-
     private static async Task RespondAsync(
         HttpContext context, Reason reason, Peer peer, TaskCompletionSource started, Task act)
     {

@@ -7,8 +7,8 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.FileProviders;
 using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Hosting.Internal;
 using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
@@ -40,7 +40,7 @@ public sealed class OtherServerTests : IDisposable
         using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs));
         Action<IApplicationBuilder> next = static _ => { };
 
-        Assert.Same(next, new LastServer(server, new StubEnvironment(environment), loggers).Configure(next));
+        Assert.Same(next, new LastServer(server, MakeEnvironment(environment), loggers).Configure(next));
 
         Assert.Equal(isTold ? ["KestrelTookOver"] : [], _logs.All.Select(static log => log.EventName));
     }
@@ -112,7 +112,7 @@ public sealed class OtherServerTests : IDisposable
         ServerRegistration.Add(services, configuration);
 
         Assert.Equal(count, services.Count);
-        using var provider = services.AddSingleton<IHostEnvironment>(new StubEnvironment("Production"))
+        using var provider = services.AddSingleton<IHostEnvironment>(MakeEnvironment("Production"))
             .BuildServiceProvider();
         var server = Assert.IsType<FastCgiServer>(provider.GetRequiredService<IServer>());
         Assert.Equal("/ping", server.Options.PingPath);
@@ -167,6 +167,9 @@ public sealed class OtherServerTests : IDisposable
         Assert.Equal(-100, policy.Order);
     }
 
+    private static HostingEnvironment MakeEnvironment(string name)
+        => new() { EnvironmentName = name, ApplicationName = "Shop" };
+
     private sealed class StubServer : IServer
     {
         public StubServer(List<StubServer>? all = null)
@@ -203,16 +206,5 @@ public sealed class OtherServerTests : IDisposable
     {
         public ValueTask<IConnectionListener> BindAsync(
             EndPoint endpoint, CancellationToken cancellationToken = default) => throw new NotSupportedException();
-    }
-
-    private sealed class StubEnvironment(string name) : IHostEnvironment
-    {
-        public string EnvironmentName { get; set; } = name;
-
-        public string ApplicationName { get; set; } = "Shop";
-
-        public string ContentRootPath { get; set; } = "/";
-
-        public IFileProvider ContentRootFileProvider { get; set; } = new NullFileProvider();
     }
 }
