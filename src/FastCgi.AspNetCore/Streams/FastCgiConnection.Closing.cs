@@ -255,8 +255,7 @@ internal sealed partial class FastCgiConnection
     private bool CanReset(ConnectionScope scope) => _transport.CanReset && !scope.State.ForbidsReset;
 
     private bool TryCloseIdle(ConnectionScope scope)
-        => !IsInRecord(scope, _manager.Now, _server.Options.Limits.RequestParametersTimeout)
-            && scope.State.Lifetime.TryCloseIdle(_manager.Now);
+        => !IsInRecord(scope, _manager.Now) && scope.State.Lifetime.TryCloseIdle(_manager.Now);
 
     /// <summary>Finds a request of whose response a part was queued.</summary>
     private static RequestStream? FindStarted(ConnectionScope scope)

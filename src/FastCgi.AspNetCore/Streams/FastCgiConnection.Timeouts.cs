@@ -3,6 +3,8 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>Timeouts, and the stop of the server.</content>
 internal sealed partial class FastCgiConnection
 {
+    private TimeSpan ParametersTimeout => _server.Options.Limits.RequestParametersTimeout;
+
     /// <summary>Checks the timeouts; called every second.</summary>
     public void OnTick(long since, long now)
     {
@@ -19,8 +21,7 @@ internal sealed partial class FastCgiConnection
             var isCutting = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
             isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout) && !isCutting;
             isOverdue = scope.State.Lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout)
-                || (!isCutting && (IsRecordOverdue(scope, now, limits.RequestParametersTimeout)
-                    || IsUnusedTwiceAsLong(scope, now, limits.RequestParametersTimeout)));
+                || (!isCutting && (IsRecordOverdue(scope, now) || IsUnusedTwiceAsLong(scope, now)));
         }
 
         if (isStuck)
@@ -71,7 +72,7 @@ internal sealed partial class FastCgiConnection
         foreach (var request in scope.State.Requests)
         {
             var age = time.GetElapsedTime(request.BeganAt, now);
-            if (!request.HasAllParameters && age >= limits.RequestParametersTimeout)
+            if (!request.HasAllParameters && age >= ParametersTimeout)
             {
                 request.Reject(RequestRejection.ParametersTimeout);
                 scope.State.Lifetime.CloseAfterLast();
@@ -86,23 +87,23 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    private bool IsRecordOverdue(ConnectionScope scope, long now, TimeSpan timeout)
-        => scope.State.PartialContent.Length > 0 && scope.State.Requests.Count == 0 && !IsInRecord(scope, now, timeout);
+    private bool IsRecordOverdue(ConnectionScope scope, long now)
+        => scope.State.PartialContent.Length > 0 && scope.State.Requests.Count == 0 && !IsInRecord(scope, now);
 
     /// <summary>Whether a record is being received that may be the next request, and that is not overdue.</summary>
-    private bool IsInRecord(ConnectionScope scope, long now, TimeSpan timeout)
+    private bool IsInRecord(ConnectionScope scope, long now)
     {
         var since = Math.Max(scope.State.RecordSince, scope.State.Lifetime.IdleSince);
-        return scope.State.Reader.IsInRecord && _server.Time.GetElapsedTime(since, now) < timeout;
+        return scope.State.Reader.IsInRecord && _server.Time.GetElapsedTime(since, now) < ParametersTimeout;
     }
 
     /// <summary>
     /// Whether the connection has had no request, and input has always prevented its close: for example, endless
     /// GET_VALUES.
     /// </summary>
-    private bool IsUnusedTwiceAsLong(ConnectionScope scope, long now, TimeSpan timeout)
+    private bool IsUnusedTwiceAsLong(ConnectionScope scope, long now)
         => scope.State.RequestCount == 0
-            && _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now) / 2 >= timeout;
+            && _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now) / 2 >= ParametersTimeout;
 
     /// <summary>
     /// Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for
@@ -111,15 +112,11 @@ internal sealed partial class FastCgiConnection
     /// <returns>Whether the caller must close the transport without the lock: nothing is left to send.</returns>
     private bool CloseIfUnused(ConnectionScope scope, long now, TimeSpan? limit)
     {
-        if (scope.State.Requests.Count > 0)
-            return false;
-
-        var timeout = _server.Options.Limits.RequestParametersTimeout;
-        if (IsInRecord(scope, now, timeout))
+        if (scope.State.Requests.Count > 0 || IsInRecord(scope, now))
             return false;
 
         var idle = _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now);
-        var isUnused = scope.State.RequestCount == 0 && idle >= timeout;
+        var isUnused = scope.State.RequestCount == 0 && idle >= ParametersTimeout;
         // The connection may have become idle up to one interval after that tick.
         var surelyIdle = idle - ServerClock.Interval;
         var grace = _server.Options.Limits.ShutdownIdleGracePeriod;

@@ -56,7 +56,6 @@ internal sealed class RequestBody(
 
     /// <summary>Whether a read is pending, so that its reader may resume at any time.</summary>
     public bool IsReading => Volatile.Read(ref _wantedLength) > 0;
-    public bool IsTimed => !IsInputOver && Volatile.Read(ref _rate) is not null;
 
     /// <summary>A read is pending, so the body must arrive at the rate from now on. The first rate counts.</summary>
     public void Time(BodyRate rate, long now)
@@ -70,7 +69,10 @@ internal sealed class RequestBody(
     /// <param name="isPaused">Whether receiving is paused, so that the time does not count.</param>
     /// <returns>The rate, if the body arrives too slowly.</returns>
     public BodyRate? FindRateMissed(TimeProvider time, long now, bool isPaused)
-        => IsTimed && _rate!.IsMissed(time, now, isPaused, IsReading, _receivedLength) ? _rate.Required : null;
+        => !IsInputOver && Volatile.Read(ref _rate) is { } rate
+            && rate.IsMissed(time, now, isPaused, IsReading, _receivedLength)
+            ? rate.Required
+            : null;
 
     /// <summary>Appends content of STDIN. Bytes beyond the declared length are dropped.</summary>
     public void Append(ReadOnlySpan<byte> content)

@@ -79,32 +79,31 @@ internal sealed class SocketListener(
             try
             {
                 OnAccepted(await _socket.AcceptAsync(_stop.Token).ConfigureAwait(false));
+                continue;
             }
             catch (SocketException exception) when (IsOfOneConnection(exception.SocketErrorCode))
             {
                 _failures.OnLost(exception);
-            }
-            catch (SocketException exception)
-            {
-                _failures.OnFailed(ToSystemError(exception));
-                await BackOffAsync().ConfigureAwait(false);
+                continue;
             }
             catch (Exception exception) when (exception is OperationCanceledException or ObjectDisposedException)
             {
                 return;
             }
+            catch (SocketException exception)
+            {
+                _failures.OnFailed(ToSystemError(exception));
+            }
             catch (Exception exception)
             {
                 // Without descriptors or memory, anything can fail.
                 _failures.OnStartFailed(exception);
-                await BackOffAsync().ConfigureAwait(false);
             }
+
+            await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token)
+                .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         }
     }
-
-    private async Task BackOffAsync()
-        => await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token)
-            .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
     /// <exception cref="SocketException">
     /// No descriptor is left for connections. Another process may have some.

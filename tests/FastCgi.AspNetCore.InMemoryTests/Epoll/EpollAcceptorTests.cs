@@ -18,7 +18,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
     public async Task InitializeAsync()
     {
         _server = await TestServer.StartAsync(Apps.Hello);
-        _loop = new EpollLoop(0, _server.Scheduler, _server.Context.Log);
+        _loop = new EpollLoop(_server.Scheduler, _server.Context.Log);
         _acceptor = Create(Descriptor);
     }
 

@@ -11,7 +11,7 @@ public sealed class EpollLoopTests
     public async Task Event_Fails_IsLoggedAndTheOthersHaveTheirs()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "ServerFailed");
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
         using var failing = new Source(loop, static () => throw new InvalidOperationException("on purpose"));
         using var other = new Source(loop);
         failing.Signal();
@@ -65,7 +65,7 @@ public sealed class EpollLoopTests
     public async Task Event_OfASourceThatWasRemovedSinceTheWait_IsDropped()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
         Source[] sources = [new Source(loop), new Source(loop)];
         foreach (var source in sources)
             source.OnEvent = () => loop.Remove(sources.Single(other => other != source));
@@ -85,7 +85,7 @@ public sealed class EpollLoopTests
     public async Task Events_MoreThanOneWaitReturns_ComeInSeveralTurns()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
         var sources = Enumerable.Range(0, ManySources).Select(_ => new Source(loop)).ToList();
         sources.ForEach(static source => source.Signal());
 
@@ -103,7 +103,7 @@ public sealed class EpollLoopTests
     {
         const int Turns = 5;
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "WaitFailed");
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
         using (var nothing = File.OpenHandle("/dev/null"))
             LoopByHand.Replace((int)loop.GetEpoll().DangerousGetHandle(), (int)nothing.DangerousGetHandle());
 
@@ -120,7 +120,7 @@ public sealed class EpollLoopTests
     public async Task Stop_LoopEndsAndGivesBackWhatItOwns()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        var loop = new EpollLoop(server.Scheduler, server.Context.Log);
 
         loop.Stop();
 

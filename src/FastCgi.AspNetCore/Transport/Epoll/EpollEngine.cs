@@ -15,7 +15,7 @@ internal sealed class EpollEngine
         try
         {
             while (loops.Count < options.LoopCount)
-                loops.Add(new EpollLoop(loops.Count, scheduler, manager.Server.Log));
+                loops.Add(new EpollLoop(scheduler, manager.Server.Log));
         }
         catch
         {

@@ -44,9 +44,8 @@ internal sealed unsafe class EpollLoop : IDisposable
     private int _isWaiting;
     private bool _isStopping;
 
-    public EpollLoop(int number, RequestScheduler scheduler, ILogger log)
+    public EpollLoop(RequestScheduler scheduler, ILogger log)
     {
-        Number = number;
         Scheduler = scheduler;
         Queue = new RunQueue(TryBeginBatch);
         Log = log;
@@ -59,7 +58,6 @@ internal sealed unsafe class EpollLoop : IDisposable
         throw failure;
     }
 
-    public int Number { get; }
     public RequestScheduler Scheduler { get; }
     public ILogger Log { get; }
 
