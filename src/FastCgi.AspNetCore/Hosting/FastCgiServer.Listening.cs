@@ -9,26 +9,26 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <content>Opens the endpoints, and logs where the server listens.</content>
 internal sealed partial class FastCgiServer
 {
-    private EpollEngine? CreateEpollEngine(ConnectionManager connections, RequestScheduler scheduler, bool isRequired)
+    /// <returns><see langword="null"/> for the Socket engine.</returns>
+    private EpollEngine? CreateEpollEngine(ConnectionManager connections, RequestScheduler scheduler)
     {
+        var choice = Options.Transport.Engine;
+        if (choice == FastCgiTransportEngine.Epoll && !OperatingSystem.IsLinux())
+            throw new PlatformNotSupportedException(
+                "The epoll engine requires Linux. Set FastCgi:Transport:Engine to Auto or Socket.");
+        if (choice == FastCgiTransportEngine.Socket || !OperatingSystem.IsLinux())
+            return null;
+
         try
         {
             return new EpollEngine(connections, scheduler);
         }
-        catch (IOException exception) when (!isRequired)
+        catch (IOException exception) when (choice == FastCgiTransportEngine.Auto)
         {
             _log.EpollUnavailable(exception.Message);
             return null;
         }
     }
-
-    private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
-    {
-        FastCgiTransportEngine.Socket => false,
-        FastCgiTransportEngine.Epoll when !OperatingSystem.IsLinux() => throw new PlatformNotSupportedException(
-            "The epoll engine requires Linux. Set FastCgi:Transport:Engine to Auto or Socket."),
-        _ => OperatingSystem.IsLinux(),
-    };
 
     /// <summary>
     /// In Development, an endpoint for another machine must not prevent the application from serving HTTP.
@@ -79,10 +79,8 @@ internal sealed partial class FastCgiServer
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
             {
                 var peers = PeerPolicies.Create(options, options.EndPoint);
-                return PipeListener.Create(
-                    await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers,
-                    Connections!,
-                    Scheduler!);
+                var listener = await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false);
+                return PipeListener.Create(listener, peers, Connections!, Scheduler!);
             }
         }
 
@@ -131,18 +129,14 @@ internal sealed partial class FastCgiServer
             _log.WebServerFound(block.Server, EndpointAddress.Format(endPoint), block.File, block.Command, block.Text);
     }
 
-    private void LogStatusEndpoints(IReadOnlyList<(string Path, StatusAudience Audience)> endpoints)
+    private void LogStatusEndpoints(IReadOnlyList<(string Path, string? Audience)> endpoints)
     {
         foreach (var (path, audience) in endpoints)
         {
-            if (audience == StatusAudience.Development && !IsDevelopment)
+            if (audience is null && !IsDevelopment)
                 _log.StatusNotShown(path);
             else
-                _log.StatusShown(path, Describe(audience));
+                _log.StatusShown(path, audience ?? StatusEndpoints.Anyone);
         }
     }
-
-    private static string Describe(StatusAudience audience) => audience == StatusAudience.Authorized
-        ? "users that satisfy its authorization policy"
-        : "anyone who can reach it";
 }

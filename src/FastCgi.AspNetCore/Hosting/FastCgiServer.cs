@@ -132,9 +132,8 @@ internal sealed partial class FastCgiServer(
         var statusPages = HasStatusEndpoint ? statusEndpoints.Find() : [];
         (Scheduler, Connections) = CreateCore(
             application, [.. statusPages.Select(static endpoint => endpoint.Path)]);
-        if (plan.FastCgi.Count > 0 && UsesEpoll(Options.Transport.Engine))
-            _engine = CreateEpollEngine(
-                Connections, Scheduler, isRequired: Options.Transport.Engine == FastCgiTransportEngine.Epoll);
+        if (plan.FastCgi.Count > 0)
+            _engine = CreateEpollEngine(Connections, Scheduler);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
         var mayLeaveOut = servesHttp && IsDevelopment;
         foreach (var endpoint in plan.FastCgi)

@@ -10,21 +10,13 @@ internal sealed class StatusMarker
     public static StatusMarker Instance { get; } = new();
 }
 
-internal enum StatusAudience
-{
-    /// <summary>Anyone, but only in Development: the application has not specified an audience.</summary>
-    Development,
-
-    Authorized,
-
-    Anyone,
-}
-
 /// <summary>Finds the status endpoints of the application.</summary>
 internal sealed class StatusEndpoints(IServiceProvider services)
 {
+    public const string Anyone = "anyone who can reach it";
+
     /// <summary>Creates the endpoints of the application, so call it only if it has status endpoints.</summary>
-    public IReadOnlyList<(string Path, StatusAudience Audience)> Find()
+    public IReadOnlyList<(string Path, string? Audience)> Find()
     {
         try
         {
@@ -48,11 +40,15 @@ internal sealed class StatusEndpoints(IServiceProvider services)
     /// <summary>
     /// A policy without an authorization attribute does not count: without the middleware, it is not enforced.
     /// </summary>
-    public static StatusAudience GetAudience(EndpointMetadataCollection? metadata)
+    /// <returns>
+    /// <see langword="null"/> if the application has not specified who may see the status: anyone, but only in
+    /// Development.
+    /// </returns>
+    public static string? GetAudience(EndpointMetadataCollection? metadata)
     {
         if (metadata?.GetMetadata<IAllowAnonymous>() is not null)
-            return StatusAudience.Anyone;
+            return Anyone;
 
-        return metadata?.GetMetadata<IAuthorizeData>() is null ? StatusAudience.Development : StatusAudience.Authorized;
+        return metadata?.GetMetadata<IAuthorizeData>() is null ? null : "users that satisfy its authorization policy";
     }
 }

@@ -139,14 +139,12 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         => new(entry.EventId, entry.Name, entry.Level.ToString(), entry.Message, entry.Count, entry.LastSeen);
 
     private static FrontEndStatus ToStatus(FrontEnd frontEnd) => new(
-        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme, frontEnd.WithTarget,
-        frontEnd.LackingHost,
-            frontEnd.WithClient, frontEnd.WithUser);
+        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme,
+        frontEnd.WithTarget, frontEnd.LackingHost, frontEnd.WithClient, frontEnd.WithUser);
 
     private static ConnectionStatus ToStatus(ConnectionDescription connection) => new(
         connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.RequestCount,
-        connection.ActiveCount,
-            connection.BytesReceived, connection.BytesSent);
+        connection.ActiveCount, connection.BytesReceived, connection.BytesSent);
 
     private static string GetState(ConnectionDescription connection)
     {
@@ -160,6 +158,5 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
 
     private static RequestStatus ToStatus(RequestDescription request) => new(
         request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path,
-        request.Client,
-            request.Activity.GetText(), request.BytesRead, request.BytesWritten);
+        request.Client, request.Activity.GetText(), request.BytesRead, request.BytesWritten);
 }

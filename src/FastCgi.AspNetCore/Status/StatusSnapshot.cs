@@ -38,8 +38,8 @@ internal sealed record ConnectionTotals(
     IReadOnlyDictionary<string, long> ProtocolErrors);
 
 internal sealed record RequestTotals(
-    long Active, long Queued, long Total, IReadOnlyDictionary<string, long> Rejected, IReadOnlyDictionary<string,
-        long> Aborted);
+    long Active, long Queued, long Total, IReadOnlyDictionary<string, long> Rejected,
+    IReadOnlyDictionary<string, long> Aborted);
 
 /// <summary>
 /// The last minute, or less if recording started later. Latencies are from BEGIN_REQUEST to the end of the request, in
@@ -47,8 +47,7 @@ internal sealed record RequestTotals(
 /// </summary>
 internal sealed record RecentStatus(
     double Seconds, double RequestsPerSecond, double ConnectionsPerSecond, double BytesReceivedPerSecond,
-    double BytesSentPerSecond, long Measured,
-        double? P50, double? P90, double? P99, double? Max);
+    double BytesSentPerSecond, long Measured, double? P50, double? P90, double? P99, double? Max);
 
 internal sealed record ResourceStatus(
     long BufferMemory, long ManagedMemory, long ResidentMemory, double ProcessorTime, long? Descriptors, long HandOvers,
@@ -62,15 +61,14 @@ internal sealed record FindingStatus(
 /// <summary>A web server. One request per second is sampled; the counts are of samples.</summary>
 internal sealed record FrontEndStatus(
     string Software, DateTimeOffset LastSeen, long Samples, long KeepConnection, long WithScheme, long WithTarget,
-    long WithoutHost, long WithClient,
-        long WithUser);
+    long WithoutHost, long WithClient, long WithUser);
 
 internal sealed record ConnectionStatus(
     string Id, string Peer, double Age, string State, long Requests, int Active, long BytesReceived, long BytesSent);
 
 internal sealed record RequestStatus(
     string Connection, int Id, double Age, string Method, string Path, string? Client, string State, long BytesRead,
-        long BytesWritten);
+    long BytesWritten);
 
 [JsonSourceGenerationOptions(PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, WriteIndented = true)]
 [JsonSerializable(typeof(StatusSnapshot))]

@@ -38,11 +38,11 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "ROLES":
                 options.Roles.Clear();
                 foreach (var role in Members(setting))
-                    Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
+                    Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role.Value)));
                 break;
             case "SENDFILE:PASSEDHEADERS":
                 foreach (var header in Members(setting))
-                    Set(header, () => options.SendFile.PassedHeaders.Add(Required(header)));
+                    Set(header, () => options.SendFile.PassedHeaders.Add(Required(header.Value)));
                 break;
             case "SENDFILE:ROOTS":
                 foreach (var root in Members(setting))
@@ -50,7 +50,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             default:
                 var apply = KnownSettings.Values.GetValueOrDefault(name) ?? throw Unknown(setting);
-                Set(setting, () => apply(setting, options));
+                Set(setting, () => apply(setting.Value, options));
                 break;
         }
     }
@@ -65,9 +65,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         var bytes = setting.GetSection(nameof(MinDataRate.BytesPerSecond));
         var grace = setting.GetSection(nameof(MinDataRate.GracePeriod));
         var (rate, period) = (0.0, TimeSpan.FromSeconds(5));
-        Set(bytes, () => _ = new MinDataRate(rate = DecimalNumber(bytes), period));
+        Set(bytes, () => _ = new MinDataRate(rate = DecimalNumber(bytes.Value), period));
         if (grace.Value is not null)
-            Set(grace, () => _ = new MinDataRate(rate, period = Time(grace)));
+            Set(grace, () => _ = new MinDataRate(rate, period = Time(grace.Value)));
         return new MinDataRate(rate, period);
     }
 
@@ -77,9 +77,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         var path = root.GetSection("Path");
         var location = root.GetSection("Location");
         if (location.Value is null)
-            Set(path, () => sendFile.AddXSendFile(Required(path)));
+            Set(path, () => sendFile.AddXSendFile(Required(path.Value)));
         else
-            Set(location, () => sendFile.AddXAccelRedirect(Required(path), location.Value));
+            Set(location, () => sendFile.AddXAccelRedirect(Required(path.Value), location.Value));
     }
 
     private static void AddEndpoint(IConfigurationSection endpoint, FastCgiServerOptions options)

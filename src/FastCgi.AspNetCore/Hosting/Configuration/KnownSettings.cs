@@ -10,62 +10,57 @@ internal static class KnownSettings
     public const string Root = "FastCgi";
 
     /// <summary>The settings with one value, by their path below the root.</summary>
-    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Values { get; } =
+    public static Dictionary<string, Action<string?, FastCgiServerOptions>> Values { get; } =
         new(StringComparer.OrdinalIgnoreCase)
         {
-            ["AllowSynchronousIO"] = static (setting, options) => options.AllowSynchronousIO = Flag(setting),
+            ["AllowSynchronousIO"] = static (value, options) => options.AllowSynchronousIO = Flag(value),
             ["AllowUnverifiedClientCertificate"] =
-                static (setting, options) => options.AllowUnverifiedClientCertificate = Flag(setting),
-            ["EnableAdvice"] = static (setting, options) => options.EnableAdvice = Flag(setting),
-            ["IdleExit"] = static (setting, options) => options.IdleExit = OptionalTime(setting),
-            ["PathBase"] = static (setting, options) => options.PathBase = setting.Value ?? string.Empty,
-            ["PathSource"] = static (setting, options) => options.PathSource = Choice<FastCgiPathSource>(setting),
-            ["PingPath"] = static (setting, options) => options.PingPath = OptionalText(setting),
-            ["SlowRequestThreshold"] =
-                static (setting, options) => options.SlowRequestThreshold = OptionalTime(setting),
-            ["TraceIdentifierParameter"] =
-                static (setting, options) => options.TraceIdentifierParameter = setting.Value,
-            ["TrustScriptName"] = static (setting, options) => options.TrustScriptName = Flag(setting),
+                static (value, options) => options.AllowUnverifiedClientCertificate = Flag(value),
+            ["EnableAdvice"] = static (value, options) => options.EnableAdvice = Flag(value),
+            ["IdleExit"] = static (value, options) => options.IdleExit = OptionalTime(value),
+            ["PathBase"] = static (value, options) => options.PathBase = value ?? string.Empty,
+            ["PathSource"] = static (value, options) => options.PathSource = Choice<FastCgiPathSource>(value),
+            ["PingPath"] = static (value, options) => options.PingPath = OptionalText(value),
+            ["SlowRequestThreshold"] = static (value, options) => options.SlowRequestThreshold = OptionalTime(value),
+            ["TraceIdentifierParameter"] = static (value, options) => options.TraceIdentifierParameter = value,
+            ["TrustScriptName"] = static (value, options) => options.TrustScriptName = Flag(value),
             ["Limits:MaxConcurrentConnections"] =
-                static (setting, options) => options.Limits.MaxConcurrentConnections = OptionalNumber(setting),
+                static (value, options) => options.Limits.MaxConcurrentConnections = OptionalNumber(value),
             ["Limits:MaxConcurrentRequests"] =
-                static (setting, options) => options.Limits.MaxConcurrentRequests = OptionalNumber(setting),
-            ["Limits:RequestQueueLimit"] =
-                static (setting, options) => options.Limits.RequestQueueLimit = Number(setting),
+                static (value, options) => options.Limits.MaxConcurrentRequests = OptionalNumber(value),
+            ["Limits:RequestQueueLimit"] = static (value, options) => options.Limits.RequestQueueLimit = Number(value),
             ["Limits:RequestQueueTimeout"] =
-                static (setting, options) => options.Limits.RequestQueueTimeout = OptionalTime(setting),
+                static (value, options) => options.Limits.RequestQueueTimeout = OptionalTime(value),
             ["Limits:MaxRequestsPerConnection"] =
-                static (setting, options) => options.Limits.MaxRequestsPerConnection = Number(setting),
+                static (value, options) => options.Limits.MaxRequestsPerConnection = Number(value),
             ["Limits:MaxRequestParametersTotalSize"] =
-                static (setting, options) => options.Limits.MaxRequestParametersTotalSize = Number(setting),
+                static (value, options) => options.Limits.MaxRequestParametersTotalSize = Number(value),
             ["Limits:MaxRequestParameterCount"] =
-                static (setting, options) => options.Limits.MaxRequestParameterCount = Number(setting),
+                static (value, options) => options.Limits.MaxRequestParameterCount = Number(value),
             ["Limits:MaxRequestBodySize"] =
-                static (setting, options) => options.Limits.MaxRequestBodySize = OptionalNumber(setting),
+                static (value, options) => options.Limits.MaxRequestBodySize = OptionalNumber(value),
             ["Limits:MaxRequestBufferSize"] =
-                static (setting, options) => options.Limits.MaxRequestBufferSize = OptionalNumber(setting),
+                static (value, options) => options.Limits.MaxRequestBufferSize = OptionalNumber(value),
             ["Limits:MaxResponseBufferSize"] =
-                static (setting, options) => options.Limits.MaxResponseBufferSize = OptionalNumber(setting),
+                static (value, options) => options.Limits.MaxResponseBufferSize = OptionalNumber(value),
             ["Limits:MaxStandardErrorSize"] =
-                static (setting, options) => options.Limits.MaxStandardErrorSize = OptionalNumber(setting),
+                static (value, options) => options.Limits.MaxStandardErrorSize = OptionalNumber(value),
             ["Limits:RequestParametersTimeout"] =
-                static (setting, options) => options.Limits.RequestParametersTimeout = Time(setting),
-            ["Limits:UnreadBodyTimeout"] =
-                static (setting, options) => options.Limits.UnreadBodyTimeout = Time(setting),
-            ["Limits:SendTimeout"] = static (setting, options) => options.Limits.SendTimeout = OptionalTime(setting),
+                static (value, options) => options.Limits.RequestParametersTimeout = Time(value),
+            ["Limits:UnreadBodyTimeout"] = static (value, options) => options.Limits.UnreadBodyTimeout = Time(value),
+            ["Limits:SendTimeout"] = static (value, options) => options.Limits.SendTimeout = OptionalTime(value),
             ["Limits:KeepAliveTimeout"] =
-                static (setting, options) => options.Limits.KeepAliveTimeout = OptionalTime(setting),
+                static (value, options) => options.Limits.KeepAliveTimeout = OptionalTime(value),
             ["Limits:ShutdownIdleGracePeriod"] =
-                static (setting, options) => options.Limits.ShutdownIdleGracePeriod = Time(setting),
-            ["Limits:LingerTimeout"] = static (setting, options) => options.Limits.LingerTimeout = Time(setting),
+                static (value, options) => options.Limits.ShutdownIdleGracePeriod = Time(value),
+            ["Limits:LingerTimeout"] = static (value, options) => options.Limits.LingerTimeout = Time(value),
             ["Transport:Engine"] =
-                static (setting, options) => options.Transport.Engine = Choice<FastCgiTransportEngine>(setting),
-            ["Transport:ApplicationScheduling"] =
-                static (setting, options) => options.Transport.ApplicationScheduling =
-                    Choice<FastCgiApplicationScheduling>(setting),
-            ["Transport:LoopCount"] = static (setting, options) => options.Transport.LoopCount = Number(setting),
+                static (value, options) => options.Transport.Engine = Choice<FastCgiTransportEngine>(value),
+            ["Transport:ApplicationScheduling"] = static (value, options) => options.Transport.ApplicationScheduling =
+                    Choice<FastCgiApplicationScheduling>(value),
+            ["Transport:LoopCount"] = static (value, options) => options.Transport.LoopCount = Number(value),
             ["Transport:MaxBlockingThreads"] =
-                static (setting, options) => options.Transport.MaxBlockingThreads = Number(setting),
+                static (value, options) => options.Transport.MaxBlockingThreads = Number(value),
         };
 
     // Kestrel names that are closer to the name of another setting.

@@ -1,5 +1,7 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
+using static SettingValues;
+
 /// <summary>Endpoint options as text, in configuration and in the query of an address.</summary>
 internal static class ListenSettings
 {
@@ -9,9 +11,8 @@ internal static class ListenSettings
             ["mode"] = static (value, listen) => listen.Mode = Mode(Required(value)),
             ["owner"] = static (value, listen) => listen.Owner = value,
             ["group"] = static (value, listen) => listen.Group = value,
-            ["createDirectory"] = static (value, listen) => listen.CreateDirectory = bool.Parse(Required(value)),
-            ["backlog"] = static (value, listen) => listen.Backlog = int.Parse(
-                Required(value), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture),
+            ["createDirectory"] = static (value, listen) => listen.CreateDirectory = Flag(value),
+            ["backlog"] = static (value, listen) => listen.Backlog = Number(value),
             ["allowedAddresses"] = static (value, listen) => AddAll(value, listen.AllowedAddresses),
             ["allowedUsers"] = static (value, listen) => AddAll(value, listen.AllowedUsers),
             ["allowedGroups"] = static (value, listen) => AddAll(value, listen.AllowedGroups),
@@ -29,8 +30,6 @@ internal static class ListenSettings
         apply(value, listen);
         return true;
     }
-
-    private static string Required(string? value) => value ?? throw new FormatException("a value is missing.");
 
     private static void AddAll(string? value, IList<string> list)
     {

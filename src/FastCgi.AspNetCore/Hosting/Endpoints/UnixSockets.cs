@@ -130,8 +130,7 @@ internal static class UnixSockets
 
     public static uint Find(FastCgiListenOptions options, string name, Func<string, uint?> find, string kind)
         => find(name) ?? throw SocketBinder.Failure(options, $"the {kind} '{name}' does not exist. Create it, or "
-            + "choose one from getent "
-            + $"{(kind == "user" ? "passwd" : "group")}");
+            + $"choose one from getent {(kind == "user" ? "passwd" : "group")}");
 
     private static void CreateDirectory(FastCgiListenOptions options, string path)
     {
