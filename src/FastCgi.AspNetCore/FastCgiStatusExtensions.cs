@@ -32,6 +32,6 @@ public static class FastCgiStatusExtensions
         if (endpoints.ServiceProvider.GetService<IServer>() is FastCgiServer server)
             server.HasStatusEndpoint = true;
         return endpoints.Map(pattern, StatusEndpoint.AnswerAsync).WithDisplayName("FastCGI status")
-            .WithMetadata(StatusMarker.Instance);
+            .WithMetadata(new StatusMarker());
     }
 }

@@ -4,13 +4,9 @@ using Microsoft.AspNetCore.Routing.Patterns;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Marks a status endpoint.</summary>
-internal sealed class StatusMarker
-{
-    public static StatusMarker Instance { get; } = new();
-}
+/// <summary>The metadata of a status endpoint.</summary>
+internal sealed class StatusMarker;
 
-/// <summary>Finds the status endpoints of the application.</summary>
 internal sealed class StatusEndpoints(IServiceProvider services)
 {
     public const string Anyone = "anyone who can reach it";

@@ -7,15 +7,12 @@ namespace FastCgi.AspNetCore.Hosting.Endpoints;
 /// FastCGI endpoints here, http addresses in Kestrel. If there is a FastCGI endpoint, http addresses that only come
 /// from a container's default ports are dropped.
 /// </summary>
-internal sealed class EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
+internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi, IReadOnlyList<string> Http)
 {
     /// <summary>The origin of endpoints from the addresses of the host.</summary>
     public const string UrlsOrigin = "urls";
 
     private const string Default = "fastcgi://127.0.0.1:9000";
-
-    public IReadOnlyList<FastCgiListenOptions> FastCgi => fastCgi;
-    public IReadOnlyList<string> Http => http;
 
     /// <param name="addresses">
     /// The addresses that hosting found in <c>urls</c>, or created from HTTP_PORTS and HTTPS_PORTS.

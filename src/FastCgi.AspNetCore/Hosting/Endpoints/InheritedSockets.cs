@@ -119,6 +119,13 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     }
 }
 
-/// <summary>A listening socket from the parent process.</summary>
+/// <summary>All inherited sockets with a name.</summary>
+internal sealed class InheritedSocketEndPoint(string name) : EndPoint
+{
+    public string Name => name;
+
+    public override string ToString() => name;
+}
+
 /// <param name="Number">Its original descriptor, as in <c>fastcgi://fd:N</c>.</param>
 internal sealed record InheritedSocket(int Number, int Descriptor, string? Name);
