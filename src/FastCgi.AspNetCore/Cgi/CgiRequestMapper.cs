@@ -92,15 +92,10 @@ internal static class CgiRequestMapper
             && port is not (0 or 80 or 443);
 
     private static bool IsHttps(ReadOnlySpan<byte> https, ReadOnlySpan<byte> scheme)
-    {
-        if (!https.IsEmpty
-            && (https.SequenceEqual("1"u8)
-                || Ascii.EqualsIgnoreCase(https, "on"u8)
-                || Ascii.EqualsIgnoreCase(https, "https"u8)))
-            return true;
-
-        return Ascii.EqualsIgnoreCase(scheme, "https"u8);
-    }
+        => https.SequenceEqual("1"u8)
+            || Ascii.EqualsIgnoreCase(https, "on"u8)
+            || Ascii.EqualsIgnoreCase(https, "https"u8)
+            || Ascii.EqualsIgnoreCase(scheme, "https"u8);
 
     /// <summary>
     /// Digits only. Empty means absent, as does the <c>-1</c> that Caddy sends for a body of unknown length.
@@ -152,13 +147,6 @@ internal static class CgiRequestMapper
     private static RequestRejection MapRawPath(
         ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
     {
-        if (path.IsEmpty)
-        {
-            head.Path = string.Empty;
-            head.PathBase = string.Empty;
-            return RequestRejection.None;
-        }
-
         if (PathDecoder.IsPlain(path))
         {
             SplitPath(path, ref variables, mapping, ref head);

@@ -17,16 +17,13 @@ internal readonly ref struct RequestTarget(ReadOnlySpan<byte> raw, ReadOnlySpan<
 
         if (requestUri[0] != '/')
         {
-            if (requestUri.SequenceEqual("*"u8))
+            var isAsterisk = requestUri.SequenceEqual("*"u8);
+            if (isAsterisk || (method.SequenceEqual("CONNECT"u8) && !requestUri.Contains((byte)'/')))
             {
                 target = new RequestTarget(requestUri, path: default, query: default);
-                return method.SequenceEqual("OPTIONS"u8) ? RequestRejection.None : RequestRejection.AsteriskTarget;
-            }
-
-            if (method.SequenceEqual("CONNECT"u8) && !requestUri.Contains((byte)'/'))
-            {
-                target = new RequestTarget(requestUri, path: default, query: default);
-                return RequestRejection.None;
+                return isAsterisk && !method.SequenceEqual("OPTIONS"u8)
+                    ? RequestRejection.AsteriskTarget
+                    : RequestRejection.None;
             }
 
             if (!TryCutAuthority(ref requestUri))

@@ -51,7 +51,7 @@ internal ref struct RequestVariables
 
     private RequestRejection Take(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, CgiMapping mapping)
     {
-        if (name.StartsWith("HTTP_"u8))
+        if (name.StartsWith("HTTP_"u8) || name.SequenceEqual("CONTENT_TYPE"u8))
         {
             return HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(value)
                 ? RequestRejection.InvalidHeaderValue
@@ -85,10 +85,6 @@ internal ref struct RequestVariables
             case 12 when name.SequenceEqual("DOCUMENT_URI"u8):
                 DocumentUri = value;
                 break;
-            case 12 when name.SequenceEqual("CONTENT_TYPE"u8):
-                return HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(value)
-                    ? RequestRejection.InvalidHeaderValue
-                    : RequestRejection.None;
             case 14 when name.SequenceEqual("REQUEST_METHOD"u8):
                 Method = value;
                 break;

@@ -21,13 +21,6 @@ internal abstract partial class FastCgiRequest :
     /// <summary>What follows the params. Set when they are complete.</summary>
     public RequestInput Input { get; private set; } = null!;
 
-    /// <summary>The application has completed the response, but may continue: no more of the body arrives.</summary>
-    public void EndInput()
-    {
-        using var scope = Connection.EnterLock();
-        EndStdin(scope);
-    }
-
     // If the end of STDIN has not arrived: web servers that stream announce a body by the header, but not for HTTP/2
     // clients.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => SendsBody
@@ -83,7 +76,6 @@ internal abstract partial class FastCgiRequest :
 
     public MinDataRate? MinBodyDataRate
         => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
-    public TimeProvider Clock => Server.Time;
 
     private static bool IsMethodWithBody(string method)
         => !HttpMethods.IsGet(method) && !HttpMethods.IsHead(method) && !HttpMethods.IsDelete(method)

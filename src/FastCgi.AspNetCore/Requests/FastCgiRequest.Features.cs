@@ -11,7 +11,8 @@ namespace FastCgi.AspNetCore.Requests;
 /// </content>
 internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesFeature
 {
-    private FeatureList? _others;
+    // In the order in which they were first set; null if removed. A change replaces the array, so no lock is needed.
+    private KeyValuePair<Type, object?>[] _others = [];
     private IItemsFeature? _items;
     private IServiceProvidersFeature? _serviceProviders;
     private IQueryFeature? _query;
@@ -28,14 +29,14 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         get
         {
             ArgumentNullException.ThrowIfNull(key);
-            return _others is { } others && others.TryFind(key, out var other) ? other : GetOwn(key);
+            return TryFindOther(key, out var other) ? other : GetOwn(key);
         }
 
         set
         {
             ArgumentNullException.ThrowIfNull(key);
             if (!SetField(key, value))
-                (_others ?? Keep(ref _others, new FeatureList())).Set(key, value);
+                SetOther(key, value);
             // After the change, so that no caller caches the old feature under the new revision.
             Interlocked.Increment(ref _revision);
         }
@@ -65,7 +66,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         if (typeof(TFeature) == typeof(IHttpAuthenticationFeature))
             return As<TFeature>(_authentication);
 
-        if (_others is { } others && others.TryFind(typeof(TFeature), out var other))
+        if (TryFindOther(typeof(TFeature), out var other))
             return (TFeature?)other;
 
         if (typeof(TFeature) == typeof(IHttpRequestFeature) || typeof(TFeature) == typeof(IEndpointFeature)
@@ -81,12 +82,15 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     public IEnumerator<KeyValuePair<Type, object>> GetEnumerator()
     {
-        foreach (var other in _others?.Enumerate() ?? [])
-            yield return other;
+        foreach (var (type, value) in _others)
+        {
+            if (value is not null)
+                yield return new(type, value);
+        }
 
         foreach (var type in s_ownTypes)
         {
-            if (_others?.TryFind(type, out _) is not true && GetOwn(type) is { } value)
+            if (!TryFindOther(type, out _) && GetOwn(type) is { } value)
                 yield return new(type, value);
         }
     }
@@ -145,46 +149,26 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return true;
     }
 
-    private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
-}
-
-/// <summary>
-/// Features by type, in the order in which they were first set; null if removed. Threads need no lock: a change
-/// replaces the array.
-/// </summary>
-internal sealed class FeatureList
-{
-    private KeyValuePair<Type, object?>[] _entries = [];
-
-    public bool TryFind(Type key, out object? value)
+    private bool TryFindOther(Type key, out object? value)
     {
-        var entries = Volatile.Read(ref _entries);
-        var index = IndexOf(entries, key);
-        value = index < 0 ? null : entries[index].Value;
+        var others = Volatile.Read(ref _others);
+        var index = IndexOf(others, key);
+        value = index < 0 ? null : others[index].Value;
         return index >= 0;
     }
 
-    public void Set(Type key, object? value)
+    private void SetOther(Type key, object? value)
     {
         KeyValuePair<Type, object?>[] before;
         KeyValuePair<Type, object?>[] after;
         do
         {
-            before = Volatile.Read(ref _entries);
+            before = Volatile.Read(ref _others);
             var index = IndexOf(before, key);
             after = index < 0 ? [.. before, default] : [.. before];
             after[index < 0 ? ^1 : index] = new(key, value);
         }
-        while (Interlocked.CompareExchange(ref _entries, after, before) != before);
-    }
-
-    public IEnumerable<KeyValuePair<Type, object>> Enumerate()
-    {
-        foreach (var (key, value) in Volatile.Read(ref _entries))
-        {
-            if (value is not null)
-                yield return new(key, value);
-        }
+        while (Interlocked.CompareExchange(ref _others, after, before) != before);
     }
 
     private static int IndexOf(KeyValuePair<Type, object?>[] entries, Type key)
@@ -197,4 +181,6 @@ internal sealed class FeatureList
 
         return -1;
     }
+
+    private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
 }

@@ -118,8 +118,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
     public bool MayHaveNewOrigin
         => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null }
-        || (_others is { } others && (others.TryFind(typeof(IHttpConnectionFeature), out _)
-            || others.TryFind(typeof(IHttpRequestFeature), out _)));
+        || TryFindOther(typeof(IHttpConnectionFeature), out _) || TryFindOther(typeof(IHttpRequestFeature), out _);
 
     /// <summary>Null unless the client uses TLS to the web server.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
@@ -156,13 +155,10 @@ internal abstract partial class FastCgiRequest :
 
     /// <summary>Gets the web server's id of the request, if configured and safe to log.</summary>
     private string? GetFrontEndIdentifier()
-    {
-        if (string.IsNullOrEmpty(Server.Options.TraceIdentifierParameter))
-            return null;
-
-        var identifier = Parameters.GetVariable(Server.Options.TraceIdentifierParameter);
-        return HttpCharacters.IsTraceIdentifier(identifier) ? identifier : null;
-    }
+        => Server.Options.TraceIdentifierParameter is { Length: > 0 } name
+            && Parameters.GetVariable(name) is { } identifier && HttpCharacters.IsTraceIdentifier(identifier)
+                ? identifier
+                : null;
 
     public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);
 

@@ -46,7 +46,9 @@ internal abstract partial class FastCgiRequest(
         Parameters = new RequestParameters(server.Mapping, parameters);
         if (Rejection == RequestRejection.None)
             Reject(CgiRequestMapper.Map(parameters, server.Mapping, out _head));
-        IsPing = Rejection == RequestRejection.None && Role == FastCgiRole.Responder && IsForPing(in _head);
+        IsPing = Rejection == RequestRejection.None && Role == FastCgiRole.Responder
+            && server.Options.PingPath is { } path && _head.Path == path
+            && (HttpMethods.IsGet(_head.Method) || HttpMethods.IsHead(_head.Method));
         Response = new FastCgiResponse(this, isHead: ReferenceEquals(_head.Method, HttpMethods.Head));
         // The body belongs to the handler of the request. An authorizer gets none, whatever its params say.
         if (Role == FastCgiRole.Authorizer)
@@ -84,10 +86,6 @@ internal abstract partial class FastCgiRequest(
             Reject(Parameters.DecodeByApplication());
         return Rejection == RequestRejection.None;
     }
-
-    private bool IsForPing(in RequestHead head)
-        => server.Options.PingPath is { } path && head.Path == path
-            && (HttpMethods.IsGet(head.Method) || HttpMethods.IsHead(head.Method));
 
     /// <summary>The request as the status shows it. It costs nothing until the status is read.</summary>
     public override RequestDescription Describe(ConnectionScope scope, long now)

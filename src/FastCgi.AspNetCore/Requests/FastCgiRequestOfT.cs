@@ -21,7 +21,7 @@ internal sealed class FastCgiRequest<TContext>(
             return true;
         }
 
-        Task? task;
+        Task task;
         Server.Advise<RequestStream>(this, static (advisor, request) => advisor.OnStarted(request));
         try
         {
@@ -33,7 +33,9 @@ internal sealed class FastCgiRequest<TContext>(
 
             var context = application.CreateContext(this);
             _context = context;
-            task = application.ProcessRequestAsync(context);
+            // Middleware may return null.
+            task = application.ProcessRequestAsync(context)
+                ?? throw new InvalidOperationException("The application returned null instead of a task.");
         }
         catch (Exception exception)
         {
@@ -41,8 +43,7 @@ internal sealed class FastCgiRequest<TContext>(
             return true;
         }
 
-        // Middleware may return null.
-        if (task is null || task.IsCompleted)
+        if (task.IsCompleted)
         {
             RequestCompletion.Complete(this, GetException(task));
             return true;
@@ -67,11 +68,8 @@ internal sealed class FastCgiRequest<TContext>(
         }
     }
 
-    private static Exception? GetException(Task? task)
+    private static Exception? GetException(Task task)
     {
-        if (task is null)
-            return new InvalidOperationException("The application returned null instead of a task.");
-
         if (task.IsCompletedSuccessfully)
             return null;
 

@@ -31,7 +31,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
         {
             using var scope = _request.EnterLock();
             ThrowIfOver();
-            return _output.GetUnflushedLength(scope);
+            return Output.In(scope).UnflushedLength;
         }
     }
 
@@ -44,12 +44,12 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        _output.CheckAdvance(scope, bytes);
+        Output.In(scope).CheckAdvance(bytes);
         CountWrite(bytes, _headers.In(scope).ContentLength);
         if (HasStarted && !CanWriteBody)
             RefuseBody();
         else
-            _output.Advance(scope, bytes);
+            Output.In(scope).Advance(bytes);
     }
 
     public override ValueTask<FlushResult> WriteAsync(
@@ -83,7 +83,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfNotWritable();
-        return _output.GetMemory(scope, sizeHint, isSpan);
+        return Output.In(scope).Lease(sizeHint, isSpan);
     }
 
     private ValueTask<FlushResult> WriteAsync(
@@ -122,14 +122,14 @@ internal sealed partial class FastCgiResponse : PipeWriter
             else
                 StartByApplication(scope, source.Length);
             if (isWrite && CanWriteBody)
-                _output.Write(scope, source);
+                Output.In(scope).Append(source);
             else if (isWrite)
                 RefuseBody();
 
-            outcome = _output.Flush(scope, IsLikelyLastFlush(scope));
+            outcome = Output.Flush(scope, IsLikelyLastFlush(scope));
         }
 
-        return _output.SendAsync(outcome, cancellationToken);
+        return Output.SendAsync(outcome, cancellationToken);
     }
 
     private bool IsLikelyLastFlush(RequestScope scope)
@@ -138,7 +138,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
         if (length is null)
         {
             // Without a Content-Length, most responses are written at once.
-            return BytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHeaderBlock(scope);
+            return BytesWritten > 0 && !_isBufferingDisabled && Output.In(scope).NeedsHeaderBlock;
         }
 
         if (length != BytesWritten)

@@ -36,7 +36,9 @@ internal sealed partial class FastCgiResponse
             return;
 
         OnEnded(ended);
-        _request.EndInput();
+        // The application may continue, but no more of the body arrives.
+        using var scope = _request.Connection.EnterLock();
+        _request.EndStdin(scope);
     }
 
     /// <summary>
@@ -65,7 +67,7 @@ internal sealed partial class FastCgiResponse
     {
         CompletedRequest ended;
         using (var scope = _request.EnterLock())
-            ended = _output.Complete(scope, status: null);
+            ended = Output.Complete(scope, status: null);
         OnEnded(ended);
     }
 
@@ -141,13 +143,13 @@ internal sealed partial class FastCgiResponse
             Start(scope, writeLength: 0);
         }
 
-        return _output.Complete(scope, status);
+        return Output.Complete(scope, status);
     }
 
     private void Replace(RequestScope scope, int statusCode, string? body)
     {
         _lazy?.OnStarting?.Clear();
-        _output.ClearStaged(scope);
+        Output.In(scope).Clear();
         _headers.Restart(scope);
         _isBufferingDisabled = false;
         _isOffloaded = false;
@@ -169,6 +171,6 @@ internal sealed partial class FastCgiResponse
         table.Set(Known.ContentType, "text/plain; charset=utf-8");
         table.SetContentLength(body.Length);
         if (!_isHead)
-            _output.Write(scope, Encoding.ASCII.GetBytes(body));
+            Output.In(scope).Append(Encoding.ASCII.GetBytes(body));
     }
 }

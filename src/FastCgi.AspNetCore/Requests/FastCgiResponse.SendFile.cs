@@ -72,11 +72,12 @@ internal sealed partial class FastCgiResponse
             {
                 var wanted = (int)Math.Min(rest, ResponseStaging.MaxLeaseLength);
                 var read = RandomAccess.Read(file, buffer.AsSpan(0, wanted), offset);
-                if (read == 0)
-                {
-                    ThrowIfCounted(path, count, rest);
+                // Without a count, the current end of the file counts.
+                if (read == 0 && count is null)
                     return;
-                }
+                if (read == 0)
+                    throw new IOException($"The file '{path}' was truncated while it was being sent: {rest} of {count} "
+                        + "bytes are missing.");
 
                 var written = await WriteAsync(buffer.AsMemory(0, read), cancellationToken);
                 if (written.IsCompleted)
@@ -103,13 +104,5 @@ internal sealed partial class FastCgiResponse
                 CultureInfo.InvariantCulture,
                 $"The file '{path}' is not sent: Too many open files. The last of the process's {limit} descriptors "
                     + $"are reserved for threads. Raise LimitNOFILE= in the systemd unit, or ulimit -n."));
-    }
-
-    /// <summary>Without a count, the current end of the file counts.</summary>
-    private static void ThrowIfCounted(string path, long? count, long rest)
-    {
-        if (count is not null)
-            throw new IOException($"The file '{path}' was truncated while it was being sent: {rest} of {count} bytes "
-                + "are missing.");
     }
 }

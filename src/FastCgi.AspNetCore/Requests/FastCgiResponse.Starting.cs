@@ -3,21 +3,16 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>How status and headers become final: at the first flush or write, on request, or at the end.</content>
 internal sealed partial class FastCgiResponse
 {
-    public Task StartAsync(CancellationToken cancellationToken = default)
+    public async Task StartAsync(CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
         if (HasOnStarting && !HasStarted)
-            return FireAndStartAsync();
+            await FireOnStartingAsync();
 
-        try
-        {
-            StartNow();
-            return Task.CompletedTask;
-        }
-        catch (Exception exception)
-        {
-            return Task.FromException(exception);
-        }
+        using var scope = _request.EnterLock();
+        ThrowIfOver();
+        if (!HasStarted)
+            StartByApplication(scope, writeLength: 0);
     }
 
     /// <summary>The OnStarting callbacks that are running, although the application may not await them.</summary>
@@ -67,20 +62,6 @@ internal sealed partial class FastCgiResponse
 
     public void DisableBuffering() => _isBufferingDisabled = true;
 
-    private async Task FireAndStartAsync()
-    {
-        await FireOnStartingAsync();
-        StartNow();
-    }
-
-    private void StartNow()
-    {
-        using var scope = _request.EnterLock();
-        ThrowIfOver();
-        if (!HasStarted)
-            StartByApplication(scope, writeLength: 0);
-    }
-
     /// <summary>Starts the response on request of the application.</summary>
     private void StartByApplication(RequestScope scope, int writeLength)
     {
@@ -112,10 +93,10 @@ internal sealed partial class FastCgiResponse
         // Only now: if the response cannot start, nothing was taken.
         BytesWritten += writeLength;
         _headers.SetReadOnly(scope, isReadOnly: true);
-        _output.EndLease(scope);
+        Output.In(scope).EndLease();
         if (!CanWriteBody)
         {
-            _output.ClearStaged(scope);
+            Output.In(scope).Clear();
             // nginx closes the connection as soon as it has the headers of the response to HEAD.
             _request.OnAnswered();
         }
@@ -141,16 +122,16 @@ internal sealed partial class FastCgiResponse
     }
 
     private static bool IsOfEventStream(ref HeaderTable headers)
-        => headers.Get(Known.ContentType) is { } type
-            && type.StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
+        => headers.Get(Known.ContentType).ToString()
+            .StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
 
     /// <summary>
     /// Whether there is a coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so
     /// that no middleware compresses them.
     /// </summary>
     private static bool HasIdentityCoding(ref HeaderTable headers)
-        => headers.Get(Known.ContentEncoding) is { } codings
-            && codings.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)
+        => headers.Get(Known.ContentEncoding) is { Count: > 0 } codings
+            && codings.ToString().Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)
                 .All(static coding => coding.Equals("identity", StringComparison.OrdinalIgnoreCase));
 
     private WebServerKind WebServer => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE"));

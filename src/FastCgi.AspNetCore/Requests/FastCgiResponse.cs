@@ -13,7 +13,6 @@ namespace FastCgi.AspNetCore.Requests;
 internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature
 {
     private readonly FastCgiRequest _request;
-    private readonly ResponseOutput _output;
     private readonly ResponseHeaders _headers;
     private readonly bool _isHead;
     private LazyResponseState? _lazy;
@@ -28,13 +27,13 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         _request = request;
         _isHead = isHead;
-        _output = new ResponseOutput(request);
+        Output = new ResponseOutput(request);
         _headers =
-            new ResponseHeaders(_output) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
+            new ResponseHeaders(Output) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
         AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }
 
-    public ResponseOutput Output => _output;
+    public ResponseOutput Output { get; }
     public bool HasOnStarting => _lazy?.OnStarting is { Count: > 0 };
     public bool HasOnCompleted => _lazy?.OnCompleted is { Count: > 0 };
     public bool IsCompleted => _request is { HasLeft: true, IsAborted: false };
@@ -94,7 +93,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         using var scope = _request.EnterLock();
         ObjectDisposedException.ThrowIf(_request.IsOver, typeof(HttpContext));
-        return _output.OpenErrorWriter(scope);
+        return Output.In(scope).ErrorWriter ??= new StandardErrorWriter(_request);
     }
 
     public void OnStarting(Func<object, Task> callback, object state)
@@ -135,7 +134,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public void Close(RequestScope scope)
     {
         _isCompletedFired = !HasOnCompleted;
-        _output.Close(scope);
+        Output.Close(scope);
     }
 
     private bool TryPopOnCompleted(out (Func<object, Task> Callback, object State) callback)

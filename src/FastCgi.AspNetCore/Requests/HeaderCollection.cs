@@ -77,8 +77,6 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
                 return;
             }
 
-            // Without the lock, because it may call the application.
-            ThrowIfReadOnly();
             Validate(key, value);
             using var scope = EnterToChange();
             Assign(scope, key, value);
@@ -96,7 +94,6 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     public void Add(string key, StringValues value)
     {
         ArgumentException.ThrowIfNullOrEmpty(key);
-        ThrowIfReadOnly();
         if (value.Count > 0)
             Validate(key, value);
 
@@ -167,7 +164,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     protected RequestScope EnterLock() => requestLock.EnterLock();
 
-    /// <summary>Throws if a header must not be set. Called without the lock.</summary>
+    /// <summary>Throws if a header must not be set. Called without the lock: it may call the application.</summary>
     protected virtual void Validate(string name, StringValues value)
     {
     }
@@ -216,15 +213,6 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
             return scope;
 
         scope.Dispose();
-        throw ReadOnlyException();
+        throw new InvalidOperationException("Headers are read-only, response has already started.");
     }
-
-    private void ThrowIfReadOnly()
-    {
-        if (IsReadOnly)
-            throw ReadOnlyException();
-    }
-
-    private static InvalidOperationException ReadOnlyException()
-        => new("Headers are read-only, response has already started.");
 }

@@ -45,8 +45,8 @@ internal struct HeaderTable()
         return -1;
     }
 
-    /// <returns>The values, joined by commas; <see langword="null"/> if the header does not exist.</returns>
-    public string? Get(string name) => Find(name) is >= 0 and var position ? _entries[position].Value.ToString() : null;
+    /// <returns>The values; none if the header does not exist.</returns>
+    public StringValues Get(string name) => Find(name) is >= 0 and var position ? _entries[position].Value : default;
 
     public void Set(string name, StringValues value)
     {
@@ -63,19 +63,6 @@ internal struct HeaderTable()
         if (_index is not null)
             _index[name] = Count;
         _entries[Count++] = new(name, value);
-    }
-
-    /// <summary>Adds a header, or a value to an existing one.</summary>
-    /// <param name="separator">What joins the values to one; <see langword="null"/> to keep them apart.</param>
-    public void Append(string name, string value, string? separator)
-    {
-        var position = Find(name);
-        if (position < 0)
-            Set(name, value);
-        else if (separator is null)
-            Set(name, StringValues.Concat(_entries[position].Value, value));
-        else
-            Set(name, string.Concat(_entries[position].Value.ToString(), separator, value));
     }
 
     /// <summary>Sets <c>Content-Length</c>.</summary>

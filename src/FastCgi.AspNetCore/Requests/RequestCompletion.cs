@@ -12,8 +12,9 @@ internal static class RequestCompletion
     /// </summary>
     public static void Complete(FastCgiRequest request, Exception? exception)
     {
-        // Most requests take this path, without a state machine.
-        if (exception is not null || HasUnfinishedWork(request.Response))
+        // Most requests need no state machine.
+        if (exception is not null || request.Response is { Starting.IsCompleted: false }
+            or { HasStarted: false, HasOnStarting: true })
         {
             _ = CompleteAsync(request, exception);
             return;
@@ -25,9 +26,6 @@ internal static class RequestCompletion
         else
             Retire(request);
     }
-
-    private static bool HasUnfinishedWork(FastCgiResponse response)
-        => response.Starting is { IsCompleted: false } || response is { HasStarted: false, HasOnStarting: true };
 
     private static async Task CompleteAsync(FastCgiRequest request, Exception? exception)
     {

@@ -54,8 +54,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         foreach (var (name, value) in Parameters.GetHeaders())
         {
             if (!IsHidden(name))
-                table.Append(
-                    name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
+                table.Set(name, RequestParameters.Join(table.Get(name), name, value));
         }
 
         if (request.Head.ContentLength is { } contentLength)
@@ -78,10 +77,13 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
             return request.Head.ContentLength?.ToString(CultureInfo.InvariantCulture);
         if (name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase))
             return GetHost();
-        if (name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase))
-            return GetAuthorization();
+        if (IsHidden(name))
+            return StringValues.Empty;
 
-        return IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
+        var sent = Parameters.GetHeader(name);
+        return sent.Count == 0 && name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase)
+            ? Parameters.GetVariable(HeaderNames.RenamedAuthorization)
+            : sent;
     }
 
     /// <summary>
@@ -131,11 +133,5 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         if (name.Contains(':', StringComparison.Ordinal) && name[0] != '[')
             name = $"[{name}]";
         return request.Head.IsPortUnusual ? $"{name}:{Parameters.GetVariable("SERVER_PORT")}" : name;
-    }
-
-    private StringValues GetAuthorization()
-    {
-        var sent = Parameters.GetHeader(Known.Authorization);
-        return sent.Count > 0 ? sent : Parameters.GetRenamedAuthorization();
     }
 }

@@ -49,7 +49,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : 
                 return read;
 
             if (request.MinBodyDataRate is { } rate)
-                body.Time(new BodyRate(rate.BytesPerSecond, rate.GracePeriod), request.Clock.GetTimestamp());
+                body.Time(new BodyRate(rate.BytesPerSecond, rate.GracePeriod), request.Server.Time.GetTimestamp());
         }
 
         request.Connection.ResumeReceiving();

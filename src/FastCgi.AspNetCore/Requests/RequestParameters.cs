@@ -74,9 +74,6 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
         return Decode(offset, Known.Host, value);
     }
 
-    /// <summary>Gets Authorization under the name that Apache gives it in an internal redirect.</summary>
-    public string? GetRenamedAuthorization() => GetVariable(HeaderNames.RenamedAuthorization);
-
     /// <summary>
     /// Gets all headers in order of arrival, including repeated ones, but not Content-Length and Content-Type.
     /// </summary>
@@ -93,13 +90,8 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
         return headers;
     }
 
-    private string Decode(int offset, string name, ReadOnlySpan<byte> value)
-        => _decoded is not null && _decoded.TryGetValue(offset, out var text)
-            ? text
-            : mapping.DecodeHeader(name, value);
-
     /// <summary>Repeated variables are a repeated header. Cookies are joined (RFC 9113, section 8.2.3).</summary>
-    private static StringValues Join(StringValues values, string name, string value)
+    public static StringValues Join(StringValues values, string name, string value)
     {
         if (values.Count == 0)
             return value;
@@ -108,4 +100,9 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
             ? string.Concat(values.ToString(), "; ", value)
             : StringValues.Concat(values, value);
     }
+
+    private string Decode(int offset, string name, ReadOnlySpan<byte> value)
+        => _decoded is not null && _decoded.TryGetValue(offset, out var text)
+            ? text
+            : mapping.DecodeHeader(name, value);
 }

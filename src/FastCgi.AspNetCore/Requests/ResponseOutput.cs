@@ -6,9 +6,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// <remarks>It is also the lock of the request, because the application never gets it.</remarks>
 internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 {
-    private const int NotHeld = -1;
-
-    private StagedOutput _staged = new(new ResponseStaging(request.Connection.Output.Pool, request.Id));
+    private ResponseStaging _staged = new(request);
 
     // Not guarded: the thread that calls the application corks it before any other knows the response.
     private OutputCork _cork;
@@ -22,39 +20,11 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     private RecordOutput Outlet => request.Connection.Output;
 
-    public bool NeedsHeaderBlock(RequestScope scope) => In(scope).Staging.NeedsHeaderBlock;
-
-    public int GetUnflushedLength(RequestScope scope)
+    /// <summary>Reaches what the lock of the request guards.</summary>
+    public ref ResponseStaging In(RequestScope scope)
     {
-        ref var staged = ref In(scope);
-        return staged.Staging.Length - Math.Max(staged.HeldLength, 0);
-    }
-
-    public Memory<byte> GetMemory(RequestScope scope, int sizeHint, bool isSpan)
-        => In(scope).Staging.Lease(sizeHint, isDropped: request.HasLeft, isSpan);
-
-    public void CheckAdvance(RequestScope scope, int count) => In(scope).Staging.CheckAdvance(count);
-
-    public void Advance(RequestScope scope, int count)
-    {
-        if (!request.HasLeft)
-            In(scope).Staging.Advance(count);
-    }
-
-    public void Write(RequestScope scope, ReadOnlySpan<byte> bytes)
-    {
-        if (!request.HasLeft)
-            In(scope).Staging.Append(bytes);
-    }
-
-    public void EndLease(RequestScope scope) => In(scope).Staging.EndLease();
-
-    /// <summary>Drops what is staged: another response replaces it, or it is over.</summary>
-    public void ClearStaged(RequestScope scope)
-    {
-        ref var staged = ref In(scope);
-        staged.HeldLength = NotHeld;
-        staged.Staging.Clear();
+        scope.Require(this);
+        return ref _staged;
     }
 
     /// <summary>
@@ -65,18 +35,18 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     public FlushOutcome Flush(RequestScope scope, bool isLikelyLast)
     {
         ref var staged = ref In(scope);
-        staged.Staging.EndUsedLease();
+        staged.EndUsedLease();
         if (request.HasLeft)
             return FlushOutcome.Dropped;
 
-        if (staged.Staging.HeldLength < request.Server.MaxResponseBufferSize && !request.IsFlushCanceled
-            && _cork.CanHold(staged.IsHolding, isLikelyLast, request, request.Server.TrySetDeadline))
+        if (staged.HeldLength < request.Server.MaxResponseBufferSize && !request.IsFlushCanceled
+            && _cork.CanHold(staged.IsFlushHeld, isLikelyLast, request, request.Server.TrySetDeadline))
         {
-            staged.HeldLength = staged.Staging.Length;
+            staged.HoldFlush();
             return FlushOutcome.Held;
         }
 
-        request.Queue(TakeRecords(scope, isEnd: false).Head);
+        request.Queue(staged.TakeRecords(isEnd: false).Head);
         return FlushOutcome.Queued;
     }
 
@@ -100,13 +70,13 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         ref var staged = ref In(scope);
         // If the response is cut, the application may be writing.
         if (status is not null)
-            staged.Staging.EndSpan();
-        staged.Staging.EndLease();
+            staged.EndSpan();
+        staged.EndLease();
         staged.ErrorWriter?.EndLine(scope);
-        var isTaken = status is not null || staged.IsHolding;
+        var isTaken = status is not null || staged.IsFlushHeld;
         if (!isTaken)
-            ClearStaged(scope);
-        var records = isTaken ? TakeRecords(scope, isEnd: status is not null) : default;
+            staged.Clear();
+        var records = isTaken ? staged.TakeRecords(isEnd: status is not null) : default;
 
         if (status is null)
             records.Append(staged.ErrorWriter?.TakeRecords(isEnd: true));
@@ -116,8 +86,9 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     /// <summary>The request is over: returns the memory of unsent bytes.</summary>
     public void Close(RequestScope scope)
     {
-        ClearStaged(scope);
-        BufferBlock.ReturnChain(In(scope).ErrorWriter?.TakeRecords(isEnd: false));
+        ref var staged = ref In(scope);
+        staged.Clear();
+        BufferBlock.ReturnChain(staged.ErrorWriter?.TakeRecords(isEnd: false));
     }
 
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
@@ -144,14 +115,11 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         Outlet.FlushNow();
     }
 
-    public StandardErrorWriter OpenErrorWriter(RequestScope scope)
-        => In(scope).ErrorWriter ??= new StandardErrorWriter(request);
-
     /// <summary>Queues lines for the web server's error log, but not before the header block.</summary>
     public void QueueErrors(RequestScope scope)
     {
         ref var staged = ref In(scope);
-        if (!staged.Staging.NeedsHeaderBlock)
+        if (!staged.NeedsHeaderBlock)
             request.Queue(staged.ErrorWriter!.TakeRecords(isEnd: false));
     }
 
@@ -165,33 +133,9 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     private void QueueHeld(RequestScope scope)
     {
-        if (In(scope).IsHolding)
-            request.Queue(TakeRecords(scope, isEnd: false).Head);
-    }
-
-    private BufferChain TakeRecords(RequestScope scope, bool isEnd)
-    {
         ref var staged = ref In(scope);
-        staged.HeldLength = NotHeld;
-        return staged.Staging.TakeRecords(request.Response, staged.ErrorWriter, isEnd);
-    }
-
-    private ref StagedOutput In(RequestScope scope)
-    {
-        scope.Require(this);
-        return ref _staged;
-    }
-
-    /// <summary>What the lock guards.</summary>
-    private struct StagedOutput(ResponseStaging staging)
-    {
-        public ResponseStaging Staging = staging;
-
-        // The length of the held flush within what is staged.
-        public int HeldLength = NotHeld;
-        public StandardErrorWriter? ErrorWriter;
-
-        public readonly bool IsHolding => HeldLength != NotHeld;
+        if (staged.IsFlushHeld)
+            request.Queue(staged.TakeRecords(isEnd: false).Head);
     }
 }
 

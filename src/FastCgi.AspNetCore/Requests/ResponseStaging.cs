@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// for the header block, so they become records in place. Not thread-safe. A mutable struct: keep it in a field, do not
 /// copy it.
 /// </summary>
-internal struct ResponseStaging(BufferPool pool, ushort requestId)
+internal struct ResponseStaging(FastCgiRequest request)
 {
     // Room before the first block for a usual header block. A longer one gets blocks of its own.
     private const int HeadReserve = 512;
@@ -16,6 +16,8 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
     /// <summary>The maximum length of one block, which becomes one record.</summary>
     public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
+    private const int NotHeld = -1;
+
     private BufferChain _blocks;
     private byte[]? _scratch;
     private int _leasedLength;
@@ -23,21 +25,30 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
     // The application cannot keep a span, as it can keep a Memory<byte>: its next call ends the lease.
     private bool _isSpanLeased;
 
+    // The length of the held flush within what is staged.
+    private int _flushedLength = NotHeld;
+
     public bool NeedsHeaderBlock { get; private set; } = true;
 
     /// <summary>The staged bytes, without the header block.</summary>
     public int Length { get; private set; }
+
+    /// <summary>The staged bytes that follow a held flush, if any.</summary>
+    public readonly int UnflushedLength => Length - Math.Max(_flushedLength, 0);
+
+    /// <summary>The memory of the staged bytes.</summary>
     public readonly long HeldLength => _blocks.HeldLength;
+    public readonly bool IsFlushHeld => _flushedLength != NotHeld;
+    public StandardErrorWriter? ErrorWriter { get; set; }
 
     /// <param name="sizeHint">The minimum length; 0 for any.</param>
-    /// <param name="isDropped">Whether the bytes are not needed any more.</param>
     /// <param name="isSpan">Whether the application gets a span of the memory.</param>
-    public Memory<byte> Lease(int sizeHint, bool isDropped, bool isSpan)
+    public Memory<byte> Lease(int sizeHint, bool isSpan)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         EndSpan();
         sizeHint = Math.Max(sizeHint, 1);
-        if (isDropped || sizeHint > MaxLeaseLength)
+        if (request.HasLeft || sizeHint > MaxLeaseLength)
         {
             _scratch = ArrayPool<byte>.Shared.Rent(Math.Max(sizeHint, BufferPool.SmallBlockSize));
             _leasedLength = _scratch.Length;
@@ -92,6 +103,9 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
 
     public void Advance(int count)
     {
+        if (request.HasLeft)
+            return;
+
         if (_scratch is { } scratch)
         {
             EndLease();
@@ -111,8 +125,12 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         Length += count;
     }
 
+    /// <summary>Stages bytes, unless the request has left: then they are not needed.</summary>
     public void Append(ReadOnlySpan<byte> bytes)
     {
+        if (request.HasLeft)
+            return;
+
         EndSpan();
         EndLease();
         Length += bytes.Length;
@@ -125,22 +143,30 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         }
     }
 
+    /// <summary>Holds back the flush of what is staged.</summary>
+    public void HoldFlush() => _flushedLength = Length;
+
+    /// <summary>Drops what is staged: another response replaces it, or it is over.</summary>
     public void Clear()
     {
+        _flushedLength = NotHeld;
         BufferBlock.ReturnChain(_blocks.Clear());
         Length = 0;
         _isSpanLeased = false;
         EndLease();
     }
 
-    /// <param name="response">Writes the header block, if necessary.</param>
-    /// <param name="errors">Has the records for the web server's error log, which follow the header block.</param>
+    /// <summary>
+    /// Takes what is staged as records, with the header block if necessary. Those for the web server's error log follow
+    /// it.
+    /// </summary>
     /// <param name="isEnd">Whether they complete the response.</param>
-    public BufferChain TakeRecords(FastCgiResponse response, StandardErrorWriter? errors, bool isEnd)
+    public BufferChain TakeRecords(bool isEnd)
     {
         if (NeedsHeaderBlock)
-            PutHead(response, isEnd);
+            PutHead(request.Response, isEnd);
 
+        _flushedLength = NotHeld;
         var records = new BufferChain();
         var leased = _leasedLength > 0 && _scratch is null ? _blocks.Tail : null;
         var block = _blocks.Clear();
@@ -159,14 +185,16 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
             }
             else
             {
-                Frame(block);
+                block.Start -= ProtocolConstants.HeaderLength;
+                RecordWriter.WriteHeader(
+                    block.UsedSpan, RecordType.Stdout, request.Id, block.Length - ProtocolConstants.HeaderLength);
                 records.Append(block);
             }
 
             block = next;
         }
 
-        records.Append(errors?.TakeRecords(isEnd));
+        records.Append(ErrorWriter?.TakeRecords(isEnd));
         return records;
     }
 
@@ -184,7 +212,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
 
     private BufferBlock AppendBlock(int length, int start)
     {
-        var block = pool.RentBlock(length);
+        var block = request.Connection.Output.Pool.RentBlock(length);
         block.Start = block.End = start;
         _blocks.Append(block);
         return block;
@@ -231,17 +259,10 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         _blocks.Append(body);
     }
 
-    private readonly void Frame(BufferBlock block)
-    {
-        var contentLength = block.Length;
-        block.Start -= ProtocolConstants.HeaderLength;
-        RecordWriter.WriteHeader(block.UsedSpan, RecordType.Stdout, requestId, contentLength);
-    }
-
     /// <summary>The application is writing to the rest of this block, so its content is sent as a copy.</summary>
     private BufferBlock SplitLeased(BufferBlock block)
     {
-        var copy = pool.RentBlock(ProtocolConstants.HeaderLength + block.Length);
+        var copy = request.Connection.Output.Pool.RentBlock(ProtocolConstants.HeaderLength + block.Length);
         copy.Start = copy.End = ProtocolConstants.HeaderLength;
         copy.Append(block.UsedSpan);
         block.Start = block.End;

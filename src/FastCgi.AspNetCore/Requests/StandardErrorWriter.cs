@@ -38,8 +38,6 @@ internal sealed class StandardErrorWriter : TextWriter
 
     public override void Write(string? value) => Write(value, endsLine: false);
 
-    public override void Write(ReadOnlySpan<char> buffer) => Write(buffer, endsLine: false);
-
     public override void WriteLine(string? value) => Write(value, endsLine: true);
 
     public override void WriteLine(ReadOnlySpan<char> buffer) => Write(buffer, endsLine: true);

@@ -107,18 +107,14 @@ internal sealed class SendFileOffload
     /// </summary>
     private static bool HasLink(FileInfo file, SendFileRoot root)
     {
-        for (FileSystemInfo? part = file; part is not null && part.FullName.Length > root.Folder.Length;
-            part = GetFolder(part))
+        for (var path = file.FullName; path.Length > root.Folder.Length; path = Path.GetDirectoryName(path)!)
         {
-            if (part.Attributes.HasFlag(FileAttributes.ReparsePoint))
+            if (File.GetAttributes(path).HasFlag(FileAttributes.ReparsePoint))
                 return true;
         }
 
         return false;
     }
-
-    private static DirectoryInfo? GetFolder(FileSystemInfo part)
-        => part is FileInfo file ? file.Directory : ((DirectoryInfo)part).Parent;
 
     /// <summary>Whether the web server, which gets the same Range, will send the same part.</summary>
     private static bool IsRangeOf(IHeaderDictionary request, FilePart part)

@@ -35,7 +35,7 @@ public sealed class ResponseSendingTests
         ResponseOutput.FlushOutcome outcome;
         using (var scope = Response.Output.EnterLock())
         {
-            Response.Output.Write(scope, new byte[2_000]);
+            Response.Output.In(scope).Append(new byte[2_000]);
             outcome = Response.Output.Flush(scope, isLikelyLast: false);
         }
 
