@@ -32,8 +32,7 @@ internal sealed class RequestBody(
     private long _consumedLength;
     private long _examinedLength;
 
-    // How much a pending read waits for, counted from the start of the body; 0 if there is none.
-    private long _wantedLength;
+    private bool _isReading;
 
     // The result of the last read, until it is advanced.
     private ReadOnlySequence<byte>? _result;
@@ -45,17 +44,16 @@ internal sealed class RequestBody(
     /// <summary>
     /// The bytes that the reader has not examined, while more may arrive. Bytes that it has examined but not consumed,
     /// such as one string of two megabytes, do not count, because it waits for more (as in .NET's pipes, and so in
-    /// Kestrel). Nor do those that a pending read waits for.
+    /// Kestrel).
     /// </summary>
-    public long UnreadLength => IsInputOver || IsReaderOver
-        ? 0
-        : Math.Max(0, ReceivedLength - Math.Max(Volatile.Read(ref _examinedLength), Volatile.Read(ref _wantedLength)));
+    public long UnreadLength
+        => IsInputOver || IsReaderOver ? 0 : Math.Max(0, ReceivedLength - Volatile.Read(ref _examinedLength));
 
     public bool IsInputOver { get; private set; }
     public bool IsReaderOver => Volatile.Read(ref _isReaderOver);
 
     /// <summary>Whether a read is pending, so that its reader may resume at any time.</summary>
-    public bool IsReading => Volatile.Read(ref _wantedLength) > 0;
+    public bool IsReading => Volatile.Read(ref _isReading);
 
     /// <summary>A read is pending, so the body must arrive at the rate from now on. The first rate counts.</summary>
     public void Time(BodyRate rate, long now)
@@ -130,15 +128,7 @@ internal sealed class RequestBody(
     }
 
     public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
-        => NoteAsync(_pipe.Reader.ReadAsync(cancellationToken), minimumSize: 1);
-
-    public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
-    {
-        // One byte beyond the limit shows that the body is too large. limit + 1 may overflow.
-        if (_maxLength is { } limit && limit - _consumedLength < minimumSize)
-            minimumSize = (int)(limit - _consumedLength) + 1;
-        return NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken), minimumSize);
-    }
+        => NoteAsync(_pipe.Reader.ReadAsync(cancellationToken));
 
     public bool TryRead(out ReadResult result)
     {
@@ -180,20 +170,19 @@ internal sealed class RequestBody(
         _pipe.Reader.Complete();
     }
 
-    private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read, int minimumSize)
+    private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read)
     {
         if (read.IsCompletedSuccessfully)
             return Note(read.Result);
 
-        // The pipe counts from the examined position, and waits for at least one byte.
-        Interlocked.Exchange(ref _wantedLength, _examinedLength + Math.Max(minimumSize, 1));
+        Volatile.Write(ref _isReading, true);
         try
         {
             return Note(await read.ConfigureAwait(false));
         }
         finally
         {
-            Volatile.Write(ref _wantedLength, 0);
+            Volatile.Write(ref _isReading, false);
         }
     }
 
