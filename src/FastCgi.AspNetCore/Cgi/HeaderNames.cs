@@ -8,24 +8,28 @@ internal static class HeaderNames
     /// <summary>Authorization after an internal redirect in Apache.</summary>
     public const string RenamedAuthorization = "REDIRECT_HTTP_AUTHORIZATION";
 
-    private const int TableSize = 512;
+    // Longer than any known variable.
+    private const int MaxKnownLength = 48;
 
     private static readonly string[] s_uncached =
     [
         Known.Cookie, Known.Authorization, Known.ProxyAuthorization, "X-Forwarded-For", "X-Real-IP",
     ];
 
-    // Open addressing by a hash of the bytes, to find known names without creating a string.
-    private static readonly (byte[] Variable, string Header)[] s_known = BuildTable();
+    // By variable, to find known names without creating a string. Those without a name are not headers.
+    private static readonly Dictionary<string, string>.AlternateLookup<ReadOnlySpan<char>> s_known =
+        GetKnown().GetAlternateLookup<ReadOnlySpan<char>>();
 
     /// <summary>Gets the header of a variable, including CONTENT_TYPE and CONTENT_LENGTH.</summary>
     /// <returns><see langword="false"/> if the variable is not a header: no prefix, ignored, or not a token.</returns>
     public static bool TryGetHeaderName(ReadOnlySpan<byte> variable, [NotNullWhen(true)] out string? header)
     {
-        header = Find(variable);
-        if (header is not null)
+        Span<char> name = stackalloc char[MaxKnownLength];
+        if (Ascii.ToUtf16(variable, name, out var length) == OperationStatus.Done
+            && s_known.TryGetValue(name[..length], out header))
             return header.Length > 0;
 
+        header = null;
         if (variable.Length <= 5 || !variable.StartsWith("HTTP_"u8) || !HttpCharacters.IsToken(variable))
             return false;
 
@@ -105,29 +109,7 @@ internal static class HeaderNames
             ? inHeader == '-'
             : inVariable == inHeader || ((inVariable ^ inHeader) == 0x20 && char.IsAsciiLetter(inHeader));
 
-    private static string? Find(ReadOnlySpan<byte> variable)
-    {
-        for (var i = GetSlot(variable); ; i++)
-        {
-            ref var entry = ref s_known[i & (TableSize - 1)];
-            if (entry.Variable is null)
-                return null;
-            if (variable.SequenceEqual(entry.Variable))
-                return entry.Header;
-        }
-    }
-
-    private static uint GetSlot(ReadOnlySpan<byte> variable)
-    {
-        if (variable.Length < 8)
-            return (uint)variable.Length;
-
-        // All have the same prefix: hash the length, two letters after the prefix and the last two.
-        return ((uint)variable.Length * 31) + ((uint)variable[5] * 7) + ((uint)variable[7] * 131)
-            + ((uint)variable[^1] * 17) + ((uint)variable[^2] * 61);
-    }
-
-    private static (byte[] Variable, string Header)[] BuildTable()
+    private static Dictionary<string, string> GetKnown()
     {
         string[] names =
         [
@@ -149,24 +131,16 @@ internal static class HeaderNames
             "Last-Event-ID", "Accept-Datetime",
         ];
 
-        var table = new (byte[] Variable, string Header)[TableSize];
+        var known = new Dictionary<string, string>
+        {
+            ["CONTENT_TYPE"] = Known.ContentType,
+            ["CONTENT_LENGTH"] = Known.ContentLength,
+            ["HTTP_CONTENT_TYPE"] = string.Empty,
+            ["HTTP_CONTENT_LENGTH"] = string.Empty,
+            ["HTTP_PROXY"] = string.Empty,
+        };
         foreach (var name in names)
-            Add(table, "HTTP_" + name.ToUpperInvariant().Replace('-', '_'), name);
-
-        Add(table, "CONTENT_TYPE", Known.ContentType);
-        Add(table, "CONTENT_LENGTH", Known.ContentLength);
-        Add(table, "HTTP_CONTENT_TYPE", string.Empty);
-        Add(table, "HTTP_CONTENT_LENGTH", string.Empty);
-        Add(table, "HTTP_PROXY", string.Empty);
-        return table;
-    }
-
-    private static void Add((byte[] Variable, string Header)[] table, string variable, string header)
-    {
-        var bytes = Encoding.ASCII.GetBytes(variable);
-        var i = GetSlot(bytes);
-        while (table[i & (TableSize - 1)].Variable is not null)
-            i++;
-        table[i & (TableSize - 1)] = (bytes, header);
+            known.Add("HTTP_" + name.ToUpperInvariant().Replace('-', '_'), name);
+        return known;
     }
 }
