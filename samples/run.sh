@@ -42,6 +42,7 @@ command -v "$server" >/dev/null || fail "$server: command not found. Install it 
 
 # Spawned starts MinimalApi.
 project=${sample/Spawned/MinimalApi}
+[ "$(ls "$project"/*.*proj 2>/dev/null)" ] || fail "$sample has no program to run. README.md says what it is for."
 program=$PWD/$project/bin/$built/net10.0/$project
 run=/tmp/sample-$port
 site=$PWD/$sample
