@@ -4,68 +4,23 @@ public class AbortRequestTests
 {
     /// <summary>An abort of one request in the same receive loses none of the others.</summary>
     [Fact]
-    public async Task ABORT_InTheReceiveOfOtherRequests_TheyAreAnswered()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.Target, static options => options.Limits.MaxConcurrentRequests = 4);
-        for (var i = 0; i < 10; i++)
-        {
-            frontEnd.Send(
-                [
-                    .. RecordBytes.Get(1), .. RecordBytes.Get(2), .. RecordBytes.Abort(1), .. RecordBytes.Get(3),
-                ]);
-            await frontEnd.Transport.WaitUntilAsync(
-                () => frontEnd.Transport.CountEnds().Values.Sum() == 3 * (i + 1), "all ends");
-        }
-    }
+    public Task ABORT_InTheReceiveOfOtherRequests_TheyAreAnswered()
+        => Script.PlayAsync("get+get:2+abort+get:3 end 2:200 3:200");
 
-    [Fact]
-    [Trait("Contract", "F1")]
-    public async Task ABORT_REQUEST_WhileTheApplicationRuns_CancelledAndEndedAtOnce()
-    {
-        var cancelled = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            try
-            {
-                await Task.Delay(Timeout.Infinite, context.RequestAborted);
-            }
-            finally
-            {
-                cancelled.SetResult();
-            }
-        });
+    [Theory]
+    [Contract("F1")]
+    [InlineData("get/wait abort end open")]
+    // The record is whole before it takes effect.
+    [InlineData("get/wait abort2<9 silent abort2>9 end open")]
+    public Task ABORT_REQUEST_WhileTheApplicationRuns_CancelledAndEndedAtOnce(string script)
+        => Script.PlayAsync(script);
 
-        frontEnd.Send(RecordBytes.Get());
-        frontEnd.Send(RecordBytes.Abort());
-
-        var end = Assert.Single(frontEnd.ReadAvailable());
-        Assert.Equal(RecordBytes.EndRequest, end.Type);
-        Assert.Equal(0, end.Content[4]);
-        await cancelled.Task.Within("the cancellation");
-        Assert.False(frontEnd.Transport.IsClosed);
-    }
-
-    [Theory, Values(1, 2, 3)]
-    public async Task ABORT_REQUEST_BeforeTheApplicationStarts_EndedAndNeverStarted(int records)
-    {
-        var started = 0;
-        await using var frontEnd = await TestServer.ConnectAsync(context =>
-        {
-            started++;
-            return Apps.Hello(context);
-        });
-        byte[][] request = [RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(
-            RecordBytes.RequestParams())), RecordBytes.Record(RecordBytes.Params, 1)];
-
-        // In all three cases, the abort arrives in the same receive, before anything starts.
-        frontEnd.Send([.. request.Take(records).Append(RecordBytes.Abort())]);
-
-        var end = Assert.Single(frontEnd.ReadAvailable());
-        Assert.Equal(RecordBytes.EndRequest, end.Type);
-        Assert.Equal(0, started);
-        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
-    }
+    [Theory]
+    [InlineData("begin+abort end get 200")]
+    [InlineData("begin+pairs/never+abort end get 200")]
+    [InlineData("begin+params/never+abort end get 200")]
+    public Task ABORT_REQUEST_BeforeTheApplicationStarts_EndedAndNeverStarted(string script)
+        => Script.PlayAsync(script);
 
     [Fact]
     public async Task ABORT_REQUEST_AfterOutput_NothingOfItFollowsTheEnd()

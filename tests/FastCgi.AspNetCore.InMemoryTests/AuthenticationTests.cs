@@ -76,7 +76,7 @@ public class AuthenticationTests
         foreach (var name in new[] { "jane", "joe", "" })
             await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", software), ("REMOTE_USER", name)]));
 
-        var told = Assert.Single(server.Logs.All, static log => log.EventName == "UserNotTaken");
+        var told = Assert.Single(server.Logs.Named("UserNotTaken"));
         Assert.Equal(Microsoft.Extensions.Logging.LogLevel.Information, told.Level);
         Assert.Contains($"Add {line}, ", told.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("jane", told.Message, StringComparison.Ordinal);

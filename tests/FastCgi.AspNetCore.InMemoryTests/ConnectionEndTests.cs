@@ -3,34 +3,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>A connection that must close does so however its last request ends, but not during a send.</summary>
 public sealed class ConnectionEndTests
 {
-    [Fact]
-    public async Task Stop_LastRequestIsAbortedByTheWebServer_ConnectionClosed()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            if (context.Request.Path == "/wait")
-            {
-                await Apps.UntilAborted(context);
-                return;
-            }
-
-            await go.Task;
-            await Apps.Hello(context);
-        });
-        frontEnd.Send(RecordBytes.Get(id: 1), RecordBytes.Get(id: 2, uri: "/wait"));
-        var stop = frontEnd.Server.StopAsync();
-
-        go.SetResult();
-        await frontEnd.ReadResponseAsync(id: 1);
-        frontEnd.Send(RecordBytes.Abort(2));
-
-        Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
-        Assert.True(frontEnd.Transport.IsClosed);
-        frontEnd.Close();
-        await stop.Within("the stop");
-    }
-
     [Theory]
     [InlineData(0, 1, 2)]
     [InlineData(0, 2, 1)]
@@ -50,24 +22,8 @@ public sealed class ConnectionEndTests
         Assert.Equal(1, server.Connections.Count);
         await server.StopAsync(new CancellationToken(canceled: true));
 
-        Assert.Single(server.Logs.All, static log => log.EventName == "ConnectionAborted");
+        Assert.Single(server.Logs.Named("ConnectionAborted"));
         Assert.Equal([order[2]], Enumerable.Range(0, 3).Where(i => frontEnds[i].Transport.IsReset));
-    }
-
-    [Theory, Values(true, false)]
-    public async Task KEEP_CONN_NotSetForOneThatEnded_OtherIsAborted_ConnectionClosed(bool isHalfOpen)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            static context => context.Request.Path == "/wait" ? Apps.UntilAborted(context) : Apps.Hello(context));
-        frontEnd.Send(isHalfOpen ? RecordBytes.Begin(2) : RecordBytes.Get(id: 2, uri: "/wait"));
-        frontEnd.Send(RecordBytes.Get(id: 1, keepConnection: false));
-        await frontEnd.ReadResponseAsync(id: 1);
-        Assert.False(frontEnd.Transport.IsClosed);
-
-        frontEnd.Send(RecordBytes.Abort(2));
-
-        await frontEnd.ReadRecordAsync();
-        Assert.True(frontEnd.Transport.IsClosed);
     }
 
     /// <summary>The engine may have received it before it performs the reset.</summary>
@@ -141,5 +97,29 @@ public sealed class ConnectionEndTests
         Assert.Equal(
             answer.LastIndexOf("HTTP/1.1", StringComparison.Ordinal),
             answer.IndexOf("HTTP/1.1", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public async Task Drain_MoreThanTheBound_Reset()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+        // Without the end of STDIN, so that there may be more to come.
+        await frontEnd.AskAsync(
+            RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
+        var chunk = new byte[1_024 * 1_024];
+
+        for (var i = 0; i < 64; i++)
+            Receive(frontEnd, chunk);
+        Assert.False(frontEnd.Transport.IsReset);
+        Receive(frontEnd, [0]);
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    private static void Receive(FrontEnd frontEnd, ReadOnlySpan<byte> data)
+    {
+        var ready = new ReadyRequests();
+        Assert.True(frontEnd.Transport.Connection.OnReceived(data, ref ready));
+        Assert.False(ready.HasWork);
     }
 }

@@ -57,7 +57,7 @@ public sealed class CutTests
     }
 
     [Theory, MemberData(nameof(Cases))]
-    [Trait("Contract", "B10")]
+    [Contract("B10")]
     public async Task StartedResponse_IsSeenAsCut(Reason reason, State state, bool hasReset, string software)
     {
         var act = Waiting.Signal();

@@ -245,7 +245,7 @@ public sealed class DoctorTests
 
         server.Context.Advise(0, static (_, _) => throw new InvalidOperationException("This is meant to fail."));
 
-        Assert.Single(server.Logs.All, static log => log.EventName == "ServerFailed");
+        Assert.Single(server.Logs.Named("ServerFailed"));
     }
 
     [Theory, Values(true, false)]

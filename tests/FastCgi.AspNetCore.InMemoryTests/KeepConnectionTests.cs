@@ -3,34 +3,24 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class KeepConnectionTests
 {
     [Fact]
-    [Trait("Contract", "T13")]
-    public async Task KEEP_CONN_NotSetAndSendHeld_ClosedOnlyWhenAllIsSent()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        frontEnd.Transport.HoldSends();
+    [Contract("T13")]
+    public Task KEEP_CONN_NotSetAndSendHeld_ClosedOnlyWhenAllIsSent()
+        => Script.PlayAsync("hold get.last open release closed");
 
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-        Assert.False(frontEnd.Transport.IsClosed);
-        // On a machine that is slow enough, the answer leaves in two sends.
-        frontEnd.Transport.ReleaseSend(goesOn: false);
+    [Theory]
+    [InlineData("get/slow get:2/fast.last 2:200 open go 200 closed")]
+    // The last one is aborted.
+    [InlineData("get:2/wait get.last 200 open abort:2 2:end closed")]
+    [InlineData("begin:2 get.last 200 open abort:2 2:end closed")]
+    public Task KEEP_CONN_NotSetForOneOfSeveral_ClosedAfterTheLast(string script) => Script.PlayAsync(script);
 
-        Assert.True(frontEnd.Transport.IsClosed);
-    }
-
+    /// <summary>
+    /// Its STDIN may still be in transit. If the socket were closed before it arrived, it would be reset, and the last
+    /// response lost.
+    /// </summary>
     [Fact]
-    public async Task KEEP_CONN_NotSetForOneOfSeveral_ClosedAfterTheLast()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
-
-        frontEnd.Send(RecordBytes.Get(1, "/slow"));
-        Assert.Equal("GET /fast", (await frontEnd.AskAsync(RecordBytes.Get(2, "/fast", keepConnection: false))).Text);
-        Assert.False(frontEnd.Transport.IsClosed);
-        go.SetResult();
-
-        Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
-    }
+    public Task KEEP_CONN_NotSetAndAnotherEndedBeforeItsBody_RestIsWaitedFor()
+        => Script.PlayAsync("get/slow.last post1000:2/early 2:200 go 200 incomplete");
 
     [Fact]
     public async Task KEEP_CONN_NotSetAndTheLastIsAboutToEnd_ItsEndIsWaitedFor()
@@ -64,21 +54,5 @@ public class KeepConnectionTests
 
         await frontEnd.ReadResponseAsync(2);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
-    }
-
-    [Fact]
-    public async Task KEEP_CONN_NotSetAndAnotherEndedBeforeItsBody_RestIsWaitedFor()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
-        frontEnd.Send(RecordBytes.Get(1, "/slow", keepConnection: false));
-        frontEnd.Send(RecordBytes.PostHead(1_000, id: 2, uri: "/early"));
-        Assert.Equal("POST /early", (await frontEnd.ReadResponseAsync(2)).Text);
-        go.SetResult();
-
-        // Its STDIN may still be in transit. If the socket were closed before it arrived, it would be reset, and the
-        // last response lost.
-        Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.False(frontEnd.IsInputComplete);
     }
 }

@@ -128,62 +128,6 @@ public sealed class LateUseTests
         }
     }
 
-    /// <summary>As on Kestrel, where no body follows.</summary>
-    [Theory]
-    [InlineData("HEAD", 200)]
-    [InlineData("GET", 304)]
-    public async Task ContentLength_SetAfterMoreBytesWithoutABody_IsSent(string method, int statusCode)
-    {
-        var response = await TestServer.AskAsync(Apps.Do(context =>
-        {
-            context.Response.StatusCode = statusCode;
-            context.Response.BodyWriter.Write(new byte[20]);
-            context.Response.ContentLength = 10;
-        }), RecordBytes.Get(method: method));
-
-        Assert.Equal(statusCode, response.Status);
-    }
-
-    [Theory, Values(false, true)]
-    public async Task ContentLength_SetAfterMoreBytes_IsAnError(bool isFlushed)
-    {
-        var response = await TestServer.AskFailingAsync(HandleAsync);
-
-        Assert.Equal(500, response.Status);
-
-        async Task HandleAsync(HttpContext context)
-        {
-            context.Response.BodyWriter.Write(new byte[20]);
-            context.Response.ContentLength = 10;
-            if (isFlushed)
-                await context.Response.BodyWriter.FlushAsync();
-        }
-    }
-
-    [Fact]
-    public async Task CancelPendingFlush_AfterAFlushThatATokenCancelled_CancelsTheNextFlush()
-    {
-        var isCanceled = Waiting.Signal<bool>();
-        await using var frontEnd = await TestServer.ConnectAsync(HandleAsync);
-        frontEnd.Transport.HoldSends();
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.True(await isCanceled.Task.WaitAsync(Waiting.Patience));
-        frontEnd.Close();
-
-        async Task HandleAsync(HttpContext context)
-        {
-            await Task.Yield();
-            var writer = context.Response.BodyWriter;
-            using var source = new CancellationTokenSource();
-            var waiting = writer.WriteAsync(new byte[300_000], source.Token).AsTask();
-            await source.CancelAsync();
-            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => waiting);
-            writer.CancelPendingFlush();
-            isCanceled.SetResult((await writer.FlushAsync()).IsCanceled);
-        }
-    }
-
     /// <summary>
     /// Objects that the callbacks use, such as the request's services, exist until the callbacks have ended, even if
     /// the client has disconnected.

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>
 /// Each limit that has no class of its own: one less, the limit, one more. Others are in <see cref="ParamsTests"/>,
 /// <see cref="TimeoutTests"/>, <see cref="BodyDataRateTests"/>, <see cref="OverloadTests"/>, <see
-/// cref="ConnectionBoundTests"/> (the drain), <see cref="StderrTests"/> and WorkerPoolTests (the threads).
+/// cref="ConnectionEndTests"/> (the drain), <see cref="StderrTests"/> and WorkerPoolTests (the threads).
 /// </summary>
 public class LimitEdgeTests
 {
@@ -72,7 +72,7 @@ public class LimitEdgeTests
     [InlineData(999, false)]
     [InlineData(1_000, false)]
     [InlineData(1_001, true)]
-    [Trait("Contract", "E12")]
+    [Contract("E12")]
     public async Task MaxRequestBufferSize_UnreadThenRead_PausesAndResumes(int unread, bool isPaused)
     {
         var go = Waiting.Signal();
@@ -104,8 +104,7 @@ public class LimitEdgeTests
     }
 
     [Fact]
-    [Trait("Contract", "G2")]
-    [Trait("Contract", "I24")]
+    [Contract("G2", "I24")]
     public async Task MaxConcurrentConnections_Reached_RejectedUntilOneCloses()
     {
         await using var server = await TestServer.StartAsync(

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class ManagementRecordTests
 {
     [Theory]
-    [Trait("Contract", "G2")]
+    [Contract("G2")]
     [InlineData(20, 1)]
     [InlineData(1, 0)]
     public async Task GET_VALUES_AllNames_TheTruth(int requests, int multiplexes)

@@ -37,7 +37,7 @@ public class MultiplexingTests
         Assert.NotNull(refused["Retry-After"]);
         Assert.Contains("MaxRequestsPerConnection", refused.Text, StringComparison.Ordinal);
         Assert.Equal(2, refused.ProtocolStatus);
-        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.EventName == "RequestsRefused");
+        Assert.Empty(frontEnd.Server.Logs.Named("RequestsRefused"));
         _go.SetResult();
 
         await ReadAllAsync(frontEnd, 3);
@@ -109,30 +109,12 @@ public class MultiplexingTests
     }
 
     [Fact]
-    public async Task Requests_HalfOpenForTooLong_408AndOthersContinue()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
-        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Params, 2, [11]));
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(31));
-
-        Assert.Equal(408, (await frontEnd.ReadResponseAsync(2)).Status);
-        _go.SetResult();
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(1)).Text);
-    }
+    public Task Requests_HalfOpenForTooLong_408AndOthersContinue()
+        => Script.PlayAsync("get/slow+begin:2+pairs:2 31s 2:408 go 200");
 
     [Fact]
-    public async Task Requests_IdOfAnAbortedOneThatStillRuns_ServesTheNext()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(_go.Task, Apps.Target, path: "/slow"));
-        frontEnd.Send(RecordBytes.Get(1, "/slow"), RecordBytes.Abort());
-        Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
-
-        Assert.Equal("GET /next", (await frontEnd.AskAsync(RecordBytes.Get(1, "/next"))).Text);
-        _go.SetResult();
-
-        Assert.Equal("GET /last", (await frontEnd.AskAsync(RecordBytes.Get(1, "/last"))).Text);
-    }
+    public Task Requests_IdOfAnAbortedOneThatStillRuns_ServesTheNext()
+        => Script.PlayAsync("get/slow+abort end get/next 200 go get/last 200");
 
     [Fact]
     public async Task Responses_NotTakenByThePeer_FurtherRequestsAreNotReceived()

@@ -79,7 +79,7 @@ public class ParamsTests
     }
 
     [Theory]
-    [Trait("Contract", "T19")]
+    [Contract("T19")]
     [InlineData(15, 200)]
     [InlineData(16, 200)]
     [InlineData(17, 431)]

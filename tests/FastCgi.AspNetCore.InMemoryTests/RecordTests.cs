@@ -124,7 +124,7 @@ public class RecordTests
         Assert.Contains("received HTTP", warning.Message, StringComparison.Ordinal);
         server.Clock.Advance(TimeSpan.FromMinutes(2));
         server.Connect().Send("POST / HTTP/1.1\r\n"u8.ToArray());
-        Assert.Equal(2, server.Logs.All.Count(static log => log.EventName == "WrongProtocol"));
+        Assert.Equal(2, server.Logs.Named("WrongProtocol").Count);
     }
 
     /// <summary>The bytes of uwsgi_pass and scgi_pass of nginx, and of neither.</summary>
@@ -145,8 +145,7 @@ public class RecordTests
         frontEnd.Send(Encoding.Latin1.GetBytes(bytes));
 
         Assert.True(frontEnd.Transport.IsReset);
-        var warnings = frontEnd.Server.Logs.All.Where(static log => log.EventName == "WrongProtocol").Select(
-            static log => log.Message.Split(' ')[4]);
+        var warnings = frontEnd.Server.Logs.Named("WrongProtocol").Select(static log => log.Message.Split(' ')[4]);
         Assert.Equal(protocol is null ? ["HTTP"] : ["HTTP", protocol], warnings);
     }
 }

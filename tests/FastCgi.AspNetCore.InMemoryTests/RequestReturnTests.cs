@@ -60,8 +60,7 @@ public sealed class RequestReturnTests
         connection.OnReceived(RecordBytes.Get(uri: "no-path"), ref ready);
         ready.RemoveFirst().Execute();
 
-        Assert.IsType<InvalidOperationException>(
-            Assert.Single(server.Logs.All, static log => log.EventName == "RequestEndFailed").Exception);
+        Assert.IsType<InvalidOperationException>(Assert.Single(server.Logs.Named("RequestEndFailed")).Exception);
         Assert.Equal((0, 0), (connection.RequestCount, TestServer.CountUnfinished(connection)));
         // The blocks are the outlet's again when the send is over.
         connection.OnClosed(new IOException("The connection is gone."));

@@ -127,7 +127,7 @@ public class RoleTests
         frontEnd.Send(RecordBytes.Begin(1, Authorizer), RecordBytes.Begin(2, Authorizer), RecordBytes.Begin(3, 77));
 
         Assert.Equal([3, 3, 3], frontEnd.ReadAvailable().Select(static record => (int)record.Content[4]));
-        Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "RoleNotServed");
+        Assert.Single(frontEnd.Server.Logs.Named("RoleNotServed"));
     }
 
     [Fact]

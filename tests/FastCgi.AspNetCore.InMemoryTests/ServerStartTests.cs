@@ -18,7 +18,7 @@ public sealed class ServerStartTests
         run.Clock.Advance(TimeSpan.FromMinutes(2));
 
         Assert.True(lifetime.ApplicationStopping.IsCancellationRequested);
-        var log = Assert.Single(run.Logs.All, static log => log.EventName == "IdleExit");
+        var log = Assert.Single(run.Logs.Named("IdleExit"));
         Assert.Equal(LogLevel.Information, log.Level);
         Assert.Contains("00:05:00", log.Message, StringComparison.Ordinal);
     }
@@ -61,9 +61,7 @@ public sealed class ServerStartTests
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         frontEnd.Close();
         await stopping.Within("the stop");
-        Assert.Equal(
-            "on purpose",
-            Assert.Single(run.Logs.All, static log => log.EventName == "StopStepFailed").Exception!.Message);
+        Assert.Equal("on purpose", Assert.Single(run.Logs.Named("StopStepFailed")).Exception!.Message);
     }
 
     [Fact]

@@ -27,7 +27,7 @@ public sealed class SharedConnectionTests
     }
 
     [Theory]
-    [Trait("Contract", "T12")]
+    [Contract("T12")]
     [MemberData(nameof(Cases))]
     public async Task Fault_AfterTheStart_LeavesTheOtherAnswerWhole(string fault, string other, bool canReset)
     {

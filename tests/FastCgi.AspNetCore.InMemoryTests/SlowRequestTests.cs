@@ -115,5 +115,5 @@ public sealed class SlowRequestTests
     }
 
     private static IEnumerable<CollectedLog> Reports(TestServer server)
-        => server.Logs.All.Where(static log => log.EventName == "SlowRequest");
+        => server.Logs.Named("SlowRequest");
 }

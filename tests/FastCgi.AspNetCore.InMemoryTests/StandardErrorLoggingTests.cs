@@ -3,30 +3,24 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>The errors of a request in the error log of the web server.</summary>
 public class StandardErrorLoggingTests
 {
-    [Fact]
-    public async Task Log_Error_IsOnStderr()
+    [Theory, Values(true, false)]
+    public async Task Log_Error_IsOnStderrIfAskedFor(bool isOn)
     {
-        var lines = await RunAsync(isOn: true, static context =>
-        {
-            Log(context, LogLevel.Warning, "not an error");
-            Log(context, LogLevel.Error, "Order 12 failed", new InvalidOperationException("broken"));
-            Log(context, LogLevel.Critical, "on\nfire\u001b[0m");
-            return Apps.Hello(context);
-        });
+        string[] lines =
+        [
+            "Error: Shop[7] Order 12 failed\n", "System.InvalidOperationException: broken\n",
+            "Critical: Shop[7] on\n", "fire\\x1B[0m\n", "",
+        ];
 
-        Assert.Equal(
-            ["Error: Shop[7] Order 12 failed\n", "System.InvalidOperationException: "
-                + "broken\n", "Critical: Shop[7] on\n", "fire\\x1B[0m\n", ""],
-            lines);
-    }
-
-    [Fact]
-    public async Task Log_NotAskedFor_NothingIsOnStderr()
-        => Assert.Empty(await RunAsync(isOn: false, static context =>
+        Assert.Equal(isOn ? lines : [], await RunAsync(isOn, static context =>
         {
-            Log(context, LogLevel.Error, "an error");
+            var logger = LoggerOf(context);
+            Log(logger, LogLevel.Warning, "not an error");
+            Log(logger, LogLevel.Error, "Order 12 failed", new InvalidOperationException("broken"));
+            Log(logger, LogLevel.Critical, "on\nfire\u001b[0m");
             return Apps.Hello(context);
         }));
+    }
 
     [Theory, Values(false, true)]
     public async Task Log_UnhandledException_IsOnStderr(bool isLater)
@@ -69,9 +63,6 @@ public class StandardErrorLoggingTests
             });
     }
 
-    private static void Log(HttpContext context, LogLevel level, string message, Exception? exception = null)
-        => Log(LoggerOf(context), level, message, exception);
-
     private static void Log(ILogger logger, LogLevel level, string message, Exception? exception = null)
         => logger.Log(level, new EventId(7), message, exception, static (text, _) => text);
 
@@ -96,7 +87,6 @@ public class StandardErrorLoggingTests
         var records = await frontEnd.ReadRequestAsync();
         if (afterwards is not null)
             await afterwards(frontEnd);
-        return [.. records.Where(static record => record.Type == RecordBytes.Stderr).Select(
-            static record => Encoding.UTF8.GetString(record.Content))];
+        return Stderr.Read(records);
     }
 }

@@ -1,34 +1,69 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>The web server's error log (FastCGI specification, sections 3.3 and 6.1).</summary>
+/// <summary>
+/// The web server's error log (FastCGI specification, sections 3.3 and 6.1), and its writer, which is a
+/// <see cref="TextWriter"/> like any other.
+/// </summary>
 public class StderrTests
 {
-    private readonly TaskCompletionSource _go = Waiting.Signal();
-
-    [Fact]
-    public async Task STDERR_Lines_ARecordEachThenTheEndThenEndRequest()
+    private static readonly Dictionary<string, (string[] Lines, Func<TextWriter, Task> Write)> s_writes = new()
     {
-        var records = await RunAsync(async context =>
+        ["lines in parts"] = (["first\n", "second\n", "third\n"], static async error =>
         {
-            var error = StandardErrorOf(context);
             error.WriteLine("first");
             error.Write("sec");
-            error.Write("ond\nthird");
+            await error.WriteAsync("ond\nthird");
+        }),
+        ["each overload"] = (["abcdefgh\n", "i\n", "j\n", "k\n"], static async error =>
+        {
+            error.Write('a');
+            error.Write("bc".ToCharArray());
+            error.Write("xdex".ToCharArray(), 1, 2);
+            error.Write("f".AsSpan());
+            error.Write((string?)null);
+            await error.WriteAsync('g');
+            error.WriteLine("h".AsSpan());
+            error.WriteLine("i");
+            error.Write("j");
+            error.WriteLine();
+            error.WriteLine();
+            await error.WriteLineAsync('k');
+        }),
+        ["a surrogate pair at the end of a line"] = (
+            [new string('a', 1_999) + "\U0001F600\n", "b\n"],
+            static error => error.WriteLineAsync(new string('a', 1_999) + "\U0001F600" + "b")),
+        ["carriage return"] = (["a\\x0Db\n"], static error => error.WriteLineAsync("a\rb")),
+        ["control characters"] = (
+            ["a\\x00b\\x1B[31mc\\x7F\n"], static error => error.WriteLineAsync("a\0b\u001b[31mc\u007f")),
+        ["control characters beyond ASCII"] = (
+            ["a\\x9B31m\\x85\n"], static error => error.WriteLineAsync("a\u009b31m\u0085")),
+        ["harmless characters"] = (["a\tb \\ é 😀\n"], static error => error.WriteLineAsync("a\tb \\ é 😀")),
+    };
+
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+
+    public static TheoryData<string> Writes => [.. s_writes.Keys];
+
+    /// <summary>A record for each line, then the end, and then END_REQUEST. Control characters are escaped.</summary>
+    [Theory, MemberData(nameof(Writes))]
+    public async Task STDERR_AnyText_IsWellFormedLines(string text)
+    {
+        var (lines, write) = s_writes[text];
+        var records = await RunAsync(async context =>
+        {
+            await write(Stderr.Of(context));
             await context.Response.WriteAsync("Hello");
         });
 
-        Assert.Equal(["first\n", "second\n", "third\n", ""], Texts(records, RecordBytes.Stderr));
+        Assert.Equal([.. lines, ""], Stderr.Read(records));
         Assert.Equal(RecordBytes.EndRequest, records[^1].Type);
-        Assert.EndsWith("Hello", string.Concat(Texts(records, RecordBytes.Stdout)), StringComparison.Ordinal);
+        Assert.EndsWith("Hello", ReadStdout(records), StringComparison.Ordinal);
     }
 
     [Theory, Values(false, true)]
     public async Task STDERR_NothingWritten_NoRecord(bool isUsed)
-    {
-        var records = await RunAsync(context => isUsed ? StandardErrorOf(context).FlushAsync() : Apps.Hello(context));
-
-        Assert.Empty(Texts(records, RecordBytes.Stderr));
-    }
+        => Assert.Empty(Stderr.Read(
+            await RunAsync(context => isUsed ? Stderr.Of(context).FlushAsync() : Apps.Hello(context))));
 
     /// <summary>nginx reads both into one buffer of a page.</summary>
     [Fact]
@@ -36,10 +71,10 @@ public class StderrTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
-            StandardErrorOf(context).WriteLine("early");
+            Stderr.Of(context).WriteLine("early");
             await _go.Task;
             await context.Response.WriteAsync("Hello");
-            StandardErrorOf(context).WriteLine("late");
+            Stderr.Of(context).WriteLine("late");
         });
 
         frontEnd.Send(RecordBytes.Get());
@@ -49,7 +84,7 @@ public class StderrTests
         var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(RecordBytes.Stdout, records[0].Type);
         Assert.Contains("\r\n\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
-        Assert.Equal(["early\n", "late\n", ""], Texts(records, RecordBytes.Stderr));
+        Assert.Equal(["early\n", "late\n", ""], Stderr.Read(records));
     }
 
     [Fact]
@@ -57,7 +92,7 @@ public class StderrTests
     {
         var records = await RunAsync(Apps.Do(context =>
         {
-            StandardErrorOf(context).WriteLine("a line");
+            Stderr.Of(context).WriteLine("a line");
             context.Response.BodyWriter.Write("Hello"u8);
         }));
 
@@ -80,14 +115,14 @@ public class StderrTests
             }
 
             await context.Response.WriteAsync("Hello");
-            StandardErrorOf(context).Write("going down");
+            Stderr.Of(context).Write("going down");
             throw new InvalidOperationException("broken");
         }, expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get(3, "/other"), RecordBytes.Get(5));
 
         var records = await frontEnd.ReadRequestAsync();
-        Assert.Equal(["going down\n", ""], Texts(records, RecordBytes.Stderr));
+        Assert.Equal(["going down\n", ""], Stderr.Read(records));
         Assert.Equal(
             [RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.EndRequest],
             records.Select(static record => record.Type));
@@ -95,16 +130,57 @@ public class StderrTests
         await frontEnd.ReadRequestAsync();
     }
 
-    [Theory]
-    [InlineData("a\rb", @"a\x0Db")]
-    [InlineData("a\0b\u001b[31mc\u007f", @"a\x00b\x1B[31mc\x7F")]
-    [InlineData("a\u009b31m\u0085", @"a\x9B31m\x85")]
-    [InlineData("a\tb \\ é 😀", "a\tb \\ é 😀")]
-    public async Task STDERR_ControlCharacters_AreEscaped(string text, string expected)
+    /// <summary>A line is sent when it ends or is flushed, and does not wait for the request.</summary>
+    [Theory, Values("end", "flush", "dispose", "close")]
+    public async Task Line_NotEnded_IsSentAtOnceWhen(string how)
     {
-        var records = await RunAsync(context => StandardErrorOf(context).WriteLineAsync(text));
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
+        {
+            // Until the header block is sent, lines wait for it.
+            await context.Response.Body.FlushAsync();
+            var error = Stderr.Of(context);
+            error.Write("half");
+            switch (how)
+            {
+                case "end":
+                    error.WriteLine();
+                    break;
+                case "flush":
+                    await error.FlushAsync();
+                    break;
+                case "dispose":
+                    await error.DisposeAsync();
+                    break;
+                default:
+                    error.Close();
+                    break;
+            }
 
-        Assert.Equal(expected + "\n", Texts(records, RecordBytes.Stderr)[0]);
+            await _go.Task;
+            error.WriteLine(" and half");
+        });
+        frontEnd.Send(RecordBytes.Get());
+
+        WireRecord record;
+        while ((record = await frontEnd.ReadRecordAsync()).Type != RecordBytes.Stderr)
+            Assert.Equal(RecordBytes.Stdout, record.Type);
+        Assert.Equal("half\n", Encoding.UTF8.GetString(record.Content));
+        _go.SetResult();
+        Assert.Equal([" and half\n", ""], Stderr.Read(await frontEnd.ReadRequestAsync()));
+    }
+
+    /// <summary>
+    /// First halves of surrogate pairs, of which none has a second one, are cut like other text: a record has 65,535
+    /// bytes at the most.
+    /// </summary>
+    [Theory, Values(2_001, 20_000)]
+    public async Task Line_OfOnlyFirstHalves_IsCutLikeAnyOther(int length)
+    {
+        var lines = Stderr.Read(await RunAsync(
+            context => Stderr.Of(context).WriteLineAsync(new string('\uD800', length))));
+
+        Assert.Equal(new string('\uFFFD', length), string.Concat(lines).ReplaceLineEndings(""));
+        Assert.All(lines.SkipLast(1), static line => Assert.InRange(line.Length, 1, 2_002));
     }
 
     [Theory, Values(9, 10, 11, 100_000)]
@@ -114,17 +190,17 @@ public class StderrTests
             async context =>
             {
                 for (var i = 0; i < length; i++)
-                    StandardErrorOf(context).Write("x\n");
+                    Stderr.Of(context).Write("x\n");
                 await Apps.Hello(context);
             },
             options => options.Limits.MaxStandardErrorSize = 20);
 
-        var text = string.Concat(Texts(records, RecordBytes.Stderr));
         var note = length > 10
             ? "The rest of this request's standard error is dropped: MaxStandardErrorSize is 20 bytes.\n"
             : "";
-        Assert.Equal(string.Concat(Enumerable.Repeat("x\n", Math.Min(10, length))) + note, text);
-        Assert.Equal("Hello", string.Concat(Texts(records, RecordBytes.Stdout)).Split("\r\n\r\n")[1]);
+        Assert.Equal(
+            string.Concat(Enumerable.Repeat("x\n", Math.Min(10, length))) + note, string.Concat(Stderr.Read(records)));
+        Assert.Equal("Hello", ReadStdout(records).Split("\r\n\r\n")[1]);
     }
 
     [Theory, Values(false, true)]
@@ -133,16 +209,15 @@ public class StderrTests
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (isUsedBefore)
-                StandardErrorOf(context).WriteLine("before");
+                Stderr.Of(context).WriteLine("before");
             await context.Response.CompleteAsync();
-            StandardErrorOf(context).WriteLine("after");
+            Stderr.Of(context).WriteLine("after");
         });
 
         for (var i = 0; i < 2; i++)
         {
             frontEnd.Send(RecordBytes.Get());
-            Assert.Equal(
-                isUsedBefore ? ["before\n", ""] : [], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
+            Assert.Equal(isUsedBefore ? ["before\n", ""] : [], Stderr.Read(await frontEnd.ReadRequestAsync()));
         }
 
         Assert.Empty(frontEnd.ReadAvailable());
@@ -155,12 +230,11 @@ public class StderrTests
         IFastCgiRequestFeature? feature = null;
         await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
-            kept ??= StandardErrorOf(context);
+            kept ??= Stderr.Of(context);
             feature ??= context.Features.Get<IFastCgiRequestFeature>();
             return Apps.Hello(context);
         });
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadRequestAsync();
+        await frontEnd.AskAsync();
 
         Assert.Throws<ObjectDisposedException>(() => kept!.WriteLine("stale"));
         Assert.Throws<ObjectDisposedException>(() => feature!.StandardError);
@@ -169,7 +243,7 @@ public class StderrTests
         kept.Dispose();
         frontEnd.Send(RecordBytes.Get());
 
-        Assert.Empty(Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
+        Assert.Empty(Stderr.Read(await frontEnd.ReadRequestAsync()));
     }
 
     [Fact]
@@ -177,9 +251,9 @@ public class StderrTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
-            StandardErrorOf(context).WriteLine("before");
+            Stderr.Of(context).WriteLine("before");
             await _go.Task;
-            StandardErrorOf(context).WriteLine("after");
+            Stderr.Of(context).WriteLine("after");
         });
         frontEnd.Send(RecordBytes.Get());
 
@@ -189,11 +263,8 @@ public class StderrTests
         Assert.Equal(
             [RecordBytes.EndRequest], (await frontEnd.ReadRequestAsync()).Select(static record => record.Type));
         frontEnd.Send(RecordBytes.Get());
-        Assert.Equal(["before\n", "after\n", ""], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
+        Assert.Equal(["before\n", "after\n", ""], Stderr.Read(await frontEnd.ReadRequestAsync()));
     }
-
-    private static TextWriter StandardErrorOf(HttpContext context)
-        => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
 
     private static async Task<List<WireRecord>> RunAsync(
         RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
@@ -203,7 +274,7 @@ public class StderrTests
         return await frontEnd.ReadRequestAsync();
     }
 
-    private static List<string> Texts(IEnumerable<WireRecord> records, byte type)
-        => [.. records.Where(record => record.Type == type).Select(
-            static record => Encoding.UTF8.GetString(record.Content))];
+    private static string ReadStdout(IEnumerable<WireRecord> records)
+        => string.Concat(records.Where(static record => record.Type == RecordBytes.Stdout).Select(
+            static record => Encoding.UTF8.GetString(record.Content)));
 }

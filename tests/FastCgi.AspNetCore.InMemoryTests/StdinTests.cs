@@ -3,79 +3,32 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class StdinTests
 {
     [Theory]
-    [Trait("Contract", "T17")]
-    [Values("", "-1")]
-    public async Task STDIN_LengthNotKnown_ReadToTheEndOfStream(string contentLength)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
-        var body = Apps.Pattern(5_000);
-
-        frontEnd.Send(RecordBytes.PostHead(contentLength));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, 3_000)));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(3_000)));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
-
-        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
-    }
+    [Contract("T17")]
+    [InlineData("post/hash stdin3000 stdin2000 stdin 200")]
+    [InlineData("post-1/hash stdin3000 stdin2000 stdin 200")]
+    public Task STDIN_LengthNotKnown_ReadToTheEndOfStream(string script) => Script.PlayAsync(script);
 
     [Fact]
-    public async Task STDIN_ContentLengthBytesWithoutEndOfStream_BodyComplete()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
-
-        frontEnd.Send(RecordBytes.PostHead(4), RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
-
-        Assert.Equal(Apps.HashOf("abcd"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
-    }
+    public Task STDIN_ContentLengthBytesWithoutEndOfStream_BodyComplete()
+        => Script.PlayAsync("post4/hash+stdin4 200");
 
     [Fact]
-    public async Task STDIN_ZeroContentLengthAndNoRecord_BodyEmpty()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
-
-        frontEnd.Send(RecordBytes.PostHead(0));
-
-        Assert.Equal(Apps.HashOf([]), (await frontEnd.ReadResponseAsync()).Text);
-    }
+    public Task STDIN_ZeroContentLengthAndNoRecord_BodyEmpty() => Script.PlayAsync("post0/hash 200");
 
     [Fact]
-    [Trait("Contract", "E7")]
-    public async Task STDIN_MoreThanContentLength_CutAndNotTheNextRequests()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
-
-        frontEnd.Send(RecordBytes.PostHead(4), RecordBytes.StdinStream(1, "abcdefgh"u8));
-        Assert.Equal(Apps.HashOf("abcd"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
-
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "late"u8), RecordBytes.Post(1, "/", "next"u8.ToArray()));
-        Assert.Equal(Apps.HashOf("next"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
-    }
+    [Contract("E7")]
+    public Task STDIN_MoreThanContentLength_CutAndNotTheNextRequests()
+        => Script.PlayAsync("post4/hash+stdin8+stdin 200 stdin4+post5/hash+stdin5+stdin 200");
 
     [Fact]
-    public async Task STDIN_FewerThanContentLength_ReadFailsWith400()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash, expects: "ApplicationError");
-
-        frontEnd.Send(RecordBytes.PostHead(8), RecordBytes.StdinStream(1, "abcd"u8));
-
-        Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Contains(
-            frontEnd.Server.Logs.All, static log => log.Exception?.Message == "Unexpected end of request content.");
-    }
+    public Task STDIN_FewerThanContentLength_ReadFailsWith400() => Script.PlayAsync(
+        "post8/hash+stdin4+stdin 400",
+        expects: "ApplicationError",
+        afterwards: static server => Assert.Contains(
+            server.Logs.All, static log => log.Exception?.Message == "Unexpected end of request content."));
 
     [Fact]
-    public async Task STDIN_BeforeEndOfParams_400()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-
-        frontEnd.Send(
-            RecordBytes.Begin(), RecordBytes.Record(
-                RecordBytes.Params, 1, RecordBytes.Pairs(RecordBytes.RequestParams())),
-            RecordBytes.Record(RecordBytes.Stdin, 1));
-
-        Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
-    }
+    public Task STDIN_BeforeEndOfParams_400() => Script.PlayAsync("begin+pairs+stdin 400 get 200");
 
     [Fact]
     public async Task STDIN_CopiedToWhatFailsInTheMiddle_TheRestCanBeReadAgain()
@@ -108,7 +61,8 @@ public class StdinTests
         private int _writes = writes;
 
         public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-            => _writes-- > 0 ? base.WriteAsync(
-                buffer, cancellationToken) : ValueTask.FromException(new IOException("on purpose"));
+            => _writes-- > 0
+                ? base.WriteAsync(buffer, cancellationToken)
+                : ValueTask.FromException(new IOException("on purpose"));
     }
 }

@@ -12,8 +12,7 @@ public class StdoutTests
     }
 
     [Fact]
-    [Trait("Contract", "T26")]
-    [Trait("Contract", "T27")]
+    [Contract("T26", "T27")]
     public async Task STDOUT_EmptyWritesAndFlushes_NeverAnEmptyRecordBeforeTheEnd()
     {
         var go = Waiting.Signal();
@@ -41,7 +40,7 @@ public class StdoutTests
     }
 
     [Theory]
-    [Trait("Contract", "T16")]
+    [Contract("T16")]
     [Values(3_000, 8_000, 60_000, 70_000, 200_000)]
     public async Task STDOUT_LargeHeaderBlock_InOneRecordWhereItFits(int length)
     {
@@ -60,7 +59,7 @@ public class StdoutTests
     }
 
     [Fact]
-    [Trait("Contract", "D9")]
+    [Contract("D9")]
     public async Task STDOUT_ConcurrentWriters_NoRecordIsTorn()
     {
         var response = await TestServer.AskAsync(static async context =>

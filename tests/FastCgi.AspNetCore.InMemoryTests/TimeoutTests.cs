@@ -5,72 +5,56 @@ public class TimeoutTests
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
 
     [Fact]
-    [Trait("Contract", "G4")]
-    public async Task PARAMS_NotCompleteInTime_408AndConnectionClosed()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
-        frontEnd.Send(RecordBytes.Begin());
+    [Contract("G4")]
+    public Task PARAMS_NotCompleteInTime_408AndConnectionClosed() => Script.PlayAsync(
+        "begin 9s silent 1s 408 closed", static limits => limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
 
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(9));
-        Assert.Empty(frontEnd.ReadAvailable());
-        frontEnd.Server.Clock.Advance(s_tick);
-
-        Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.True(frontEnd.Transport.IsClosed);
-    }
-
-    [Theory, Values("nothing", "half a header", "half a record", "GET_VALUES", "an unknown record")]
-    public async Task Connection_OnWhichNoRequestBegins_ClosedInTheTimeOfParams(string sent)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        frontEnd.Send(BytesOf(sent));
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
-        Assert.False(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
-        frontEnd.Server.Clock.Advance(s_tick);
-
-        Assert.True(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
-    }
+    [Theory]
+    // No request begins.
+    [InlineData("29s open 1s ended")]
+    [InlineData("get<4 29s open 1s ended")]
+    [InlineData("begin<12 29s open 1s ended")]
+    [InlineData("values 29s open 1s ended")]
+    [InlineData("unknown 29s open 1s ended")]
+    // A header that claims 60,000 bytes, and now and then one of them.
+    [InlineData("values60000<9 29s byte unreset 1s reset")]
+    [InlineData("get 200 1h values60000<9 29s byte unreset 1s reset")]
+    // A request runs.
+    [InlineData("get/slow values100<9 1m unreset go 200")]
+    public Task Connection_WithAnUnfinishedRecordOrNone_EndsInTheTimeOfParams(string script)
+        => Script.PlayAsync(script);
 
     /// <summary>It would be closed if there were nothing to receive first.</summary>
     [Fact]
-    public async Task Connection_OnWhichNoRequestBeginsAndSomethingAlwaysComes_ResetInTwiceTheTime()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-
-        for (var i = 0; i < 59; i++)
-        {
-            frontEnd.Send(BytesOf("GET_VALUES"));
-            frontEnd.Server.Clock.Advance(s_tick);
-        }
-
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Server.Clock.Advance(s_tick);
-        Assert.True(frontEnd.Transport.IsReset);
-    }
+    public Task Connection_OnWhichNoRequestBeginsAndSomethingAlwaysComes_ResetInTwiceTheTime()
+        => Script.PlayAsync(string.Concat(Enumerable.Repeat("values 1s ", 59)) + "unreset 1s reset");
 
     /// <summary>Web servers keep connections for hours, and decide what to do between two requests.</summary>
     [Theory]
-    [Trait("Contract", "G3")]
-    [Values("nothing", "half a header", "GET_VALUES", "an unknown record")]
-    public async Task Connection_ThatHasCarriedARequest_StaysOpen(string sent)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        await frontEnd.AskAsync();
-        frontEnd.Send(BytesOf(sent));
-        frontEnd.ReadAvailable();
+    [Contract("G3")]
+    [InlineData("get 200 5h open get 200")]
+    [InlineData("get 200 get<4 5h open get>4 200")]
+    [InlineData("get 200 values skip 5h open get 200")]
+    [InlineData("get 200 unknown skip 5h open get 200")]
+    [InlineData("get* 200 1m unreset get:2* 2:200 1m unreset")]
+    [InlineData("get* 200 values8* skip 1m unreset get:2* 2:200 values8* skip 1m unreset")]
+    public Task Connection_ThatHasCarriedARequest_StaysOpen(string script) => Script.PlayAsync(script);
 
-        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(5));
+    [Fact]
+    public Task KeepAliveTimeout_WhileARequestRuns_ConnectionStaysOpen() => Script.PlayAsync(
+        "get/slow 5m open go 200", static limits => limits.KeepAliveTimeout = TimeSpan.FromSeconds(5));
 
-        Assert.False(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
-        frontEnd.Send(sent == "half a header" ? RecordBytes.Get()[4..] : RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-    }
+    /// <summary>Without the end of STDIN, there may be more to come.</summary>
+    [Fact]
+    [Contract("E9", "T13")]
+    public Task LingerTimeout_PeerKeepsTheConnectionOpen_Reset()
+        => Script.PlayAsync("begin.last+params 200 4s unreset 1s reset");
 
-    private static Task<FrontEnd> StartWithDefaultAsync(RequestDelegate application)
-        => TestServer.ConnectAsync(
-            application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
+    /// <summary>Results of GET_VALUES are not responses, but the peer does not receive them either.</summary>
+    [Fact]
+    public Task SendTimeout_OfAnAnswerOfManagement_ResetToo() => Script.PlayAsync(
+        "get 200 hold values 2m unreset 1s reset",
+        static limits => limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 
     public static TheoryData<string, int> Pieces()
     {
@@ -119,35 +103,6 @@ public class TimeoutTests
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         frontEnd.Close();
         await stop.Within("the stop");
-    }
-
-    private static byte[] BytesOf(string what) => what switch
-    {
-        "half a header" => RecordBytes.Get()[..4],
-        "half a record" => RecordBytes.Begin()[..12],
-        "GET_VALUES" => RecordBytes.Record(RecordBytes.GetValues, 0),
-        "an unknown record" => RecordBytes.Record(77, 0),
-        _ => [],
-    };
-
-    [Theory, Values(false, true)]
-    public async Task GET_VALUES_WithoutItsEnd_ResetInTheTimeOfParams(bool isAfterARequest)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        if (isAfterARequest)
-        {
-            await frontEnd.AskAsync();
-            frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
-        }
-
-        // A header that claims 60,000 bytes, and now and then one of them.
-        frontEnd.Send(RecordBytes.Record(9, 0, new byte[60_000])[..9]);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
-        frontEnd.Send([0]);
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Server.Clock.Advance(s_tick);
-
-        Assert.True(frontEnd.Transport.IsReset);
     }
 
     [Theory, Values(true, false)]
@@ -215,69 +170,7 @@ public class TimeoutTests
         Assert.Equal("Hello", (await other.AskAsync()).Text);
     }
 
-    /// <summary>Results of GET_VALUES are not responses, but the peer does not receive them either.</summary>
-    [Fact]
-    public async Task UnsentAnswer_OfManagement_ResetToo()
-    {
-        await using var frontEnd = await StartWithDefaultAsync(Apps.Hello);
-        await frontEnd.AskAsync();
-        frontEnd.Transport.HoldSends();
-        frontEnd.Send(BytesOf("GET_VALUES"));
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(120));
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Server.Clock.Advance(s_tick);
-
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
-    [Theory, Values(false, true)]
-    public async Task Record_ThatCameInPieces_LeavesNothingPending(bool isOfManagement)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        for (var i = 0; i < 2; i++)
-        {
-            frontEnd.SendByteByByte(RecordBytes.Get(id: i + 1));
-            await frontEnd.ReadResponseAsync(i + 1);
-            if (isOfManagement)
-                frontEnd.SendByteByByte(
-                    RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""))));
-            Assert.Equal(isOfManagement ? 1 : 0, frontEnd.ReadAvailable().Count);
-            frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
-            Assert.False(frontEnd.Transport.IsReset);
-        }
-    }
-
-    [Fact]
-    public async Task KeepAliveTimeout_WhileARequestRuns_ConnectionStaysOpen()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.HelloAfter(go.Task),
-            static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(5));
-        frontEnd.Send(RecordBytes.Get());
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(5));
-        Assert.False(frontEnd.Transport.IsClosed);
-        go.SetResult();
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
-    [Trait("Contract", "E9")]
-    [Trait("Contract", "T13")]
-    public async Task LingerTimeout_PeerKeepsTheConnectionOpen_Reset()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        // Without the end of STDIN, so that there may be more to come.
-        await frontEnd.AskAsync(
-            RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(4));
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Server.Clock.Advance(s_tick);
-
-        Assert.True(frontEnd.Transport.IsReset);
-    }
+    private static Task<FrontEnd> StartWithDefaultAsync(RequestDelegate application)
+        => TestServer.ConnectAsync(
+            application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 }

@@ -3,129 +3,39 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>An unread body delays the other requests of its connection for a bounded time only.</summary>
 public class UnreadBodyTests
 {
-    private const int Window = 10_000;
+    // Two requests at a time, so that the connection is known to carry several.
+    private const string Share = "begin:7+begin:8+abort:7+abort:8 7:end 8:end ";
 
-    private static readonly byte[] s_body = Apps.Pattern(30_000);
-
-    private readonly TaskCompletionSource _go = Waiting.Signal();
-
-    [Fact]
-    public async Task STDIN_UnreadBeyondTheWindowAmongOthers_PausesThenIsRefusedAndOthersContinue()
-    {
-        await using var frontEnd = await StartAsync(_go.Task);
-        await ShareAsync(frontEnd);
-
-        BeginUpload(frontEnd, length: Window + 1);
-        Assert.True(frontEnd.IsPaused);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(4));
-        Assert.Equal(0, frontEnd.Transport.ResumeCount);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(1));
-
-        Assert.Equal(1, frontEnd.Transport.ResumeCount);
-        frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)), RecordBytes.Post(2, "/other", s_body));
-        Assert.False(frontEnd.IsPaused);
-        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        _go.SetResult();
-        Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (
-            503, "RequestBodyBacklog")).Value);
-    }
+    // One byte more than the window of 10,000.
+    private const string Unread = "post30000/slow-hash+stdin10001 paused ";
 
     [Fact]
-    public async Task STDIN_RefusedAndNeverRead_AnswerIsTheApplications()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.After(_go.Task, Apps.Target, path: "/upload"),
-            SetWindow);
-        await ShareAsync(frontEnd);
-        BeginUpload(frontEnd, length: Window + 1);
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
-        _go.SetResult();
-
-        Assert.Equal("POST /upload", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Theory, Values(true, false)]
-    public async Task STDIN_UnreadOnAConnectionOfOneRequestAtATime_WaitsWithoutLimit(bool isKept)
-    {
-        await using var frontEnd = await StartAsync(_go.Task);
-
-        BeginUpload(frontEnd, length: Window + 1, keepConnection: isKept);
-        Assert.True(frontEnd.IsPaused);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
-
-        Assert.Equal(0, frontEnd.Transport.ResumeCount);
-        _go.SetResult();
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
-        frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)));
-        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
-    }
+    public Task STDIN_UnreadBeyondTheWindowAmongOthers_PausesThenIsRefusedAndOthersContinue() => PlayAsync(
+        Share + Unread + "4s unresumed 1s resumed stdin19999+stdin+post30000:2/hash+stdin30000:2+stdin:2 unpaused "
+            + "2:200 go 503",
+        isRefused: true);
 
     [Fact]
-    public async Task STDIN_UnreadAfterGetValuesSaidThatMultiplexingIsOn_IsRefused()
-    {
-        await using var frontEnd = await StartAsync(_go.Task);
-        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""))));
-        await frontEnd.ReadRecordAsync();
+    public Task STDIN_UnreadAfterGetValuesSaidThatMultiplexingIsOn_IsRefused()
+        => PlayAsync("ask skip " + Unread + "6s resumed go 503", isRefused: true);
 
-        BeginUpload(frontEnd, length: Window + 1);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
+    [Theory]
+    [InlineData(Share + "post30000/slow+stdin10001 paused 6s resumed go 200")]
+    // The reader is completed while receiving is paused.
+    [InlineData("post30000/complete+stdin10001 paused go resumed stdin19999+stdin unpaused abort end")]
+    [InlineData("get:2/wait post30000/abort+stdin10001 paused go end resumed")]
+    public Task STDIN_NeverRead_ReceivingResumesAndTheAnswerIsTheApplications(string script) => PlayAsync(script);
 
-        Assert.Equal(1, frontEnd.Transport.ResumeCount);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        _go.SetResult();
-        Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
-    }
+    [Theory]
+    [InlineData(Unread + "1h unresumed go resumed stdin19999+stdin 200")]
+    [InlineData("post30000/slow-hash.last+stdin10001 paused 1h unresumed go resumed stdin19999+stdin 200")]
+    public Task STDIN_UnreadOnAConnectionOfOneRequestAtATime_WaitsWithoutLimit(string script) => PlayAsync(script);
 
-    [Fact]
-    public async Task STDIN_ReaderIsCompletedWhilePaused_ReceivingResumes()
-    {
-        var (complete, go) = (Waiting.Signal(), Waiting.Signal());
-        await using var frontEnd = await TestServer.ConnectAsync(
-            async context =>
-            {
-                await complete.Task;
-                await context.Request.BodyReader.CompleteAsync();
-                await go.Task;
-            },
-            SetWindow);
-        BeginUpload(frontEnd, length: Window + 1);
-        Assert.True(frontEnd.IsPaused);
-
-        complete.SetResult();
-
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
-        frontEnd.Send(
-            RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(Window + 1)),
-            RecordBytes.Record(RecordBytes.Stdin, 1));
-        Assert.False(frontEnd.IsPaused);
-        go.SetResult();
-        await frontEnd.ReadResponseAsync();
-    }
-
-    private static Task<FrontEnd> StartAsync(Task go) => TestServer.ConnectAsync(
-        async context =>
-        {
-            if (context.Request.Path == "/upload")
-                await go;
-            await Apps.BodyHash(context);
-        },
-        SetWindow);
-
-    private static void SetWindow(FastCgiServerOptions options) => options.Limits.MaxRequestBufferSize = Window;
-
-    private static void BeginUpload(FrontEnd frontEnd, int length, bool keepConnection = true, int id = 1)
-        => frontEnd.Send(
-            RecordBytes.PostHead(s_body.Length, id, uri: "/upload", keepConnection: keepConnection),
-            RecordBytes.Record(RecordBytes.Stdin, id, s_body.AsSpan(0, length)));
-
-    /// <summary>Two requests at a time, so that the connection is known to carry several.</summary>
-    private static async Task ShareAsync(FrontEnd frontEnd)
-    {
-        frontEnd.Send(RecordBytes.Begin(7), RecordBytes.Begin(8), RecordBytes.Abort(7), RecordBytes.Abort(8));
-        await frontEnd.ReadRecordAsync();
-        await frontEnd.ReadRecordAsync();
-    }
+    private static Task PlayAsync(string script, bool isRefused = false) => Script.PlayAsync(
+        script,
+        static limits => limits.MaxRequestBufferSize = 10_000,
+        expects: isRefused ? "ApplicationError" : null,
+        server => Assert.True(
+            !isRefused || server.Context.Counters.RejectedRequests.Single(
+                static count => count.Key == (503, "RequestBodyBacklog")).Value == 1));
 }

@@ -8,8 +8,7 @@ public class UseBeyondTheEndTests
 
     /// <summary>A pending read that the application does not await.</summary>
     [Fact]
-    [Trait("Contract", "E4b")]
-    [Trait("Contract", "T28")]
+    [Contract("E4b", "T28")]
     public async Task RequestBody_ReadThatWaitsAtTheEnd_FailsAndTheNextBodyIsWhole()
     {
         Task? read = null;

@@ -24,8 +24,8 @@ public sealed partial class ContractCoverageTests
     [GeneratedRegex("""^\| (\w+) \|""", RegexOptions.Multiline)]
     private static partial Regex FirstColumn { get; }
 
-    [GeneratedRegex("""\[Trait\("Contract", "(\w+)"\)\]""")]
-    private static partial Regex ContractTrait { get; }
+    [GeneratedRegex("""\[(?:Contract\(|Trait\("Contract", )"(?<id>\w+)"(?:, "(?<id>\w+)")*\)\]""")]
+    private static partial Regex Attribute { get; }
 
     private static HashSet<string> GetFirstColumn(string file)
         => [.. FirstColumn.Matches(File.ReadAllText(
@@ -33,6 +33,7 @@ public sealed partial class ContractCoverageTests
 
     private static HashSet<string> GetTested()
         => [.. Directory.EnumerateFiles(Repository.GetPath("tests"), "*Tests.cs", SearchOption.AllDirectories)
-            .SelectMany(static file => ContractTrait.Matches(File.ReadAllText(file)))
-            .Select(static match => match.Groups[1].Value)];
+            .SelectMany(static file => Attribute.Matches(File.ReadAllText(file)))
+            .SelectMany(static match => match.Groups["id"].Captures)
+            .Select(static id => id.Value)];
 }

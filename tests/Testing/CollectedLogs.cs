@@ -17,8 +17,14 @@ public sealed class CollectedLogs : ILoggerProvider
     public IEnumerable<string> Find(LogLevel level, string eventName)
         => _all.Where(log => log.Level == level && log.EventName == eventName).Select(static log => log.Message);
 
+    public IEnumerable<CollectedLog> Warnings => _all.Where(static log => log.Level >= LogLevel.Warning);
+
     public IEnumerable<CollectedLog> UnexpectedErrors
         => _all.Where(log => log.Level >= LogLevel.Error && !Expected.Contains(log.EventName));
+
+    /// <summary>The messages with this name so far.</summary>
+    public IReadOnlyList<CollectedLog> Named(string eventName)
+        => [.. _all.Where(log => log.EventName == eventName)];
 
     /// <summary>Fails if an error is unexpected, or an expected one is missing.</summary>
     public void Verify()

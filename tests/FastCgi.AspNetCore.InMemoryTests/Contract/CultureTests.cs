@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 public class CultureTests
 {
     [Theory]
-    [Trait("Contract", "H9")]
+    [Contract("H9")]
     [Values("", "en-US", "tr-TR", "ar-SA", "fa-IR", "sv-SE")]
     public async Task Request_InAnyCulture_SameBytes(string culture)
     {

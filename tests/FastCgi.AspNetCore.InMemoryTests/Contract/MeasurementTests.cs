@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 public class MeasurementTests
 {
     [Theory]
-    [Trait("Contract", "J")]
+    [Contract("J")]
     [InlineData("nothing", "status_code=200")]
     [InlineData("body", "status_code=200")]
     [InlineData("204", "status_code=204")]

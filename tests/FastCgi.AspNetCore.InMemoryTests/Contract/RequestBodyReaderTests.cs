@@ -4,38 +4,11 @@ public class RequestBodyReaderTests
 {
     private static readonly TestRequest s_post = new("POST") { Body = "0123456789"u8.ToArray() };
 
-    [Theory]
-    [Trait("Contract", "E4")]
-    [Values(true, false)]
-    public async Task AdvanceTo_PartOfTheBuffer_RestIsReadAgain(bool hasLength)
+    private static readonly Dictionary<string, ObservedApplication> s_uses = new()
     {
-        var answer = await Parity.AssertAsync(
-            static async (context, seen) =>
-            {
-                var reader = context.Request.BodyReader;
-                var result = await reader.ReadAtLeastAsync(10);
-                seen.Note("first", Encoding.ASCII.GetString(result.Buffer));
-                reader.AdvanceTo(result.Buffer.GetPosition(4));
-                seen.Note("try", reader.TryRead(out result));
-                seen.Note("second", Encoding.ASCII.GetString(result.Buffer));
-                reader.AdvanceTo(result.Buffer.GetPosition(2), result.Buffer.End);
-                result = await reader.ReadAsync();
-                seen.Note("third", $"{Encoding.ASCII.GetString(result.Buffer)} {result.IsCompleted}");
-                reader.AdvanceTo(result.Buffer.End);
-                result = await reader.ReadAsync();
-                seen.Note("end", $"{result.Buffer.Length} {result.IsCompleted}");
-                reader.AdvanceTo(result.Buffer.End);
-            },
-            s_post with { HasLength = hasLength });
-
-        Assert.Equal(
-            ["first: 0123456789", "try: True", "second: 456789", "third: 6789 True", "end: 0 True"], answer.Observed);
-    }
-
-    [Fact]
-    [Trait("Contract", "E4")]
-    public async Task Reader_WrongOrder_ThrowsAsKestrel() => await Parity.AssertAsync(
-        static async (context, seen) =>
+        ["advancing over a part"] = AdvanceAsync,
+        ["advancing over a part of a body of unknown length"] = AdvanceAsync,
+        ["the wrong order"] = static async (context, seen) =>
         {
             var reader = context.Request.BodyReader;
             var result = await reader.ReadAtLeastAsync(10);
@@ -49,12 +22,7 @@ public class RequestBodyReaderTests
             await seen.TryAsync("stream after completion", () => context.Request.Body.ReadAsync(new byte[1]).AsTask());
             await seen.TryAsync("complete again", () => reader.CompleteAsync().AsTask());
         },
-        s_post);
-
-    [Fact]
-    [Trait("Contract", "E4")]
-    public async Task AdvanceTo_Twice_ThrowsAndTheRestIsRead() => await Parity.AssertAsync(
-        static async (context, seen) =>
+        ["advancing twice"] = static async (context, seen) =>
         {
             var reader = context.Request.BodyReader;
             seen.Try("advance before a read", () => reader.AdvanceTo(default));
@@ -65,15 +33,34 @@ public class RequestBodyReaderTests
             var rest = await reader.ReadAtLeastAsync(8);
             seen.Note("rest", Encoding.ASCII.GetString(rest.Buffer));
         },
-        s_post);
+        ["completion with an exception"] = static async (context, _)
+            => await context.Request.BodyReader.CompleteAsync(new FormatException("on purpose")),
+        ["cancelling no read"] = static async (context, seen) =>
+        {
+            var reader = context.Request.BodyReader;
+            reader.CancelPendingRead();
+            var result = await reader.ReadAsync();
+            seen.Note("next", result.IsCanceled);
+            reader.AdvanceTo(result.Buffer.Start);
+            result = await reader.ReadAtLeastAsync(10);
+            seen.Note("one more", $"{result.IsCanceled} {result.Buffer.Length}");
+        },
+    };
+
+    public static TheoryData<string> Uses => [.. s_uses.Keys];
+
+    [Theory, MemberData(nameof(Uses))]
+    [Contract("E4", "E5")]
+    public Task Reader_AnyUse_AsKestrel(string use)
+        => Parity.AssertAsync(
+            s_uses[use], s_post with { HasLength = !use.EndsWith("unknown length", StringComparison.Ordinal) });
 
     /// <summary>
     /// A position from an earlier result, whose memory was returned, is refused before anything changes. Otherwise the
     /// pipe would return all of its memory while the connection writes to it.
     /// </summary>
-    [Theory]
-    [Trait("Contract", "E4")]
-    [Values(false, true)]
+    [Theory, Values(false, true)]
+    [Contract("E4")]
     public async Task AdvanceTo_PositionOfAResultBefore_ThrowsAndTheRestIsRead(bool isReading)
     {
         const int Length = 400_000;
@@ -116,100 +103,27 @@ public class RequestBodyReaderTests
         Assert.True(body.AsSpan().SequenceEqual(read.ToArray()), "The body is another one.");
     }
 
-    [Fact]
-    [Trait("Contract", "E4")]
-    public async Task Complete_WithAnException_500()
+    /// <summary>None of them takes a byte of the body, which comes later.</summary>
+    [Theory, Values("second read", "cancel", "token", "token stream", "no bytes")]
+    [Contract("E4", "E5", "E11")]
+    public async Task Read_WhileNothingHasCome_BodyIsStillThere(string how)
     {
-        var answer = await Parity.AssertAsync(
-            static async (context, _)
-                => await context.Request.BodyReader.CompleteAsync(new FormatException("on purpose")),
-            s_post);
-
-        Assert.Equal(500, answer.Outcome.Status);
-        Assert.Equal(["FormatException: on purpose"], answer.ApplicationErrors);
-    }
-
-    [Fact]
-    [Trait("Contract", "E4")]
-    public async Task ReadAsync_WhileARead_IsPending_Throws()
-    {
-        var thrown = Waiting.Signal<Exception>();
+        var isDone = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
-            var pending = context.Request.BodyReader.ReadAsync().AsTask();
-            thrown.SetResult(await Assert.ThrowsAsync<InvalidOperationException>(
-                async () => await context.Request.BodyReader.ReadAsync()));
-            var result = await pending;
-            context.Request.BodyReader.AdvanceTo(result.Buffer.Start);
+            await ReadNothingAsync(context.Request, how, isDone);
             await Apps.BodyHash(context);
         });
 
         frontEnd.Send(RecordBytes.PostHead(3));
-        await thrown.Task.Within("the second read");
+        await isDone.Task.Within("the read that takes nothing");
         frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
 
         Assert.Equal(Apps.HashOf("abc"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    [Fact]
-    [Trait("Contract", "E5")]
-    public async Task CancelPendingRead_NoneIsPending_NextOneAndNoOther()
-    {
-        var answer = await Parity.AssertAsync(
-            static async (context, seen) =>
-            {
-                var reader = context.Request.BodyReader;
-                reader.CancelPendingRead();
-                var result = await reader.ReadAsync();
-                seen.Note("next", result.IsCanceled);
-                reader.AdvanceTo(result.Buffer.Start);
-                result = await reader.ReadAtLeastAsync(10);
-                seen.Note("one more", $"{result.IsCanceled} {result.Buffer.Length}");
-            },
-            s_post);
-
-        Assert.Equal(["next: True", "one more: False 10"], answer.Observed);
-    }
-
-    [Theory]
-    [Trait("Contract", "E5")]
-    [Values("cancel", "token", "token stream")]
-    public async Task Read_CancelledWhileItWaits_BodyIsStillThere(string how)
-    {
-        var isCancelled = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            var reader = context.Request.BodyReader;
-            using var source = new CancellationTokenSource();
-            Task read = how == "token stream" ? context.Request.Body.ReadAsync(new byte[1], source.Token)
-                .AsTask() : reader.ReadAsync(source.Token).AsTask();
-            if (how == "cancel")
-            {
-                reader.CancelPendingRead();
-                var result = await (Task<ReadResult>)read;
-                Assert.True(result.IsCanceled);
-                reader.AdvanceTo(result.Buffer.Start);
-            }
-            else
-            {
-                await source.CancelAsync();
-                await Assert.ThrowsAnyAsync<OperationCanceledException>(() => read);
-            }
-
-            isCancelled.SetResult();
-            await Apps.BodyHash(context);
-        });
-
-        frontEnd.Send(RecordBytes.PostHead(3));
-        await isCancelled.Task.Within("the cancelled read");
-        frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
-
-        Assert.Equal(Apps.HashOf("abc"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Theory]
-    [Trait("Contract", "E6")]
-    [Values(true, false)]
+    [Theory, Values(true, false)]
+    [Contract("E6")]
     public async Task Abort_WhileReading_ThisAndEveryLaterReadFails(bool byApplication)
     {
         var observed = Waiting.Signal();
@@ -230,5 +144,68 @@ public class RequestBodyReaderTests
             frontEnd.Close();
 
         await observed.Task.Within("the failing reads");
+    }
+
+    private static async Task AdvanceAsync(HttpContext context, Observations seen)
+    {
+        var reader = context.Request.BodyReader;
+        var result = await reader.ReadAtLeastAsync(10);
+        seen.Note("first", Encoding.ASCII.GetString(result.Buffer));
+        reader.AdvanceTo(result.Buffer.GetPosition(4));
+        seen.Note("try", reader.TryRead(out result));
+        seen.Note("second", Encoding.ASCII.GetString(result.Buffer));
+        reader.AdvanceTo(result.Buffer.GetPosition(2), result.Buffer.End);
+        result = await reader.ReadAsync();
+        seen.Note("third", $"{Encoding.ASCII.GetString(result.Buffer)} {result.IsCompleted}");
+        reader.AdvanceTo(result.Buffer.End);
+        result = await reader.ReadAsync();
+        seen.Note("end", $"{result.Buffer.Length} {result.IsCompleted}");
+        reader.AdvanceTo(result.Buffer.End);
+    }
+
+    private static async Task ReadNothingAsync(HttpRequest request, string how, TaskCompletionSource isDone)
+    {
+        var reader = request.BodyReader;
+        using var source = new CancellationTokenSource();
+        if (how == "no bytes")
+        {
+            var empty = request.Body.ReadAsync(Memory<byte>.Empty).AsTask();
+            Assert.False(empty.IsCompleted);
+            isDone.SetResult();
+            Assert.Equal(0, await empty);
+            Assert.Equal(0, await request.Body.ReadAsync(Memory<byte>.Empty));
+        }
+        else if (how == "token stream")
+        {
+            var read = request.Body.ReadAsync(new byte[1], source.Token).AsTask();
+            await source.CancelAsync();
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => read);
+        }
+        else
+        {
+            var read = reader.ReadAsync(source.Token).AsTask();
+            if (how == "cancel")
+                reader.CancelPendingRead();
+            if (how == "token")
+                await source.CancelAsync();
+            if (how == "second read")
+            {
+                await Assert.ThrowsAsync<InvalidOperationException>(async () => await reader.ReadAsync());
+                isDone.SetResult();
+            }
+
+            if (how == "token")
+            {
+                await Assert.ThrowsAnyAsync<OperationCanceledException>(() => read);
+            }
+            else
+            {
+                var result = await read;
+                Assert.Equal(how == "cancel", result.IsCanceled);
+                reader.AdvanceTo(result.Buffer.Start);
+            }
+        }
+
+        isDone.TrySetResult();
     }
 }

@@ -4,8 +4,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 public class RequestEndTests
 {
     [Fact]
-    [Trait("Contract", "A1")]
-    [Trait("Contract", "A2")]
+    [Contract("A1", "A2")]
     public async Task OnCompleted_Waits_EndIsSentAndNextRequestAnswered()
     {
         var go = Waiting.Signal();
@@ -42,8 +41,7 @@ public class RequestEndTests
     }
 
     [Theory]
-    [Trait("Contract", "A3")]
-    [Trait("Contract", "A4")]
+    [Contract("A3", "A4")]
     [InlineData("/create", 500, "ApplicationError")]
     [InlineData("/dispose", 200, "DisposeContextFailed")]
     public async Task Context_CreatingOrDisposingThrows_AnsweredAndServerContinues(
@@ -60,15 +58,12 @@ public class RequestEndTests
             Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Text);
         }
 
-        Assert.Equal(20, frontEnd.Server.Logs.All.Count(log => log.EventName == eventName));
+        Assert.Equal(20, frontEnd.Server.Logs.Named(eventName).Count);
     }
 
     /// <summary>Kestrel logs an error too, although the mistake is the client's.</summary>
     [Theory]
-    [Trait("Contract", "A5")]
-    [Trait("Contract", "H16")]
-    [Trait("Contract", "I17")]
-    [Trait("Contract", "I13")]
+    [Contract("A5", "H16", "I17", "I13")]
     [InlineData(400, "Debug")]
     [InlineData(413, "Debug")]
     [InlineData(500, "Error")]
@@ -93,7 +88,7 @@ public class RequestEndTests
     }
 
     [Theory]
-    [Trait("Contract", "A8")]
+    [Contract("A8")]
     [Values("at once", "after a wait", "exception", "OnStarting", "OnCompleted", "aborted")]
     public async Task AsyncLocal_SetAnywhere_NotSeenByTheNextRequest(string where)
     {
@@ -121,7 +116,7 @@ public class RequestEndTests
     }
 
     [Fact]
-    [Trait("Contract", "A8")]
+    [Contract("A8")]
     public async Task AsyncLocal_SetByMiddleware_SeenByTheCallbacksOfThatRequest()
         => await Parity.AssertAsync(static async (context, seen) =>
         {
@@ -132,9 +127,7 @@ public class RequestEndTests
         });
 
     [Theory]
-    [Trait("Contract", "A9")]
-    [Trait("Contract", "A10")]
-    [Trait("Contract", "T7")]
+    [Contract("A9", "A10", "T7")]
     [Values(true, false)]
     public async Task Replaced_BodiesHeadersAndFeatures_NotSeenByTheNextRequest(bool fails)
     {
@@ -177,7 +170,7 @@ public class RequestEndTests
     }
 
     [Theory]
-    [Trait("Contract", "T8")]
+    [Contract("T8")]
     [Values("answers", "throws", "throws late", "aborts", "completes")]
     public async Task Scope_AnyEnding_Released(string ending)
     {
@@ -201,17 +194,11 @@ public class RequestEndTests
         if (where == "after a wait")
             await Task.Yield();
         if (where == "OnCompleted")
-        {
             context.Response.OnCompleted(Apps.Do(() => local.Value = where));
-        }
         else if (where == "OnStarting")
-        {
             context.Response.OnStarting(Apps.Do(() => local.Value = where));
-        }
         else
-        {
             local.Value = where;
-        }
 
         if (where == "exception")
             throw new InvalidOperationException("on purpose");

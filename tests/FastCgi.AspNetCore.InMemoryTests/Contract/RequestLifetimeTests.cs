@@ -3,38 +3,64 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 /// <summary><c>RequestAborted</c> and <c>Abort()</c>: when they fire, and when they no longer do.</summary>
 public class RequestLifetimeTests
 {
-    [Theory]
-    [Trait("Contract", "F1")]
-    [Trait("Contract", "F6")]
-    [Trait("Contract", "A6")]
-    [Trait("Contract", "A7")]
-    [Values(false, true)]
-    public async Task RequestAborted_ClientGoes_CancelledAndNoError(bool isStarted)
-    {
-        var gone = Waiting.Signal();
-        var answer = await Parity.AssertAsync(
-            async (context, seen) =>
+    // The client goes when the signal is set.
+    private static readonly Dictionary<string, Func<HttpContext, Observations, TaskCompletionSource, Task>>
+        s_ends = new()
+        {
+            ["client goes"] = static (context, seen, gone) => WaitAsync(context, seen, gone),
+            ["client goes after the start"] = static async (context, seen, gone) =>
             {
-                if (isStarted)
-                    await context.Response.WriteAsync("partial");
+                await context.Response.WriteAsync("partial");
+                await WaitAsync(context, seen, gone);
+            },
+            ["client goes, and something else fails"] = static async (context, _, gone) =>
+            {
+                gone.TrySetResult();
+                await Record.ExceptionAsync(() => Apps.UntilAborted(context));
+                throw new FormatException("on purpose");
+            },
+            ["client goes after the token was replaced"] = static async (context, seen, gone) =>
+            {
+                var lifetime = context.Features.Get<IHttpRequestLifetimeFeature>()!;
+                var own = lifetime.RequestAborted;
+                using var source = CancellationTokenSource.CreateLinkedTokenSource(own);
+                context.RequestAborted = source.Token;
+                seen.Note("replaced", context.RequestAborted == source.Token);
                 gone.TrySetResult();
                 await seen.TryAsync("waiting", () => Apps.UntilAborted(context));
-                seen.Note("aborted", context.RequestAborted.IsCancellationRequested);
-                context.RequestAborted.ThrowIfCancellationRequested();
+                seen.Note("own", own.IsCancellationRequested);
             },
-            new TestRequest { GoneWhen = gone.Task });
+            // The log contains the exception that was thrown, and not one that only reports a cancelled task.
+            ["cancellation without an abort"] = static async (_, _, _) =>
+            {
+                await Task.Yield();
+                throw new OperationCanceledException("on purpose");
+            },
+            ["last declared byte"] = static async (context, seen, _) =>
+            {
+                context.Response.ContentLength = 3;
+                seen.Note("before", context.RequestAborted.CanBeCanceled);
+                await context.Response.Body.WriteAsync("ab"u8.ToArray());
+                seen.Note("between", context.RequestAborted.CanBeCanceled);
+                await context.Response.Body.WriteAsync("c"u8.ToArray());
+                seen.Note("after", context.RequestAborted.CanBeCanceled);
+            },
+        };
 
-        Assert.Empty(answer.ApplicationErrors);
-        Assert.Contains(
-            isStarted ? "http.response.status_code=200" : "http.response.status_code=499",
-            answer.Measurement,
-            StringComparison.Ordinal);
+    public static TheoryData<string> Ends => [.. s_ends.Keys];
+
+    [Theory, MemberData(nameof(Ends))]
+    [Contract("A6", "A7", "F1", "F2", "F4", "F6")]
+    public Task RequestAborted_AnyEnd_CancelledAndLoggedAsKestrel(string end)
+    {
+        var gone = Waiting.Signal();
+        return Parity.AssertAsync(
+            (context, seen) => s_ends[end](context, seen, gone),
+            new TestRequest { GoneWhen = end.StartsWith("client", StringComparison.Ordinal) ? gone.Task : null });
     }
 
-    [Theory]
-    [Trait("Contract", "A6")]
-    [Trait("Contract", "I66")]
-    [Values(false, true)]
+    [Theory, Values(false, true)]
+    [Contract("A6", "I66")]
     public async Task Exception_OfTheClientsAbsence_LoggedAtDebugOnly(bool isInput)
     {
         var completed = Waiting.Signal();
@@ -51,73 +77,11 @@ public class RequestLifetimeTests
         frontEnd.Close();
 
         await completed.Task.Within("the end of the request");
-        Assert.Equal(
-            LogLevel.Debug,
-            Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "RequestAborted").Level);
+        Assert.Equal(LogLevel.Debug, (await frontEnd.Server.Logs.SingleAsync("RequestAborted")).Level);
     }
 
-    [Fact]
-    [Trait("Contract", "A6")]
-    public async Task Exception_OfAnotherKindAfterTheClientHasGone_IsAnError()
-    {
-        var gone = Waiting.Signal();
-        var answer = await Parity.AssertAsync(
-            async (context, _) =>
-            {
-                gone.TrySetResult();
-                try
-                {
-                    await Apps.UntilAborted(context);
-                }
-                catch (OperationCanceledException)
-                {
-                    throw new FormatException("on purpose");
-                }
-            },
-            new TestRequest { GoneWhen = gone.Task });
-
-        Assert.Equal(["FormatException: on purpose"], answer.ApplicationErrors);
-    }
-
-    /// <summary>
-    /// The log contains the exception that was thrown, with its stack trace, and not one that only reports a cancelled
-    /// task.
-    /// </summary>
-    [Fact]
-    [Trait("Contract", "A6")]
-    public async Task Exception_OfCancellationLater_IsTheOneThatWasThrown()
-    {
-        var answer = await Parity.AssertAsync(static async (_, _) =>
-        {
-            await Task.Yield();
-            throw new OperationCanceledException("on purpose");
-        });
-
-        Assert.Equal(500, answer.Outcome.Status);
-        Assert.Equal(["OperationCanceledException: on purpose"], answer.ApplicationErrors);
-    }
-
-    [Fact]
-    [Trait("Contract", "F2")]
-    public async Task RequestAborted_FetchedAfterTheLastDeclaredByte_None()
-    {
-        var answer = await Parity.AssertAsync(static async (context, seen) =>
-        {
-            context.Response.ContentLength = 3;
-            seen.Note("before", context.RequestAborted.CanBeCanceled);
-            await context.Response.Body.WriteAsync("ab"u8.ToArray());
-            seen.Note("between", context.RequestAborted.CanBeCanceled);
-            await context.Response.Body.WriteAsync("c"u8.ToArray());
-            seen.Note("after", context.RequestAborted.CanBeCanceled);
-        });
-
-        Assert.Equal(["before: True", "between: True", "after: False"], answer.Observed);
-    }
-
-    [Theory]
-    [Trait("Contract", "F2")]
-    [Trait("Contract", "T9")]
-    [Values(true, false)]
+    [Theory, Values(true, false)]
+    [Contract("F2", "T9")]
     public async Task RequestAborted_PeerClosesAfterTheWholeResponse_NotCancelled(bool hasLength)
     {
         var isWritten = Waiting.Signal();
@@ -145,12 +109,10 @@ public class RequestLifetimeTests
     }
 
     [Fact]
-    [Trait("Contract", "F3")]
-    [Trait("Contract", "T11")]
+    [Contract("F3", "T11")]
     public async Task RequestAborted_RegistrationLeftBehind_NotCalledForTheNextRequest()
     {
         var calls = 0;
-        var started = Waiting.Signal();
         var ended = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
@@ -160,7 +122,6 @@ public class RequestLifetimeTests
                 return;
             }
 
-            started.SetResult();
             await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
             ended.SetResult();
         });
@@ -169,37 +130,14 @@ public class RequestLifetimeTests
             await frontEnd.AskAsync(RecordBytes.Get(uri: "/register"));
 
         frontEnd.Send(RecordBytes.Get());
-        await started.Task.Within("the application");
         frontEnd.Close();
         await ended.Task.Within("the cancellation");
 
         Assert.Equal(0, calls);
     }
 
-    [Fact]
-    [Trait("Contract", "F4")]
-    public async Task RequestAborted_Replaced_ApplicationSeesItAndTheOtherStillFires()
-    {
-        var gone = Waiting.Signal();
-        await Parity.AssertAsync(
-            async (context, seen) =>
-            {
-                var lifetime = context.Features.Get<IHttpRequestLifetimeFeature>()!;
-                var own = lifetime.RequestAborted;
-                using var source = CancellationTokenSource.CreateLinkedTokenSource(own);
-                context.RequestAborted = source.Token;
-                seen.Note("replaced", context.RequestAborted == source.Token);
-                gone.TrySetResult();
-                await seen.TryAsync("waiting", () => Apps.UntilAborted(context));
-                seen.Note("own", own.IsCancellationRequested);
-            },
-            new TestRequest { GoneWhen = gone.Task });
-    }
-
-    [Theory]
-    [Trait("Contract", "F5")]
-    [Trait("Contract", "I34")]
-    [Values(false, true)]
+    [Theory, Values(false, true)]
+    [Contract("F5", "I34")]
     public async Task Abort_ByTheApplication_ReadsFailAndNothingIsSent(bool isStarted)
     {
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
@@ -216,13 +154,11 @@ public class RequestLifetimeTests
         frontEnd.Send(RecordBytes.PostHead(3));
 
         Assert.Equal((0, true), ((await frontEnd.ReadOutcomeAsync()).Status, frontEnd.Transport.IsReset));
-        Assert.Equal(
-            LogLevel.Information,
-            Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationAborted").Level);
+        Assert.Equal(LogLevel.Information, (await frontEnd.Server.Logs.SingleAsync("ApplicationAborted")).Level);
     }
 
     [Fact]
-    [Trait("Contract", "T10")]
+    [Contract("T10")]
     public async Task RequestAborted_CallbackUsesTheResponse_NoDeadlock()
     {
         var called = Waiting.Signal();
@@ -246,5 +182,14 @@ public class RequestLifetimeTests
 
         await called.Task.Within("the callback");
         Assert.Equal(0, frontEnd.Server.Connections.Count);
+    }
+
+    /// <summary>The request's own exception, which is no error.</summary>
+    private static async Task WaitAsync(HttpContext context, Observations seen, TaskCompletionSource gone)
+    {
+        gone.TrySetResult();
+        await seen.TryAsync("waiting", () => Apps.UntilAborted(context));
+        seen.Note("aborted", context.RequestAborted.IsCancellationRequested);
+        context.RequestAborted.ThrowIfCancellationRequested();
     }
 }

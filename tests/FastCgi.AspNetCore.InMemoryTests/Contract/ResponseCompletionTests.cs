@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>
-/// The end of a response. If the application completes <c>Response.BodyWriter</c>, the client has its answer, and later
-/// writes fail.
+/// The end of a response, and OnCompleted after it. If the application completes <c>Response.BodyWriter</c>, the client
+/// has its answer, and later writes fail.
 /// </summary>
 public class ResponseCompletionTests
 {
@@ -42,12 +42,10 @@ public class ResponseCompletionTests
         Assert.False(frontEnd.Transport.IsClosed);
     }
 
-    [Theory]
-    [Trait("Contract", "D7")]
-    [Values(true, false)]
+    [Theory, Values(true, false)]
+    [Contract("D7")]
     public async Task Complete_ApplicationContinues_ResponseEndsAndWritesThrow(bool byFeature)
-    {
-        var answer = await Parity.AssertAsync(async (context, seen) =>
+        => await Parity.AssertAsync(async (context, seen) =>
         {
             var writer = context.Response.BodyWriter;
             context.Response.OnStarting(Apps.Do(() => seen.Note("starting", "called")));
@@ -64,11 +62,8 @@ public class ResponseCompletionTests
             await seen.TryAsync("start", () => context.Response.StartAsync());
         });
 
-        Assert.Equal(("abc", false), (answer.Outcome.Text, answer.Outcome.IsCut));
-    }
-
     [Theory]
-    [Trait("Contract", "D7")]
+    [Contract("D7")]
     [InlineData(true, false)]
     [InlineData(false, false)]
     [InlineData(true, true)]
@@ -99,5 +94,34 @@ public class ResponseCompletionTests
 
         // Kestrel's CompleteAsync ignores the exception, and ends the response as if all was well.
         Assert.Equal(isAsync ? [] : ours.ApplicationErrors, kestrel.ApplicationErrors);
+    }
+
+    [Theory, Values(false, true)]
+    [Contract("B8")]
+    public async Task OnCompleted_Several_EachCalledLastFirst(bool fails)
+    {
+        var done = Waiting.Signal();
+        var answer = await Parity.AssertAsync(async (context, seen) =>
+        {
+            var response = context.Response;
+            response.OnCompleted(async () =>
+            {
+                seen.Note("last", $"{response.StatusCode} {context.Request.Path} {context.Items["key"]}");
+                await seen.TryAsync("body", () => response.Body.WriteAsync("x"u8.ToArray()).AsTask());
+                done.TrySetResult();
+            });
+            response.OnCompleted(static () => throw new InvalidOperationException("of the callback"));
+            response.OnCompleted(Apps.Do(
+                () => response.OnCompleted(Apps.Do(() => seen.Note("registered late", "called")))));
+            context.Items["key"] = "kept";
+            if (fails)
+                throw new InvalidOperationException("on purpose");
+            await response.WriteAsync("Hello");
+        });
+
+        await done.Task.Within("the last callback");
+        Assert.Equal("registered late: called", answer.Observed[0]);
+        Assert.Equal($"last: {(fails ? 500 : 200)} / kept", answer.Observed[1]);
+        Assert.Contains("InvalidOperationException: of the callback", answer.ApplicationErrors);
     }
 }

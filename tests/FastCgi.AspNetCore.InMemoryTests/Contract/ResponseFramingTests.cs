@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 public class ResponseFramingTests
 {
     [Theory]
-    [Trait("Contract", "C1")]
+    [Contract("C1")]
     [InlineData("GET", 200, "0")]
     [InlineData("GET", 205, "0")]
     [InlineData("GET", 404, "0")]
@@ -21,37 +21,25 @@ public class ResponseFramingTests
         Assert.Equal((status, length), (answer.Outcome.Status, answer.Outcome["Content-Length"]));
     }
 
-    [Theory]
-    [Trait("Contract", "C2")]
-    [InlineData("advance", "3")]
-    [InlineData("write", "3")]
-    [InlineData("flush", null)]
-    public async Task ContentLength_BodyWritten_SentWhereItIsKnown(string how, string? length)
+    [Theory, Values("advance", "write")]
+    [Contract("C2")]
+    public async Task ContentLength_BodyWritten_SentWhereItIsKnown(string how)
     {
         var answer = await Parity.AssertAsync(async (context, _) =>
         {
             if (how == "advance")
-            {
                 context.Response.BodyWriter.Write("abc"u8);
-                return;
-            }
-
-            await context.Response.Body.WriteAsync("abc"u8.ToArray());
-            if (how == "flush")
-                await Task.Yield();
+            else
+                await context.Response.Body.WriteAsync("abc"u8.ToArray());
         });
 
-        Assert.Equal("abc", answer.Outcome.Text);
-        if (length is not null)
-            Assert.Equal(length, answer.Outcome["Content-Length"]);
+        Assert.Equal(("abc", "3"), (answer.Outcome.Text, answer.Outcome["Content-Length"]));
     }
 
-    [Theory]
-    [Trait("Contract", "C3")]
-    [Values("write", "advance", "two writes")]
-    public async Task ContentLength_TooManyBytes_ThrowsAndNoneOfThemSent(string how)
-    {
-        var answer = await Parity.AssertAsync(async (context, seen) =>
+    [Theory, Values("write", "advance", "two writes")]
+    [Contract("C3")]
+    public async Task ContentLength_TooManyBytes_ThrowsAndNoneOfThemSent(string how) => await Parity.AssertAsync(
+        async (context, seen) =>
         {
             var response = context.Response;
             response.ContentLength = 3;
@@ -60,27 +48,15 @@ public class ResponseFramingTests
             await seen.TryAsync(how, async () =>
             {
                 if (how == "advance")
-                {
-                    response.BodyWriter.GetSpan(4);
-                    response.BodyWriter.Advance(4);
-                    return;
-                }
-
-                await response.Body.WriteAsync("abcd"u8.ToArray());
+                    response.BodyWriter.Write("abcd"u8);
+                else
+                    await response.Body.WriteAsync("abcd"u8.ToArray());
             });
             seen.Note("started", response.HasStarted);
         });
 
-        Assert.StartsWith(
-            $"{how}: InvalidOperationException: Response Content-Length mismatch: too many bytes written",
-            answer.Observed[0],
-            StringComparison.Ordinal);
-        Assert.Equal(how == "two writes", answer.Outcome.IsCut);
-    }
-
     [Theory]
-    [Trait("Contract", "C4")]
-    [Trait("Contract", "T14")]
+    [Contract("C4", "T14")]
     [InlineData("GET", 200, true)]
     [InlineData("GET", 304, false)]
     [InlineData("HEAD", 200, false)]
@@ -99,34 +75,22 @@ public class ResponseFramingTests
         Assert.Equal((isCut, "10"), (answer.Outcome.IsCut, answer.Outcome["Content-Length"]));
     }
 
-    [Theory]
-    [Trait("Contract", "C4")]
-    [Values(true, false)]
-    public async Task Complete_TooFewBytes_Throws(bool isAsync)
+    [Theory, Values(true, false)]
+    [Contract("C4")]
+    public async Task Complete_TooFewBytes_Throws(bool isAsync) => await Parity.AssertAsync(async (context, seen) =>
     {
-        var answer = await Parity.AssertAsync(async (context, seen) =>
+        context.Response.ContentLength = 10;
+        await seen.TryAsync("complete", async () =>
         {
-            context.Response.ContentLength = 10;
-            await seen.TryAsync("complete", async () =>
-            {
-                if (isAsync)
-                    await context.Response.BodyWriter.CompleteAsync();
-                else
-                    context.Response.BodyWriter.Complete();
-            });
+            if (isAsync)
+                await context.Response.BodyWriter.CompleteAsync();
+            else
+                context.Response.BodyWriter.Complete();
         });
+    });
 
-        Assert.Equal(
-            ["complete: InvalidOperationException: Response Content-Length mismatch: too few bytes written (0 of 10)."],
-            answer.Observed);
-        Assert.Equal(500, answer.Outcome.Status);
-    }
-
-    [Theory]
-    [Trait("Contract", "C5")]
-    [Trait("Contract", "I18")]
-    [Trait("Contract", "T35")]
-    [Values("write", "advance", "advance after start")]
+    [Theory, Values("write", "advance", "advance after start")]
+    [Contract("C5", "I18", "T35")]
     public async Task HEAD_BodyWritten_SwallowedAndCounted(string how)
     {
         var (kestrel, ours) = await Parity.RunAsync(WriteAsync, new TestRequest("HEAD"));
@@ -137,9 +101,7 @@ public class ResponseFramingTests
         await using var frontEnd = await TestServer.ConnectAsync(context => WriteAsync(context, new Observations()));
         Assert.Empty((await frontEnd.AskAsync(RecordBytes.Get(method: "HEAD"))).Body);
         Assert.Contains(
-            "5 bytes",
-            Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "HeadBodyWritten").Message,
-            StringComparison.Ordinal);
+            "5 bytes", (await frontEnd.Server.Logs.SingleAsync("HeadBodyWritten")).Message, StringComparison.Ordinal);
 
         async Task WriteAsync(HttpContext context, Observations seen)
         {
@@ -161,12 +123,10 @@ public class ResponseFramingTests
         }
     }
 
-    [Theory]
-    [Trait("Contract", "C6")]
-    [Values(204, 205, 304)]
-    public async Task Body_WrittenWhereThereIsNone_Throws(int status)
-    {
-        var answer = await Parity.AssertAsync(async (context, seen) =>
+    [Theory, Values(204, 205, 304)]
+    [Contract("C6")]
+    public async Task Body_WrittenWhereThereIsNone_Throws(int status) => await Parity.AssertAsync(
+        async (context, seen) =>
         {
             var response = context.Response;
             response.StatusCode = status;
@@ -180,14 +140,8 @@ public class ResponseFramingTests
             await seen.TryAsync("write nothing", () => response.BodyWriter.WriteAsync(Array.Empty<byte>()).AsTask());
         });
 
-        Assert.Equal((status, false, ""), (answer.Outcome.Status, answer.Outcome.IsCut, answer.Outcome.Text));
-        Assert.Equal("write: InvalidOperationException: Writing to the response body is invalid for responses with "
-            + $"status code {status}.", answer.Observed[0]);
-    }
-
     [Theory]
-    [Trait("Contract", "C6")]
-    [Trait("Contract", "T36")]
+    [Contract("C6", "T36")]
     [InlineData(204, 1, true)]
     [InlineData(204, 1, false)]
     [InlineData(204, 0, true)]
@@ -208,11 +162,30 @@ public class ResponseFramingTests
             seen.Note("length", context.Response.ContentLength);
         });
 
+    /// <summary>As on Kestrel, a length that more bytes have passed is an error only where a body follows.</summary>
+    [Theory]
+    [InlineData("HEAD", 200, false)]
+    [InlineData("GET", 304, false)]
+    [InlineData("GET", 200, false)]
+    [InlineData("GET", 200, true)]
+    public async Task ContentLength_SetAfterMoreBytes_IsAnErrorIfThereIsABody(string method, int status, bool isFlushed)
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
+        {
+            context.Response.StatusCode = status;
+            context.Response.BodyWriter.Write(new byte[20]);
+            context.Response.ContentLength = 10;
+            if (isFlushed)
+                await context.Response.BodyWriter.FlushAsync();
+        }, expects: "ApplicationError");
+
+        var hasBody = (method, status) == ("GET", 200);
+        Assert.Equal(hasBody ? 500 : status, (await frontEnd.AskAsync(RecordBytes.Get(method: method))).Status);
+        Assert.Equal(hasBody, frontEnd.Server.Logs.Named("ApplicationError").Count > 0);
+    }
+
     [Fact]
-    [Trait("Contract", "C7")]
-    [Trait("Contract", "C8")]
-    [Trait("Contract", "T15")]
-    [Trait("Contract", "I41")]
+    [Contract("C7", "C8", "T15", "I41")]
     public async Task Headers_OfTheConnection_DroppedWithOneWarning()
     {
         await using var frontEnd = await TestServer.ConnectAsync(static context =>
@@ -235,8 +208,8 @@ public class ResponseFramingTests
         Assert.Equal((200, "Hello"), (response.Status, response.Text));
         Assert.Equal(
             ["X-Nulls", "X-Nulls", "X-Kept", "Content-Length"], response.Headers.Select(static header => header.Key));
-        var warning = Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "HeadersDropped");
-        Assert.Equal(Microsoft.Extensions.Logging.LogLevel.Warning, warning.Level);
+        var warning = await frontEnd.Server.Logs.SingleAsync("HeadersDropped");
+        Assert.Equal(LogLevel.Warning, warning.Level);
         Assert.Contains(
             "Connection, Transfer-Encoding, Keep-Alive, Upgrade, Proxy-Connection, Trailer, Status",
             warning.Message,
@@ -244,8 +217,7 @@ public class ResponseFramingTests
     }
 
     [Fact]
-    [Trait("Contract", "C9")]
-    [Trait("Contract", "T34")]
+    [Contract("C9", "T34")]
     public async Task DateAndServer_NotSet_LeftToTheFrontEnd()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(static context =>
@@ -265,8 +237,7 @@ public class ResponseFramingTests
     }
 
     [Theory]
-    [Trait("Contract", "C10")]
-    [Trait("Contract", "C11")]
+    [Contract("C10", "C11")]
     [InlineData(100, 500)]
     [InlineData(101, 500)]
     [InlineData(103, 500)]
@@ -287,6 +258,6 @@ public class ResponseFramingTests
         }, expects: "ApplicationError");
 
         Assert.Equal(sent, (await frontEnd.AskAsync()).Status);
-        Assert.Equal(status != sent, frontEnd.Server.Logs.All.Any(static log => log.EventName == "ApplicationError"));
+        Assert.Equal(status != sent, frontEnd.Server.Logs.Named("ApplicationError").Count > 0);
     }
 }

@@ -125,7 +125,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     }
 
     private List<string> Messages(string eventName)
-        => [.. _server.Logs.All.Where(log => log.EventName == eventName).Select(static log => log.Message)];
+        => [.. _server.Logs.Named(eventName).Select(static log => log.Message)];
 
     private void Connect(int count)
     {

@@ -41,6 +41,6 @@ public sealed class EpollEngineTests
         }
 
         Assert.Equal(interest, hand.Loop.GetInterest((int)hand.Descriptor));
-        Assert.DoesNotContain(hand.Server.Logs.All, static log => log.EventName == "AcceptOutOfResources");
+        Assert.Empty(hand.Server.Logs.Named("AcceptOutOfResources"));
     }
 }

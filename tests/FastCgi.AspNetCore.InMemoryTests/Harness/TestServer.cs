@@ -121,7 +121,7 @@ internal sealed class TestServer : IAsyncDisposable
     {
         await using var frontEnd = await ConnectAsync(application, configure, expects: "ApplicationError");
         var response = await frontEnd.AskAsync(request);
-        Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationError");
+        Assert.NotEmpty(frontEnd.Server.Logs.Named("ApplicationError"));
         return response;
     }
 

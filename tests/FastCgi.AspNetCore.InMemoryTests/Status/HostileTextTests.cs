@@ -47,7 +47,7 @@ public sealed class HostileTextTests
             await frontEnd.ReadResponseAsync();
 
         await Waiting.UntilAsync(
-            () => run.Logs.All.Any(log => log.EventName == eventName),
+            () => run.Logs.Named(eventName).Count > 0,
             eventName + ", got " + string.Join("; ", run.Logs.All.Select(l => l.EventName)));
         var ours = run.Logs.All.Where(static log => log.Category.StartsWith("FastCgi", StringComparison.Ordinal));
         Assert.All(ours, static log =>
