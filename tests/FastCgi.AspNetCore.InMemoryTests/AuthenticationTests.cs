@@ -7,59 +7,39 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>The user whom the web server has authenticated.</summary>
 public class AuthenticationTests
 {
-    private static readonly (string Name, string Value)[] s_jane = [("REMOTE_USER", "jane"), ("AUTH_TYPE", "Basic")];
-
-    [Fact]
-    public async Task User_WithoutTheScheme_IsAnonymous()
+    /// <summary>
+    /// The stock configuration of nginx passes the name in any Authorization header, unchecked, and without AUTH_TYPE.
+    /// </summary>
+    [Theory]
+    [InlineData("REMOTE_USER=jane AUTH_TYPE=Basic", "", "jane", "Basic")]
+    [InlineData("REMOTE_USER= AUTH_TYPE=Basic", "", null, null)]
+    [InlineData("AUTH_TYPE=Basic", "", null, null)]
+    [InlineData("REMOTE_USER=jane", "", null, null)]
+    [InlineData("REMOTE_USER=jane AUTH_TYPE=", "", null, null)]
+    [InlineData("REMOTE_USER=jane", "unverified", "jane", "FastCgi")]
+    [InlineData("SSL_CLIENT_S_DN_CN=Jane SSL_PROTOCOL=TLSv1.3", "TLS", "Jane", "TLSv1.3")]
+    [InlineData("REMOTE_USER=jane AUTH_TYPE=Basic", "no scheme", null, null)]
+    public async Task User_OfTheParameters_IsThatOrAnonymous(
+        string parameters, string options, string? name, string? type)
     {
-        ClaimsPrincipal? user = null;
-        var response = await TestServer.AskAsync(context =>
-        {
-            user = context.User;
-            return Apps.Hello(context);
-        }, RecordBytes.Get(more: s_jane));
-
-        Assert.Equal(200, response.Status);
-        Assert.False(user!.Identity!.IsAuthenticated);
-    }
-
-    [Fact]
-    public async Task User_WithTheScheme_IsRemoteUser()
-    {
-        var user = await AuthenticateAsync(static _ => { }, s_jane);
+        var user = await AuthenticateAsync(
+            scheme =>
+            {
+                scheme.RequireAuthenticationType = options != "unverified";
+                if (options == "TLS")
+                    (scheme.UserNameParameter, scheme.AuthenticationTypeParameter) =
+                        ("SSL_CLIENT_S_DN_CN", "SSL_PROTOCOL");
+            },
+            hasScheme: options != "no scheme",
+            [.. parameters.Split(' ').Select(static pair => (pair.Split('=')[0], pair.Split('=')[1]))]);
 
         Assert.Equal(
-            ("jane", "Basic", true),
+            (name, type, name is not null),
             (user.Identity!.Name, user.Identity.AuthenticationType, user.Identity.IsAuthenticated));
-        Assert.Equal("jane", user.FindFirstValue(ClaimTypes.NameIdentifier));
+        Assert.Equal(name, user.FindFirstValue(ClaimTypes.NameIdentifier));
         Assert.All(
             user.Claims,
             static claim => Assert.Equal(FastCgiAuthenticationDefaults.AuthenticationScheme, claim.Issuer));
-    }
-
-    [Theory]
-    [InlineData("", "Basic")]
-    [InlineData(null, "Basic")]
-    public async Task User_NameEmptyOrAbsent_IsAnonymous(string? name, string type)
-    {
-        (string, string)[] parameters =
-            name is null ? [("AUTH_TYPE", type)] : [("REMOTE_USER", name), ("AUTH_TYPE", type)];
-
-        Assert.False((await AuthenticateAsync(static _ => { }, parameters)).Identity!.IsAuthenticated);
-    }
-
-    /// <summary>The stock configuration of nginx passes the name in any Authorization header, unchecked.</summary>
-    [Fact]
-    public async Task User_WithoutAuthType_CountsOnlyIfTheOptionSaysSo()
-    {
-        Assert.False((await AuthenticateAsync(static _ => { }, ("REMOTE_USER", "jane"))).Identity!.IsAuthenticated);
-        Assert.False((await AuthenticateAsync(
-            static _ => { }, ("REMOTE_USER", "jane"), ("AUTH_TYPE", ""))).Identity!.IsAuthenticated);
-
-        var user = await AuthenticateAsync(
-            static options => options.RequireAuthenticationType = false, ("REMOTE_USER", "jane"));
-
-        Assert.Equal(("jane", "FastCgi"), (user.Identity!.Name, user.Identity.AuthenticationType));
     }
 
     /// <summary>Any client can cause it, so it is logged once, and below Warning.</summary>
@@ -77,24 +57,9 @@ public class AuthenticationTests
             await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", software), ("REMOTE_USER", name)]));
 
         var told = Assert.Single(server.Logs.Named("UserNotTaken"));
-        Assert.Equal(Microsoft.Extensions.Logging.LogLevel.Information, told.Level);
+        Assert.Equal(LogLevel.Information, told.Level);
         Assert.Contains($"Add {line}, ", told.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("jane", told.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task User_OtherParameters_AreTaken()
-    {
-        var user = await AuthenticateAsync(
-            static options =>
-            {
-                options.UserNameParameter = "SSL_CLIENT_S_DN_CN";
-                options.AuthenticationTypeParameter = "SSL_PROTOCOL";
-            },
-            ("SSL_CLIENT_S_DN_CN", "Jane Client"),
-            ("SSL_PROTOCOL", "TLSv1.3"));
-
-        Assert.Equal(("Jane Client", "TLSv1.3"), (user.Identity!.Name, user.Identity.AuthenticationType));
     }
 
     [Fact]
@@ -110,8 +75,9 @@ public class AuthenticationTests
                 options.MapClaim("NOT_THERE", "absent");
                 options.MapClaim("EMPTY", "absent");
             },
-            [.. s_jane, ("authenticate_mail", "jane@example.test"), (
-                "OIDC_CLAIM_groups", "admins, staff,,"), ("AUTHENTICATE_CN", "Jane, Client"), ("EMPTY", "")]);
+            hasScheme: true,
+            ("REMOTE_USER", "jane"), ("AUTH_TYPE", "Basic"), ("authenticate_mail", "jane@example.test"),
+            ("OIDC_CLAIM_groups", "admins, staff,,"), ("AUTHENTICATE_CN", "Jane, Client"), ("EMPTY", ""));
 
         Assert.Equal("jane@example.test", user.FindFirstValue(ClaimTypes.Email));
         Assert.Equal("Jane, Client", user.FindFirstValue(ClaimTypes.GivenName));
@@ -145,16 +111,22 @@ public class AuthenticationTests
     }
 
     private static async Task<ClaimsPrincipal> AuthenticateAsync(
-        Action<FastCgiAuthenticationOptions> configure, params (string Name, string Value)[] parameters)
+        Action<FastCgiAuthenticationOptions> configure,
+        bool hasScheme,
+        params (string Name, string Value)[] parameters)
     {
         var seen = Waiting.Signal<ClaimsPrincipal>();
         await using var frontEnd = await TestServer.ConnectAsync(
-            app => app.UseAuthentication().Run(context =>
+            app => (hasScheme ? app.UseAuthentication() : app).Run(context =>
             {
                 seen.SetResult(context.User);
                 return Apps.Hello(context);
             }),
-            services: services => services.AddAuthentication().AddFastCgi(configure));
+            services: services =>
+            {
+                if (hasScheme)
+                    services.AddAuthentication().AddFastCgi(configure);
+            });
 
         Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(more: parameters))).Status);
         return await seen.Task.Within("the application");

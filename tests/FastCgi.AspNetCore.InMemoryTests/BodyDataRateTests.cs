@@ -10,36 +10,26 @@ public class BodyDataRateTests
     private static readonly TimeSpan s_grace = TimeSpan.FromSeconds(5);
     private static readonly MinDataRate s_rate = new(100, s_grace);
 
+    /// <summary>The rest of a body that is too slow is discarded, and the connection stays usable.</summary>
     [Theory]
-    [InlineData(0, true)]
-    [InlineData(599, true)]
-    [InlineData(600, false)]
-    [InlineData(601, false)]
-    public async Task Body_AtTheRate_Decides(int received, bool isTooSlow)
-    {
-        await using var frontEnd = await StartAsync(Apps.BodyHash);
-        frontEnd.Send(RecordBytes.PostHead(1_000), Piece(1, received));
-
-        frontEnd.Server.Clock.Advance(s_grace);
-        AssertNoneIsTooSlow(frontEnd.Server);
-        frontEnd.Server.Clock.Advance(s_tick);
-
-        if (!isTooSlow)
+    [InlineData("post1000/hash 5s silent 1s 408 stdin10+stdin+post3:2/hash+stdin3:2+stdin:2 2:200", 1)]
+    [InlineData("post1000/hash+stdin599 5s silent 1s 408 stdin10+stdin+post3:2/hash+stdin3:2+stdin:2 2:200", 1)]
+    [InlineData("post1000/hash+stdin600 5s silent 1s silent stdin400+stdin 200", 0)]
+    [InlineData("post1000/hash+stdin601 5s silent 1s silent stdin399+stdin 200", 0)]
+    [InlineData("get:7/slow+post1000:8/hash post10000:9/hash+stdin700:9 6s 8:408 go 7:200 stdin9300:9 9:200", 1)]
+    public Task Body_AtTheRate_Decides(string script, int tooSlow) => Script.PlayAsync(
+        script,
+        static limits => limits.MinRequestBodyDataRate = s_rate,
+        expects: "ApplicationError",
+        server =>
         {
-            AssertNoneIsTooSlow(frontEnd.Server);
-            frontEnd.Send(Piece(1, 1_000 - received), RecordBytes.Record(RecordBytes.Stdin, 1));
-            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-            return;
-        }
-
-        Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Equal(LogLevel.Debug, (await frontEnd.Server.Logs.SingleAsync("RequestBodyTooSlow")).Level);
-        Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (
-            408, "RequestBodyTimeout")).Value);
-        // The rest of the body is discarded, and the connection stays usable.
-        frontEnd.Send(Piece(1, 10), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Post(2, "/", new byte[3]));
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync(2)).Status);
-    }
+            Assert.Equal(
+                Enumerable.Repeat(((408, "RequestBodyTimeout"), 1L), tooSlow),
+                server.Context.Counters.RejectedRequests.Select(static count => (count.Key, count.Value)));
+            Assert.Equal(
+                Enumerable.Repeat(LogLevel.Debug, tooSlow),
+                server.Logs.Named("RequestBodyTooSlow").Select(static log => log.Level));
+        });
 
     [Theory, Values("stream", "reader", "at least")]
     public async Task Body_TooSlow_EachKindOfReadFails(string how)
@@ -71,24 +61,6 @@ public class BodyDataRateTests
             (408, "Reading the request body timed out due to data arriving too slowly. See MinRequestBodyDataRate."),
             (failed.StatusCode, failed.Message));
         Assert.Equal("caught", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
-    public async Task Body_TooSlowAmongOthers_CostsItsOwnRequest()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(
-            context => context.Request.Path == "/wait" ? Apps.HelloAfter(go.Task)(context) : Apps.BodyHash(context));
-        frontEnd.Send(RecordBytes.Get(7, "/wait"), RecordBytes.PostHead(1_000, id: 8));
-        frontEnd.Send(RecordBytes.PostHead(10_000, id: 9), Piece(9, 700));
-
-        frontEnd.Server.Clock.Advance(s_grace + s_tick);
-
-        Assert.Equal(408, (await frontEnd.ReadResponseAsync(8)).Status);
-        go.SetResult();
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(7)).Text);
-        frontEnd.Send(Piece(9, 9_300));
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync(9)).Status);
     }
 
     [Fact]

@@ -80,6 +80,32 @@ public sealed class ConnectionEndTests
         Assert.Equal(Apps.Pattern(100_000), (await frontEnd.ReadResponseAsync()).Body);
     }
 
+    /// <summary>A connection idle for too long is closed unless bytes arrive, which may be no request.</summary>
+    [Fact]
+    public async Task KeepAliveTimeout_SomethingComesThatIsNoRequest_IsTriedAgainAtEachTick()
+    {
+        var (tick, limit) = (TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(30));
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Hello, options => options.Limits.KeepAliveTimeout = limit);
+        var (clock, decisions) = (frontEnd.Server.Clock, frontEnd.Transport.Decisions);
+        // Just before a tick, so the connection must stay open at the tick that is less than the limit later.
+        clock.Advance(0.9 * tick);
+        await frontEnd.AskAsync();
+
+        clock.Advance(limit - (0.9 * tick));
+        Assert.Empty(decisions);
+        clock.Advance(tick);
+        Assert.Equal([CloseAction.ResetUnlessInput], decisions);
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
+        frontEnd.ReadAvailable();
+        clock.Advance(tick);
+        Assert.Equal([CloseAction.ResetUnlessInput, CloseAction.ResetUnlessInput], decisions);
+
+        // A late request is answered, and then the connection is closed.
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
+        Assert.Equal([CloseAction.ResetUnlessInput, CloseAction.ResetUnlessInput, CloseAction.Close], decisions);
+    }
+
     [Fact]
     public async Task Http_InSeveralReceivesBeforeTheAnswerIsSent_IsAnsweredAndNotReset()
     {

@@ -132,13 +132,18 @@ public sealed class LateUseTests
     /// Objects that the callbacks use, such as the request's services, exist until the callbacks have ended, even if
     /// the client has disconnected.
     /// </summary>
-    [Theory, Values("callback", "handler")]
-    public async Task Stop_WhileTheApplicationWorksOn_WaitsForIt(string what)
+    [Fact]
+    public async Task Stop_WhileACallbackRuns_WaitsForIt()
     {
         var (entered, go) = (Waiting.Signal(), Waiting.Signal());
-        await using var frontEnd = await TestServer.ConnectAsync(HandleAsync);
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(
+            context => context.Response.OnCompleted(() =>
+            {
+                entered.SetResult();
+                return go.Task;
+            })));
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
-        await entered.Task;
+        await entered.Task.Within("the callback");
         frontEnd.Close();
 
         var stopping = frontEnd.Server.StopAsync();
@@ -147,20 +152,6 @@ public sealed class LateUseTests
             () => frontEnd.Server.Connections is { IsStopping: true, Count: 0 }, "the connection to go");
         Assert.False(stopping.IsCompleted);
         go.SetResult();
-        await stopping.WaitAsync(Waiting.Patience);
-
-        async Task HandleAsync(HttpContext context)
-        {
-            if (what == "callback")
-                context.Response.OnCompleted(WorkAsync);
-            else
-                await WorkAsync();
-        }
-
-        Task WorkAsync()
-        {
-            entered.SetResult();
-            return go.Task;
-        }
+        await stopping.Within("the stop");
     }
 }

@@ -35,38 +35,16 @@ public class LimitEdgeTests
     }
 
     [Theory]
-    [InlineData(99, 99, 200)]
-    [InlineData(100, 100, 200)]
-    [InlineData(101, 0, 413)]
-    [InlineData(101, 101, 413)]
-    public async Task MaxRequestBodySize_Declared(int declared, int sent, int status)
-    {
-        await using var frontEnd = await StartAsync(Apps.BodyHash, static limits => limits.MaxRequestBodySize = 100);
-
-        frontEnd.Send(RecordBytes.PostHead(declared), sent == 0 ? [] : RecordBytes.StdinStream(1, new byte[sent]));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Theory]
-    [InlineData(99, 200)]
-    [InlineData(100, 200)]
-    [InlineData(101, 413)]
-    public async Task MaxRequestBodySize_Counted(int sent, int status)
-    {
-        await using var frontEnd = await StartAsync(Apps.BodyHash, static limits => limits.MaxRequestBodySize = 100);
-        frontEnd.Send(RecordBytes.PostHead(""));
-
-        for (var i = 0; i < sent; i++)
-        {
-            Assert.Empty(frontEnd.ReadAvailable());
-            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, [1]));
-        }
-
-        if (status == 200)
-            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
-    }
+    [InlineData("post99/hash+stdin99+stdin 200")]
+    [InlineData("post100/hash+stdin100+stdin 200")]
+    [InlineData("post101/hash 413")]
+    [InlineData("post101/hash+stdin101+stdin 413")]
+    // The length is not declared.
+    [InlineData("post/hash stdin99 silent stdin 200")]
+    [InlineData("post/hash stdin99 silent stdin1 silent stdin 200")]
+    [InlineData("post/hash stdin99 silent stdin1 silent stdin1 413")]
+    public Task MaxRequestBodySize_DeclaredOrCounted(string script)
+        => Script.PlayAsync(script, static limits => limits.MaxRequestBodySize = 100, expects: "ApplicationError");
 
     [Theory]
     [InlineData(999, false)]

@@ -1,17 +1,17 @@
-using System.Threading.Channels;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A listener that fails is reported and affects no other.</summary>
 public class ListenerTests
 {
+    private static readonly IPEndPoint s_endPoint = new(IPAddress.Loopback, 9000);
+
     [Fact]
     [Contract("G5")]
     public async Task Accept_Fails_CriticalAndTheOthersContinue()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "AcceptLoopFailed");
-        var listener = new PipeListener(
-            new FailingListener(), PeerPolicy.Everybody, server.Connections, server.Scheduler);
+        var failing = new TestListener(s_endPoint) { Error = new IOException("on purpose") };
+        var listener = new PipeListener(failing, PeerPolicy.Everybody, server.Connections, server.Scheduler);
 
         listener.Start();
         await listener.StopAsync(default);
@@ -25,7 +25,7 @@ public class ListenerTests
     public async Task Accept_PeerThatMayNotConnect_IsAbortedAndReportedOnce()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var listening = new QueueListener();
+        var listening = new TestListener(s_endPoint);
         var policy = new PeerPolicy { Addresses = [[IPNetwork.Parse("10.0.0.0/8")]] };
         var listener = new PipeListener(listening, policy, server.Connections, server.Scheduler);
         listener.Start();
@@ -52,7 +52,7 @@ public class ListenerTests
     {
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);
-        var listening = new QueueListener();
+        var listening = new TestListener(s_endPoint);
         var listener = new PipeListener(listening, PeerPolicy.Everybody, server.Connections, server.Scheduler);
         listener.Start();
         var first = listening.Connect("192.0.2.9");
@@ -69,10 +69,9 @@ public class ListenerTests
     public async Task Stop_UnbindFailsOrHasNoEnd_IsDisposedOf(bool fails)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var listening = new QueueListener
+        var listening = new TestListener(s_endPoint)
         {
-            Unbinding = fails ? Task.FromException(
-            new IOException("on purpose")) : Waiting.Signal().Task
+            Unbinding = fails ? Task.FromException(new IOException("on purpose")) : Waiting.Signal().Task,
         };
         var listener = new PipeListener(listening, PeerPolicy.Everybody, server.Connections, server.Scheduler);
         listener.Start();
@@ -82,54 +81,5 @@ public class ListenerTests
 
         Assert.True(fails ? error is IOException : error is OperationCanceledException, error?.ToString());
         Assert.True(listening.IsDisposed);
-    }
-
-    private sealed class QueueListener : IConnectionListener
-    {
-        private readonly Channel<ConnectionContext> _connections = Channel.CreateUnbounded<ConnectionContext>();
-
-        public EndPoint EndPoint { get; } = new IPEndPoint(IPAddress.Loopback, 9000);
-
-        public Task Unbinding { get; init; } = Task.CompletedTask;
-
-        public bool IsUnbound { get; private set; }
-
-        public bool IsDisposed { get; private set; }
-
-        public PipeContext Connect(string address)
-        {
-            var context = new PipeContext { RemoteEndPoint = new IPEndPoint(IPAddress.Parse(address), 50_000) };
-            Assert.True(_connections.Writer.TryWrite(context));
-            return context;
-        }
-
-        public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
-            => await _connections.Reader.WaitToReadAsync(cancellationToken) ? await _connections.Reader
-                .ReadAsync(cancellationToken) : null;
-
-        public ValueTask UnbindAsync(CancellationToken cancellationToken = default)
-        {
-            IsUnbound = true;
-            _connections.Writer.TryComplete();
-            return new ValueTask(Unbinding);
-        }
-
-        public ValueTask DisposeAsync()
-        {
-            IsDisposed = true;
-            return ValueTask.CompletedTask;
-        }
-    }
-
-    private sealed class FailingListener : IConnectionListener
-    {
-        public EndPoint EndPoint { get; } = new IPEndPoint(IPAddress.Loopback, 9000);
-
-        public ValueTask<ConnectionContext?> AcceptAsync(
-            CancellationToken cancellationToken = default) => throw new IOException("on purpose");
-
-        public ValueTask UnbindAsync(CancellationToken cancellationToken = default) => ValueTask.CompletedTask;
-
-        public ValueTask DisposeAsync() => ValueTask.CompletedTask;
     }
 }

@@ -2,26 +2,31 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class ManagementRecordTests
 {
+    /// <summary>Only the names that are known and asked for, each once, with the truth.</summary>
     [Theory]
     [Contract("G2")]
-    [InlineData(20, 1)]
-    [InlineData(1, 0)]
-    public async Task GET_VALUES_AllNames_TheTruth(int requests, int multiplexes)
+    [InlineData(20, "FCGI_MAX_CONNS,FCGI_MAX_REQS,FCGI_MPXS_CONNS",
+        "FCGI_MAX_CONNS=50 FCGI_MAX_REQS=20 FCGI_MPXS_CONNS=1")]
+    [InlineData(1, "FCGI_MAX_CONNS,FCGI_MAX_REQS,FCGI_MPXS_CONNS",
+        "FCGI_MAX_CONNS=50 FCGI_MAX_REQS=1 FCGI_MPXS_CONNS=0")]
+    [InlineData(20, "", "")]
+    [InlineData(20, "FCGI_UNKNOWN", "")]
+    [InlineData(20, "FCGI_MAX_REQS,FCGI_OTHER,FCGI_MAX_REQS", "FCGI_MAX_REQS=7")]
+    [InlineData(20, "fcgi_max_reqs", "")]
+    public async Task GET_VALUES_Names_TheTruthOfWhatIsKnownAndOnce(int perConnection, string names, string expected)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, options =>
         {
             options.Limits.MaxConcurrentConnections = 50;
-            options.Limits.MaxRequestsPerConnection = requests;
+            options.Limits.MaxRequestsPerConnection = perConnection;
+            if (names.Contains("OTHER", StringComparison.Ordinal))
+                options.Limits.MaxConcurrentRequests = 7;
         });
+        var pairs = names.Split(',', StringSplitOptions.RemoveEmptyEntries).Select(static name => (name, "")).ToArray();
 
-        frontEnd.Send(RecordBytes.Record(
-            RecordBytes.GetValues,
-            0,
-            RecordBytes.Pairs(("FCGI_MAX_CONNS", ""), ("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", ""))));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(pairs)));
 
-        Assert.Equal(
-            $"FCGI_MAX_CONNS=50 FCGI_MAX_REQS={requests} FCGI_MPXS_CONNS={multiplexes}",
-            await ReadResultAsync(frontEnd));
+        Assert.Equal(expected, await ReadResultAsync(frontEnd));
     }
 
     /// <summary>The answer never exceeds what the descriptor limit allows; prlimit(1) may change the limit.</summary>
@@ -45,22 +50,6 @@ public class ManagementRecordTests
 
             Assert.Equal($"FCGI_MAX_CONNS={expected}", await ReadResultAsync(frontEnd));
         }
-    }
-
-    [Theory]
-    [InlineData("", "")]
-    [InlineData("FCGI_UNKNOWN", "")]
-    [InlineData("FCGI_MAX_REQS,FCGI_OTHER,FCGI_MAX_REQS", "FCGI_MAX_REQS=7")]
-    [InlineData("fcgi_max_reqs", "")]
-    public async Task GET_VALUES_SomeNames_OnlyWhatIsUnderstoodAndOnce(string names, string expected)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 7);
-        var pairs = names.Split(',', StringSplitOptions.RemoveEmptyEntries).Select(static name => (name, "")).ToArray();
-
-        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(pairs)));
-
-        Assert.Equal(expected, await ReadResultAsync(frontEnd));
     }
 
     [Fact]

@@ -26,7 +26,7 @@ public sealed class QueuedConnectionTests : IDisposable
     [InlineData(true, true)]
     public async Task StopSocket_ConnectionInTheAcceptQueue_IsAnswered(bool isUnix, bool isInherited)
     {
-        await using var server = await StartAsync(loops: 1);
+        await using var server = await StartAsync();
         server.GetMaxDescriptors = () =>
         {
             _isHeld.TrySetResult();
@@ -54,7 +54,7 @@ public sealed class QueuedConnectionTests : IDisposable
     [Theory, Values(false, true)]
     public async Task AcceptSocket_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isUnix)
     {
-        await using var server = await StartAsync(loops: 1);
+        await using var server = await StartAsync();
         server.GetMaxDescriptors = static () => 3;
         var listener = SocketListener.Create(Listen(isUnix, isInherited: false), server.Connections, server.Scheduler);
         listener.Start();
@@ -74,18 +74,8 @@ public sealed class QueuedConnectionTests : IDisposable
         await listener.StopAsync(default);
     }
 
-    private Task<TestServer> StartAsync(int loops) => TestServer.StartAsync(
-        context =>
-        {
-            if (context.Request.Path == "/hold")
-            {
-                _isHeld.SetResult();
-                Assert.True(_go.Wait(Waiting.Patience));
-            }
-
-            return Apps.Target(context);
-        },
-        options => options.Transport.LoopCount = loops);
+    private static Task<TestServer> StartAsync()
+        => TestServer.StartAsync(Apps.Target, static options => options.Transport.LoopCount = 1);
 
     private ListeningSocket Listen(bool isUnix, bool isInherited)
     {

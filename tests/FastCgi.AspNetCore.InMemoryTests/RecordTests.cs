@@ -14,19 +14,10 @@ public class RecordTests
         Assert.Empty(frontEnd.Transport.Sent);
     }
 
+    /// <summary>Of a request that has ended, and of one that never began.</summary>
     [Theory, Values(RecordBytes.Stdin, RecordBytes.Params, RecordBytes.Data, RecordBytes.AbortRequest)]
-    public async Task RECORD_OfAnInactiveId_IgnoredAndConnectionContinues(byte type)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        await frontEnd.AskAsync(RecordBytes.Get(5));
-
-        // Of a request that has ended, and of one that never began.
-        foreach (var id in new[] { 5, 6 })
-            frontEnd.Send(RecordBytes.Record(type, id, [1, 2, 3]), RecordBytes.Record(type, id));
-
-        Assert.Empty(frontEnd.ReadAvailable());
-        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(5))).Text);
-    }
+    public Task RECORD_OfAnInactiveId_IgnoredAndConnectionContinues(byte type)
+        => Script.PlayAsync($"get:5 5:200 type{type}:5+type{type}:6+stdin:5+stdin:6 silent get:5 5:200");
 
     [Fact]
     public async Task RECORD_LargestContentAndPadding_NothingOfItIsReadAsAHeader()
@@ -42,48 +33,13 @@ public class RecordTests
         Assert.Empty(frontEnd.ReadAvailable());
     }
 
-    [Theory]
-    [InlineData(RecordBytes.EndRequest)]
-    [InlineData(RecordBytes.Stdout)]
-    [InlineData(RecordBytes.Stderr)]
-    [InlineData(RecordBytes.Data)]
-    [InlineData(RecordBytes.GetValues)]
-    [InlineData(RecordBytes.GetValuesResult)]
-    [InlineData(RecordBytes.UnknownType)]
-    [InlineData((byte)0)]
-    [InlineData((byte)12)]
-    [InlineData((byte)255)]
-    public async Task RECORD_UnusedTypeWithRequestId_Ignored(byte type)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+    [Theory, Values(3, 6, 7, 8, 9, 10, 11, 0, 12, 255)]
+    public Task RECORD_UnusedTypeWithRequestId_Ignored(int type)
+        => Script.PlayAsync($"type{type}+begin+type{type} silent params+type{type} 200 silent");
 
-        frontEnd.Send(
-            RecordBytes.Record(type, 1, new byte[20]), RecordBytes.Begin(), RecordBytes.Record(type, 1, new byte[20]));
-        Assert.Empty(frontEnd.ReadAvailable());
-        frontEnd.Send(
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams()), RecordBytes.Record(type, 1, new byte[20]));
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.Empty(frontEnd.ReadAvailable());
-    }
-
-    [Theory]
-    [InlineData(RecordBytes.BeginRequest)]
-    [InlineData(RecordBytes.AbortRequest)]
-    [InlineData(RecordBytes.EndRequest)]
-    [InlineData(RecordBytes.Params)]
-    [InlineData(RecordBytes.Stdin)]
-    [InlineData(RecordBytes.Stdout)]
-    [InlineData(RecordBytes.Data)]
-    public async Task RECORD_ApplicationTypeWithNullRequestId_ConnectionReset(byte type)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-
-        frontEnd.Send(RecordBytes.Record(type, 0, new byte[8]));
-
-        Assert.True(frontEnd.Transport.IsReset);
-        Assert.Empty(frontEnd.Transport.Sent);
-    }
+    [Theory, Values(1, 2, 3, 4, 5, 6, 8)]
+    public Task RECORD_ApplicationTypeWithNullRequestId_ConnectionReset(int type)
+        => Script.PlayAsync($"type{type}:0 reset silent");
 
     [Fact]
     public async Task RECORD_PaddingAndReservedBytesEverywhere_Ignored()

@@ -53,8 +53,7 @@ public sealed class RequestReturnTests
     public async Task Transport_ThatFailsToSendARefusal_IsLoggedAndTheRequestIsOver()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "RequestEndFailed");
-        var connection = new FastCgiConnection(server.Connections, new FailingTransport());
-        Assert.True(server.Connections.TryAdd(connection));
+        var connection = ConnectFailing(server, "Send").Transport.Connection;
         var ready = new ReadyRequests();
 
         connection.OnReceived(RecordBytes.Get(uri: "no-path"), ref ready);
@@ -83,8 +82,7 @@ public sealed class RequestReturnTests
 
         foreach (var path in new[] { "/cut", "/body" })
         {
-            var connection = new FastCgiConnection(server.Connections, new FailingTransport(failing));
-            Assert.True(server.Connections.TryAdd(connection));
+            var connection = ConnectFailing(server, failing).Transport.Connection;
             var ready = new ReadyRequests();
             connection.OnReceived([.. RecordBytes.PostHead(9_000, uri: path)], ref ready);
             connection.OnReceived(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000]), ref ready);
@@ -98,30 +96,14 @@ public sealed class RequestReturnTests
         }
     }
 
-    private sealed class FailingTransport(string failing = nameof(FailingTransport.Send)) : ConnectionTransport
+    private static FrontEnd ConnectFailing(TestServer server, string failing)
     {
-        public override EndPoint? RemoteEndPoint => null;
-
-        public override bool CanReset => true;
-
-        public override bool Send(BufferBlock chain)
+        var frontEnd = server.Connect();
+        frontEnd.Transport.Calling = call =>
         {
-            Fail(nameof(Send));
-            return true;
-        }
-
-        public override void Close() => Fail(nameof(Close));
-
-        public override void Run(ref ReadyRequests ready) => throw new NotSupportedException();
-
-        public override void ResumeReceiving()
-        {
-        }
-
-        private void Fail(string what)
-        {
-            if (failing.Contains(what, StringComparison.Ordinal))
+            if (failing.Contains(call, StringComparison.Ordinal))
                 throw new InvalidOperationException("on purpose");
-        }
+        };
+        return frontEnd;
     }
 }

@@ -81,19 +81,6 @@ public class RoleTests
     }
 
     [Fact]
-    public async Task AUTHORIZER_AnsweredBySomethingThatIsNoAuthorizer_500AndNothingOfIt()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.Hello, static options => options.Roles.Add(FastCgiRole.Authorizer));
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-
-        frontEnd.Send(Authorize("/"));
-
-        var answer = await frontEnd.ReadResponseAsync(isStatusFirst: true);
-        Assert.Equal((500, ""), (answer.Status, answer.Text));
-    }
-
-    [Fact]
     public async Task RESPONDER_PathOfAnAuthorizer_GoesToThePage()
     {
         await using var frontEnd = await StartAsync(static app =>
@@ -130,46 +117,25 @@ public class RoleTests
         Assert.Single(frontEnd.Server.Logs.Named("RoleNotServed"));
     }
 
-    [Fact]
-    public async Task BEGIN_REQUEST_ResponderNotInOptions_UnknownRole()
+    /// <summary>A Filter is not served even if it is in the options.</summary>
+    [Theory]
+    [InlineData(Authorizer, 1)]
+    [InlineData(Filter, Filter)]
+    public async Task BEGIN_REQUEST_OtherRoleInOptions_UnknownRole(int served, int role)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options =>
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, options =>
         {
             options.Roles.Clear();
-            options.Roles.Add(FastCgiRole.Authorizer);
+            options.Roles.Add((FastCgiRole)served);
         });
 
-        frontEnd.Send(RecordBytes.Get());
+        frontEnd.Send(RecordBytes.Begin(1, role), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
 
         Assert.Equal(3, Assert.Single(frontEnd.ReadAvailable()).Content[4]);
     }
 
     [Fact]
-    public async Task FILTER_EvenIfInOptions_UnknownRole()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.Hello, static options => options.Roles.Add((FastCgiRole)Filter));
-
-        frontEnd.Send(RecordBytes.Begin(1, Filter), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
-
-        Assert.Equal(3, Assert.Single(frontEnd.ReadAvailable()).Content[4]);
-    }
-
-    [Fact]
-    public async Task DATA_OfAResponder_Ignored()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
-
-        frontEnd.Send(
-            RecordBytes.Begin(),
-            RecordBytes.Record(RecordBytes.Data, 1, new byte[10]),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
-            RecordBytes.Record(RecordBytes.Data, 1, new byte[10]),
-            RecordBytes.Record(RecordBytes.Data, 1),
-            RecordBytes.StdinStream(1, "body"u8));
-
-        Assert.Equal(Apps.HashOf("body"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
-    }
+    public Task DATA_OfAResponder_Ignored() => Script.PlayAsync("post8/hash+type8+stdin4+type8+stdin4+stdin 200");
 
     private static Task<FrontEnd> StartAsync(Action<IEndpointRouteBuilder> map) => TestServer.ConnectAsync(
         app =>

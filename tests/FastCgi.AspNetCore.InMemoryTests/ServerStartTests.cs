@@ -48,7 +48,7 @@ public sealed class ServerStartTests
     public async Task Stop_ListenerFails_RequestThatRunsIsAnswered()
     {
         var go = Waiting.Signal();
-        var failing = new NobodyFactory { Unbinding = Task.FromException(new IOException("on purpose")) };
+        var failing = new TestListenerFactory { Unbinding = Task.FromException(new IOException("on purpose")) };
         await using var run = await ServerRun.StartAsync(
             Apps.HelloAfter(go.Task), services: services => services.AddSingleton<IConnectionListenerFactory>(failing));
         run.Logs.Expected.Add("StopStepFailed");
@@ -67,7 +67,8 @@ public sealed class ServerStartTests
     [Fact]
     public async Task EndPoint_OfManyFactories_GoesToTheLastThatCanBindIt()
     {
-        var (first, second, other) = (new NobodyFactory(), new NobodyFactory(), new CannotFactory());
+        var (first, second) = (new TestListenerFactory(), new TestListenerFactory());
+        var other = new TestListenerFactory { CanBindTo = static _ => false };
         await using var run = await ServerRun.StartAsync(Apps.Hello, services: services => services
             .AddSingleton<IConnectionListenerFactory>(first)
                 .AddSingleton<IConnectionListenerFactory>(second).AddSingleton<IConnectionListenerFactory>(other));
@@ -135,10 +136,13 @@ public sealed class ServerStartTests
     [Theory, Values(false, true)]
     public async Task Start_StoppedWhileAnEndpointIsBound_GivesUpAndLeavesNothing(bool isDisposed)
     {
-        var (bound, late) = (new NobodyFactory(), new LateFactory());
+        var bind = Waiting.Signal();
+        var endPoint = new DnsEndPoint("late", 1);
+        var bound = new TestListenerFactory();
+        var late = new TestListenerFactory { CanBindTo = endPoint.Equals, Binding = () => bind.Task };
         await using var run = ServerRun.Make(
             Apps.Hello,
-            static options => options.Listen(LateFactory.EndPoint),
+            options => options.Listen(endPoint),
             services => services.AddSingleton<IConnectionListenerFactory>(bound)
                 .AddSingleton<IConnectionListenerFactory>(late));
         var start = run.Server.StartAsync(new Fuzzing.NullApplication(), default);
@@ -152,51 +156,12 @@ public sealed class ServerStartTests
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => start.WaitAsync(TimeSpan.FromSeconds(30)));
         Assert.False(run.Server.IsRunning);
         Assert.True(Assert.Single(bound.Made).IsDisposed);
-        late.Bind();
-        await late.Disposed.WaitAsync(TimeSpan.FromSeconds(30));
-        Assert.False(late.IsAsked);
-    }
-
-    /// <summary>Binds when the test says so, after the caller has given up waiting.</summary>
-    private sealed class LateFactory
-        : IConnectionListenerFactory, IConnectionListenerFactorySelector, IConnectionListener
-    {
-        private readonly TaskCompletionSource<IConnectionListener> _bound = new();
-        private readonly TaskCompletionSource _disposed = new();
-
-        public static EndPoint EndPoint { get; } = new DnsEndPoint("late", 1);
-
-        public Task Disposed => _disposed.Task;
-
-        public bool IsAsked { get; private set; }
-
-        EndPoint IConnectionListener.EndPoint => EndPoint;
-
-        public void Bind() => _bound.SetResult(this);
-
-        public bool CanBind(EndPoint endpoint) => endpoint == EndPoint;
-
-        public ValueTask<IConnectionListener> BindAsync(
-            EndPoint endpoint, CancellationToken cancellationToken = default) => new(_bound.Task);
-
-        public ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
-        {
-            IsAsked = true;
-            return ValueTask.FromResult<ConnectionContext?>(null);
-        }
-
-        public ValueTask UnbindAsync(CancellationToken cancellationToken = default) => ValueTask.CompletedTask;
-
-        public ValueTask DisposeAsync()
-        {
-            _disposed.TrySetResult();
-            return ValueTask.CompletedTask;
-        }
-    }
-
-    private sealed class CannotFactory : NobodyFactory
-    {
-        public override bool CanBind(EndPoint endpoint) => false;
+        // The listener comes after the caller has given up waiting.
+        bind.SetResult();
+        await Waiting.UntilAsync(() => !late.Made.IsEmpty, "the late listener");
+        var listener = Assert.Single(late.Made);
+        await listener.Disposed.Within("its disposal");
+        Assert.False(listener.IsAsked);
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isUnbounded")]

@@ -92,7 +92,10 @@ public class SpoofingTests
         await using var server = await TestServer.StartAsync(
             app => app.UseAuthentication().Run(context =>
             {
-                (context.Request.Headers.ContainsKey("X-Forged") ? forged : plain).SetResult(Describe(context));
+                var isForged = context.Request.Headers.ContainsKey("X-Forged");
+                Assert.Equal(isForged ? value : null, context.GetServerVariable("HTTP_" + header));
+                Assert.NotEqual(value, context.GetServerVariable(header));
+                (isForged ? forged : plain).SetResult(Describe(context));
                 return Apps.Hello(context);
             }),
             options =>
@@ -113,24 +116,6 @@ public class SpoofingTests
         }
 
         Assert.Equal(await plain.Task, await forged.Task);
-    }
-
-    [Theory]
-    [MemberData(nameof(Headers))]
-    public async Task PARAMS_ForgedHeader_IsNoServerVariableOfThatName(string header, string value)
-    {
-        string? seen = null;
-        string? seenAsHeader = null;
-        var response = await TestServer.AskAsync(context =>
-        {
-            seen = context.GetServerVariable(header);
-            seenAsHeader = context.GetServerVariable("HTTP_" + header);
-            return Apps.Hello(context);
-        }, RecordBytes.Get(more: ("HTTP_" + header, value)));
-
-        Assert.Equal(200, response.Status);
-        Assert.NotEqual(value, seen);
-        Assert.Equal(value, seenAsHeader);
     }
 
     /// <summary>An application may hand on its headers to programs that it starts (httpoxy).</summary>

@@ -15,7 +15,7 @@ public class TimeoutTests
     [InlineData("get<4 29s open 1s ended")]
     [InlineData("begin<12 29s open 1s ended")]
     [InlineData("values 29s open 1s ended")]
-    [InlineData("unknown 29s open 1s ended")]
+    [InlineData("type77:0 29s open 1s ended")]
     // A header that claims 60,000 bytes, and now and then one of them.
     [InlineData("values60000<9 29s byte unreset 1s reset")]
     [InlineData("get 200 1h values60000<9 29s byte unreset 1s reset")]
@@ -35,7 +35,7 @@ public class TimeoutTests
     [InlineData("get 200 5h open get 200")]
     [InlineData("get 200 get<4 5h open get>4 200")]
     [InlineData("get 200 values skip 5h open get 200")]
-    [InlineData("get 200 unknown skip 5h open get 200")]
+    [InlineData("get 200 type77:0 skip 5h open get 200")]
     [InlineData("get* 200 1m unreset get:2* 2:200 1m unreset")]
     [InlineData("get* 200 values8* skip 1m unreset get:2* 2:200 values8* skip 1m unreset")]
     public Task Connection_ThatHasCarriedARequest_StaysOpen(string script) => Script.PlayAsync(script);

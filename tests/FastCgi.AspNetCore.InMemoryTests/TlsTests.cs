@@ -22,11 +22,18 @@ public sealed class TlsTests : IDisposable
     }
 
     [Theory]
-    [InlineData("SSL_CLIENT_CERT", "SUCCESS")]
-    [InlineData("SSL_CLIENT_ESCAPED_CERT", "SUCCESS")]
-    [InlineData("SSL_CLIENT_RAW_CERT", "SUCCESS")]
-    [InlineData("SSL_CLIENT_CERT_DER_B64", "0")]
-    public async Task PARAMS_CertificateInAnyVariable_IsShown(string variable, string verdict)
+    [InlineData("SSL_CLIENT_CERT", "SUCCESS", true)]
+    [InlineData("SSL_CLIENT_ESCAPED_CERT", "SUCCESS", true)]
+    [InlineData("SSL_CLIENT_RAW_CERT", "SUCCESS", true)]
+    [InlineData("SSL_CLIENT_CERT_DER_B64", "0", true)]
+    [InlineData("SSL_CLIENT_CERT", "NONE", false)]
+    [InlineData("SSL_CLIENT_CERT", "GENEROUS", false)]
+    [InlineData("SSL_CLIENT_CERT", "FAILED:certificate has expired", false)]
+    [InlineData("SSL_CLIENT_CERT", "10", false)]
+    [InlineData("SSL_CLIENT_CERT", "", false)]
+    [InlineData("SSL_CLIENT_CERT", null, false)]
+    public async Task PARAMS_CertificateInAnyVariable_IsShownIfItIsVerifiedOrTheOptionSaysSo(
+        string variable, string? verdict, bool isVerified)
     {
         var text = variable switch
         {
@@ -34,33 +41,19 @@ public sealed class TlsTests : IDisposable
             "SSL_CLIENT_CERT_DER_B64" => Convert.ToBase64String(_client.RawData),
             _ => _pem,
         };
+        (string, string)[] parameters = [("HTTPS", "on"), ("SSL_CLIENT_CERT", ""), (variable, text)];
+        if (verdict is not null)
+            parameters = [.. parameters, ("SSL_CLIENT_VERIFY", verdict)];
 
-        var seen = await SeeAsync(
-            static context => context.Connection.GetClientCertificateAsync().GetAwaiter().GetResult(),
-            ("HTTPS", "on"),
-            ("SSL_CLIENT_CERT", ""),
-            (variable, text),
-            ("SSL_CLIENT_VERIFY", verdict));
-
-        Assert.Equal(_client.Thumbprint, seen?.Thumbprint);
+        foreach (var allows in new[] { false, true })
+        {
+            var seen = await SeeAsync(
+                static context => context.Connection.GetClientCertificateAsync().GetAwaiter().GetResult(),
+                options => options.AllowUnverifiedClientCertificate = allows,
+                parameters);
+            Assert.Equal(isVerified || allows ? _client.Thumbprint : null, seen?.Thumbprint);
+        }
     }
-
-    [Theory, Values("NONE", "GENEROUS", "FAILED:certificate has expired", "10", "")]
-    public async Task PARAMS_CertificateNotVerified_IsShownOnlyIfTheOptionSaysSo(string verdict)
-    {
-        (string, string)[] parameters = [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", verdict), ("SSL_CLIENT_CERT", _pem)];
-
-        Assert.Null(await SeeAsync(static context => context.Connection.ClientCertificate, parameters));
-        Assert.NotNull(await SeeAsync(
-            static context => context.Connection.ClientCertificate,
-            static options => options.AllowUnverifiedClientCertificate = true,
-            parameters));
-    }
-
-    [Fact]
-    public async Task PARAMS_CertificateWithoutVerdict_IsNotShown()
-        => Assert.Null(await SeeAsync(
-            static context => context.Connection.ClientCertificate, ("HTTPS", "on"), ("SSL_CLIENT_CERT", _pem)));
 
     /// <summary>Behind a front-end without TLS, such variables can only be its configuration's mistake.</summary>
     [Fact]

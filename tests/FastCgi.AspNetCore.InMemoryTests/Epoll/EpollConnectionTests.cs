@@ -128,6 +128,48 @@ public sealed class EpollConnectionTests
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
     }
 
+    /// <summary>
+    /// The listener has counted the connection, and its loop does not wait for it yet. If it is closed now, its
+    /// descriptor number could belong to another connection when the loop registers it.
+    /// </summary>
+    [Theory, Values(false, true)]
+    public async Task Start_EndedBefore_EndsAfterIt(bool isReset)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: false);
+        var sources = hand.Loop.SourceCount;
+        var stopping = Task.CompletedTask;
+        if (isReset)
+            hand.Connection.Connection.Fail();
+        else
+            stopping = hand.Server.Connections.StopAsync(new CancellationToken(canceled: true));
+
+        hand.Loop.Turn();
+
+        Assert.True(hand.IsOpen);
+        Assert.True(Descriptors.IsOpen(hand.Descriptor));
+        hand.Connection.Start();
+        hand.Loop.Turn();
+        await stopping.Within("the stop");
+        Assert.False(hand.IsOpen);
+        Assert.Equal(sources, hand.Loop.SourceCount);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
+    }
+
+    /// <summary>Without memory, a step between the two may fail.</summary>
+    [Theory, Values(false, true)]
+    public async Task GiveUp_ConnectionIsResetAndTheLoopHearsOn(bool isStarted)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: isStarted);
+        var sources = hand.Loop.SourceCount;
+
+        hand.Connection.GiveUp();
+        hand.Loop.Turn();
+
+        Assert.False(hand.IsOpen);
+        Assert.Equal(isStarted ? sources - 1 : sources, hand.Loop.SourceCount);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
+    }
+
     [Theory]
     [InlineData("close", typeof(ConnectionResetException), "The web server closed the connection.", false)]
     [InlineData("shutdown", typeof(ConnectionResetException), "The web server closed the connection.", false)]
@@ -213,34 +255,21 @@ public sealed class EpollConnectionTests
         Assert.False(hand.IsOpen);
     }
 
+    /// <summary>
+    /// The lock of the connection is taken once to begin the close, once to decide, and once to close. The counts are
+    /// those of this thread.
+    /// </summary>
     [Fact]
-    public async Task Leave_Idle_ConnectionIsReset()
+    public async Task Leave_Idle_ConnectionIsResetWithThreeLocks()
     {
-        await using var hand = await StartLeavingAsync();
-
-        hand.Loop.Turn();
-
-        Assert.False(hand.IsOpen);
-        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
-    }
-
-    /// <summary>Once to begin the close, once to decide, once to close. The counts are those of this thread.</summary>
-    [Fact]
-    public async Task Leave_Idle_TakesTheLockOfTheConnectionThreeTimes()
-    {
-        await using var hand = await HandConnection.StartAsync(
-            Apps.Hello,
-            isTcp: true,
-            configure: static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
-        hand.Peer.Send(RecordBytes.Get());
-        hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
         var before = LockOrder.Counts;
+        await using var hand = await StartLeavingAsync(() => before = LockOrder.Counts);
 
-        _ = hand.Server.StopAsync();
         hand.Loop.Turn();
 
         var after = LockOrder.Counts;
         Assert.False(hand.IsOpen);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
         Assert.Equal((0, 3), (after.Request - before.Request, after.Connection - before.Connection));
     }
 
@@ -335,7 +364,7 @@ public sealed class EpollConnectionTests
     }
 
     /// <summary>The server stops, and the loop has not run since.</summary>
-    private static async Task<HandConnection> StartLeavingAsync()
+    private static async Task<HandConnection> StartLeavingAsync(Action? beforeTheStop = null)
     {
         var hand = await HandConnection.StartAsync(
             Apps.Hello,
@@ -343,8 +372,8 @@ public sealed class EpollConnectionTests
             configure: static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         hand.Peer.Send(RecordBytes.Get());
         hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
+        beforeTheStop?.Invoke();
         _ = hand.Server.StopAsync();
-        Assert.True(hand.IsOpen);
         return hand;
     }
 

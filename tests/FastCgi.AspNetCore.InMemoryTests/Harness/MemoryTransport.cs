@@ -29,6 +29,12 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>The connection to notify when a held send ends.</summary>
     public FastCgiConnection Connection { get; set; } = null!;
 
+    /// <summary>Called with "Send" or "Close" before each, so that a test can make it fail.</summary>
+    public Action<string>? Calling { get; set; }
+
+    /// <summary>What the connection has decided each time it was to be closed.</summary>
+    public List<CloseAction> Decisions { get; } = [];
+
     /// <summary>The peer's reaction as soon as it has received a send.</summary>
     public Action? Received { get; set; }
 
@@ -93,6 +99,7 @@ internal sealed class MemoryTransport : ConnectionTransport
     {
         bool isComplete;
         Volatile.Write(ref _senderId, Environment.CurrentManagedThreadId);
+        Calling?.Invoke(nameof(Send));
         lock (_lock)
         {
             SendCount++;
@@ -114,7 +121,10 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// </summary>
     public override void Close()
     {
-        switch (Connection.DecideClose())
+        Calling?.Invoke(nameof(Close));
+        var decision = Connection.DecideClose();
+        Change(() => Decisions.Add(decision));
+        switch (decision)
         {
             case CloseAction.Close or CloseAction.HalfClose or CloseAction.ResetUnlessInput:
                 Change(() => IsClosed = true);

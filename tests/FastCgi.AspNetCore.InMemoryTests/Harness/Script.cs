@@ -10,9 +10,9 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// The web server sends. <c>get:2/slow.last</c> is a GET with id 2 (otherwise 1) for /slow without KEEP_CONN, and
 /// <c>post10/hash</c> is all of a POST with CONTENT_LENGTH 10 but its body. <c>begin</c>, <c>pairs</c>, <c>params</c>
 /// (with their end), <c>stdin5</c>, <c>stdin</c> (the end), <c>abort</c>, <c>ask</c> (whether the server multiplexes),
-/// <c>values</c> and <c>unknown</c> are records whose content has that length. <c>get&lt;4</c> is only the first four
-/// bytes, <c>get>4</c> is the rest, and <c>get*</c> arrives byte by byte. Words that are joined by + arrive in one
-/// receive.
+/// and <c>values</c> are records whose content has that length, and <c>type9:0</c> is a record of any type.
+/// <c>get&lt;4</c> is only the first four bytes, <c>get>4</c> is the rest, and <c>get*</c> arrives byte by byte. Words
+/// that are joined by + arrive in one receive.
 /// </para>
 /// <para>
 /// Something happens: <c>30s</c>, <c>5m</c> and <c>1h</c> pass, <c>go</c> lets the handlers of /slow continue,
@@ -165,7 +165,7 @@ internal sealed partial class Script
             "abort" => RecordBytes.Record(RecordBytes.AbortRequest, id, new byte[length]),
             "ask" => RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""))),
             "values" => RecordBytes.Record(RecordBytes.GetValues, 0, new byte[length]),
-            "unknown" => RecordBytes.Record(77, 0, new byte[length]),
+            "type" => RecordBytes.Record((byte)length, id, new byte[8]),
             _ => new byte[1],
         };
         if (word.Groups["to"] is { Success: true } to)
@@ -262,7 +262,7 @@ internal sealed partial class Script
     [GeneratedRegex("^([0-9]+)([smh])$")]
     private static partial Regex Time();
 
-    [GeneratedRegex("^(?<what>get|post|begin|pairs|params|stdin|abort|ask|values|unknown|byte)(?<number>-?[0-9]+)?"
+    [GeneratedRegex("^(?<what>get|post|begin|pairs|params|stdin|abort|ask|values|type|byte)(?<number>-?[0-9]+)?"
         + @"(:(?<id>[0-9]+))?(?<path>/[a-z-]*)?(?<last>\.last)?(<(?<to>[0-9]+)|>(?<from>[0-9]+))?\*?$")]
     private static partial Regex Sent();
 

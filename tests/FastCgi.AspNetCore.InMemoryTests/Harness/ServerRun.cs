@@ -1,4 +1,3 @@
-using System.Threading.Channels;
 using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.Extensions.Hosting;
@@ -55,13 +54,13 @@ internal sealed class ServerRun : IAsyncDisposable
                 .UseSetting(WebHostDefaults.ApplicationKey, typeof(ServerRun).Assembly.GetName().Name)
                 .UseEnvironment(environment)
                 .ConfigureServices(collection => collection.AddSingleton(
-                    new ServerTime(clock)).AddSingleton<IConnectionListenerFactory, NobodyFactory>())
+                    new ServerTime(clock)).AddSingleton<IConnectionListenerFactory, TestListenerFactory>())
                 .UseFastCgi(options =>
                 {
                     options.Transport.Engine = FastCgiTransportEngine.Socket;
                     options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Inline;
                     if (hasEndpoint)
-                        options.Listen(new NobodyEndPoint("nobody"));
+                        options.Listen(new NamedEndPoint("nobody"));
                     configure?.Invoke(options);
                 })
                 .ConfigureServices(collection => services?.Invoke(collection))
@@ -84,56 +83,5 @@ internal sealed class ServerRun : IAsyncDisposable
         await Host.StopAsync(new CancellationToken(canceled: true));
         Host.Dispose();
         Assert.Empty(Logs.UnexpectedErrors);
-    }
-}
-
-internal sealed class NobodyEndPoint(string name) : EndPoint
-{
-    public override string ToString() => name;
-}
-
-internal class NobodyFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector
-{
-    /// <summary>The listeners created by all factories.</summary>
-    public ConcurrentQueue<Listener> Made { get; } = new();
-
-    /// <summary>How they stop listening.</summary>
-    public Task Unbinding { get; init; } = Task.CompletedTask;
-
-    public virtual bool CanBind(EndPoint endpoint) => endpoint is NobodyEndPoint;
-
-    public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
-    {
-        var listener = new Listener(endpoint, Unbinding);
-        Made.Enqueue(listener);
-        return ValueTask.FromResult<IConnectionListener>(listener);
-    }
-
-    internal sealed class Listener(EndPoint endPoint, Task unbinding) : IConnectionListener
-    {
-        private readonly Channel<ConnectionContext> _none = Channel.CreateUnbounded<ConnectionContext>();
-
-        public EndPoint EndPoint => endPoint;
-
-        public bool IsUnbound { get; private set; }
-
-        public bool IsDisposed { get; private set; }
-
-        public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
-            => await _none.Reader.WaitToReadAsync(cancellationToken) ? await _none.Reader
-                .ReadAsync(cancellationToken) : null;
-
-        public ValueTask UnbindAsync(CancellationToken cancellationToken = default)
-        {
-            IsUnbound = true;
-            _none.Writer.TryComplete();
-            return new ValueTask(unbinding);
-        }
-
-        public ValueTask DisposeAsync()
-        {
-            IsDisposed = true;
-            return ValueTask.CompletedTask;
-        }
     }
 }

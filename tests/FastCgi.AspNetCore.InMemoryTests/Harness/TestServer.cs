@@ -113,14 +113,12 @@ internal sealed class TestServer : IAsyncDisposable
         return await frontEnd.AskAsync(request);
     }
 
-    public static Task<WireResponse> AskFailingAsync(RequestDelegate application, params byte[][] request)
-        => AskFailingAsync(application, configure: null, request);
-
+    /// <summary>Gets the response of an application that fails, which must be logged.</summary>
     public static async Task<WireResponse> AskFailingAsync(
-        RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
+        RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
     {
         await using var frontEnd = await ConnectAsync(application, configure, expects: "ApplicationError");
-        var response = await frontEnd.AskAsync(request);
+        var response = await frontEnd.AskAsync();
         Assert.NotEmpty(frontEnd.Server.Logs.Named("ApplicationError"));
         return response;
     }

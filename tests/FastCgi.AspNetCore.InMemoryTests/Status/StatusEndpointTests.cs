@@ -70,20 +70,38 @@ public sealed class StatusEndpointTests
         Assert.Equal(statusCode == 405, body.Length == 0);
     }
 
-    /// <summary>That a client is local says nothing: a proxy on the machine may have passed its request.</summary>
+    /// <summary>
+    /// Without authorization metadata on the endpoint, the status is only for Development. That a client is local says
+    /// nothing: a proxy on the machine may have passed its request. With metadata, authorization decides: if it did not
+    /// run, routing fails the request. RequireAuthorization adds the attribute beside a policy; a policy alone does not
+    /// count.
+    /// </summary>
     [Theory]
-    [InlineData("Development", "192.0.2.7", true)]
-    [InlineData("Production", "127.0.0.1", false)]
-    [InlineData("Staging", "::1", false)]
-    public async Task Client_WithoutAPolicy_IsAllowedInDevelopment(
-        string environment, string address, bool isAllowed)
+    [InlineData("Development", "192.0.2.7", null, true)]
+    [InlineData("Production", "127.0.0.1", null, false)]
+    [InlineData("Staging", "::1", null, false)]
+    [InlineData("Production", "192.0.2.7", "attribute", true)]
+    [InlineData("Production", "192.0.2.7", "anonymous", true)]
+    [InlineData("Production", "192.0.2.7", "policy", false)]
+    [InlineData("Production", "192.0.2.7", "other", false)]
+    public async Task Client_IsAllowedInDevelopmentOrIfTheEndpointSaysWho(
+        string environment, string address, string? metadata, bool isAllowed)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello, environment: environment);
+        object? item = metadata switch
+        {
+            null => null,
+            "attribute" => new AuthorizeAttribute(),
+            "anonymous" => new AllowAnonymousAttribute(),
+            "policy" => new AuthorizationPolicyBuilder().RequireAssertion(static _ => true).Build(),
+            _ => "something else",
+        };
 
         var (status, response, body) = await AskAsync(run.Host.Services, request =>
         {
-            request.HttpContext.SetEndpoint(null);
             request.HttpContext.Connection.RemoteIpAddress = IPAddress.Parse(address);
+            request.HttpContext.SetEndpoint(
+                item is null ? null : new Endpoint(null, new EndpointMetadataCollection(item), "status"));
         });
 
         Assert.Equal(isAllowed ? 200 : 403, status);
@@ -92,35 +110,6 @@ public sealed class StatusEndpointTests
             "Outside Development, the application must specify who may see the status: ", StringComparison.Ordinal));
         Assert.Equal(!isAllowed, body.EndsWith("app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or "
             + ".AllowAnonymous() if the web server restricts access.\n", StringComparison.Ordinal));
-    }
-
-    /// <summary>
-    /// Authorization metadata on the endpoint decides who may see the status: if authorization did not run, routing
-    /// fails the request. RequireAuthorization adds the attribute beside a policy; a policy alone does not count.
-    /// </summary>
-    [Theory]
-    [InlineData("attribute", true)]
-    [InlineData("anonymous", true)]
-    [InlineData("policy", false)]
-    [InlineData("other", false)]
-    public async Task Client_OfAnEndpointWithAPolicy_IsAllowed(string metadata, bool isAllowed)
-    {
-        await using var run = await ServerRun.StartAsync(Apps.Hello);
-        object item = metadata switch
-        {
-            "attribute" => new AuthorizeAttribute(),
-            "anonymous" => new AllowAnonymousAttribute(),
-            "policy" => new AuthorizationPolicyBuilder().RequireAssertion(static _ => true).Build(),
-            _ => "something else",
-        };
-
-        var (status, _, _) = await AskAsync(run.Host.Services, request =>
-        {
-            request.HttpContext.Connection.RemoteIpAddress = IPAddress.Parse("192.0.2.7");
-            request.HttpContext.SetEndpoint(new Endpoint(null, new EndpointMetadataCollection(item), "status"));
-        });
-
-        Assert.Equal(isAllowed ? 200 : 403, status);
     }
 
     [Fact]

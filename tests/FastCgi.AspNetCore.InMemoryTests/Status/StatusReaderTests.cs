@@ -75,10 +75,16 @@ public sealed class StatusReaderTests
     {
         StatusSnapshot? status = null;
         ServerRun? made = null;
+        var asking = new TestListenerFactory
+        {
+            Binding = () =>
+            {
+                status = made!.Reader.Read();
+                return Task.CompletedTask;
+            },
+        };
         await using var run = made = ServerRun.Make(
-            Apps.Hello,
-            services: services => services.AddSingleton<IConnectionListenerFactory>(
-            new AskingFactory(() => status = made!.Reader.Read())));
+            Apps.Hello, services: services => services.AddSingleton<IConnectionListenerFactory>(asking));
 
         await run.Host.StartAsync();
 
@@ -338,20 +344,5 @@ public sealed class StatusReaderTests
         limits.MinRequestBodyDataRate = new Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate(
             135, TimeSpan.FromHours(1));
         limits.ShutdownIdleGracePeriod = TimeSpan.FromSeconds(18);
-    }
-
-    /// <summary>Asks while the server binds its endpoints.</summary>
-    private sealed class AskingFactory(Action ask) : IConnectionListenerFactory, IConnectionListenerFactorySelector
-    {
-        private readonly NobodyFactory _factory = new();
-
-        public bool CanBind(EndPoint endpoint) => _factory.CanBind(endpoint);
-
-        public ValueTask<IConnectionListener> BindAsync(
-            EndPoint endpoint, CancellationToken cancellationToken = default)
-        {
-            ask();
-            return _factory.BindAsync(endpoint, cancellationToken);
-        }
     }
 }
