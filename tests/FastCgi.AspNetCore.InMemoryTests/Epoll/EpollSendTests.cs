@@ -146,11 +146,10 @@ public sealed class EpollSendTests
         return received;
     }
 
-    private static async Task<HandConnection> StartAsync(
-        Action<FastCgiServerOptions>? configure = null, bool isWatched = true)
+    private static async Task<HandConnection> StartAsync(bool isWatched = true)
     {
         var hand = await HandConnection.StartAsync(
-            static context => context.Response.Body.WriteAsync(s_body).AsTask(), isTcp: false, isWatched, configure);
+            static context => context.Response.Body.WriteAsync(s_body).AsTask(), isTcp: false, isWatched);
         hand.MakeSmall();
         return hand;
     }

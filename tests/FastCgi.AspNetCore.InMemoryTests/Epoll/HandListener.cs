@@ -14,8 +14,8 @@ internal sealed class HandListener : IAsyncDisposable
         Descriptor = Socket.Handle;
         _endPoint = socket.EndPoint;
         Engine = new EpollEngine(server.Connections, server.Scheduler);
-        Accepting = new EpollListener(Engine, socket);
-        Listener = new TransportListener(socket.EndPoint, Accepting.Start, Accepting.StopAsync);
+        var accepting = new EpollListener(Engine, socket);
+        Listener = new TransportListener(socket.EndPoint, accepting.Start, accepting.StopAsync);
         if (starts)
             Listener.Start();
     }
@@ -25,8 +25,6 @@ internal sealed class HandListener : IAsyncDisposable
     public EpollEngine Engine { get; }
 
     public TransportListener Listener { get; }
-
-    public EpollListener Accepting { get; }
 
     public EpollLoop Loop => Engine.Loops[0];
 

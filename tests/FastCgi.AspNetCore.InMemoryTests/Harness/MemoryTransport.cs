@@ -46,9 +46,6 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>Whether the server has reset the connection.</summary>
     public bool IsReset { get; private set; }
 
-    /// <summary>The number of bytes sent before the reset; later ones are lost.</summary>
-    public int LengthAtReset { get; private set; }
-
     /// <summary>How often receiving was resumed.</summary>
     public int ResumeCount { get; private set; }
 
@@ -137,12 +134,7 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     private void Reset()
     {
-        Change(() =>
-        {
-            if (!IsReset)
-                LengthAtReset = _sent.Count;
-            IsReset = true;
-        });
+        Change(() => IsReset = true);
         ThreadPool.QueueUserWorkItem(
             static connection
                 => connection.OnClosed(new ConnectionAbortedException("The connection was closed by the server.")),

@@ -34,8 +34,6 @@ internal sealed class KestrelOracle
         using var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
         await socket.ConnectAsync(EndPoint);
         await socket.SendAsync((request with { Headers = [.. request.Headers, (ApplicationHeader, id)] }).ToHttp());
-        if (request.SentLength is not null && request.GoneWhen is null)
-            socket.Shutdown(SocketShutdown.Send);
         if (request.GoneWhen is not null)
         {
             await request.GoneWhen.Within("the client's moment to go");

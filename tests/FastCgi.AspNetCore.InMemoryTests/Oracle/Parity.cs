@@ -91,8 +91,6 @@ internal static class Parity
             {
                 run = observed;
                 frontEnd.Send(request.ToRecords());
-                if (request is { SentLength: not null, GoneWhen: null })
-                    frontEnd.Close();
                 if (request.GoneWhen is null)
                     return await frontEnd.ReadOutcomeAsync();
 

@@ -11,9 +11,6 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
     /// <summary>Whether the request declares the length of its body.</summary>
     public bool HasLength { get; init; } = true;
 
-    /// <summary>Only this many bytes of the body are sent.</summary>
-    public int? SentLength { get; init; }
-
     /// <summary>When the client goes away.</summary>
     public Task? GoneWhen { get; init; }
 
@@ -27,7 +24,7 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
             head.Append(HasLength ? $"Content-Length: {Body.Length}\r\n" : "Transfer-Encoding: chunked\r\n");
         head.Append("\r\n");
 
-        var sent = (Body ?? []).AsSpan(0, SentLength ?? Body?.Length ?? 0);
+        var sent = Body ?? [];
         var message = new List<byte>(Encoding.Latin1.GetBytes(head.ToString()));
         if (HasLength)
         {
@@ -52,15 +49,12 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
         else if (Body is not null)
             more.Add(("HTTP_TRANSFER_ENCODING", "chunked"));
 
-        byte[] start =
+        return
         [
             .. RecordBytes.Begin(),
             .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams(Method, Target, [.. more])),
+            .. RecordBytes.StdinStream(1, Body ?? []),
         ];
-        var body = Body ?? [];
-        return SentLength is { } length
-            ? [.. start, .. RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, length))]
-            : [.. start, .. RecordBytes.StdinStream(1, body)];
     }
 
     private static string ToVariable(string name)
