@@ -21,8 +21,9 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
     public SendFileTests(ITestOutputHelper output)
         : base(output)
     {
-        Directory.CreateDirectory(Path.Combine(Files, "deep"));
-        foreach (var path in new[] { Video, Path.Combine(Files, "deep", PlainName), Path.Combine(Files, "deep", OtherName), Outside })
+        var deep = Path.Combine(Files, "deep");
+        Directory.CreateDirectory(deep);
+        foreach (var path in new[] { Video, Path.Combine(deep, PlainName), Path.Combine(deep, OtherName), Outside })
             File.WriteAllBytes(path, _content);
     }
 
@@ -66,7 +67,7 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
     }
 
     [Theory, MemberData(nameof(Setups))]
-    public async Task File_OfAnEndpoint_KeepsTypeAndName(FrontEndSetup setup)
+    public async Task File_OfAnEndpoint_KeepsTypeNameAndEncoding(FrontEndSetup setup)
     {
         var site = await StartAsync(setup);
 
@@ -78,6 +79,11 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
         Assert.Equal("nosniff", Assert.Single(response.Headers.GetValues("X-Content-Type-Options")));
         Assert.True(response.Headers.Contains("Set-Cookie"));
         AssertOffloaded(site, 1);
+
+        using var compressed = await site.Client.GetAsync("/compressed");
+        Assert.Equal("br", Assert.Single(compressed.Content.Headers.ContentEncoding));
+        Assert.Equal(_content, await compressed.Content.ReadAsByteArrayAsync());
+        AssertOffloaded(site, setup.Kind == FrontEndKind.Apache ? 1 : 2);
     }
 
     [Theory, MemberData(nameof(Setups))]
@@ -115,8 +121,9 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
     {
         var site = await StartAsync(setup);
 
-        foreach (var (etag, status) in new[] { (ApplicationETag, HttpStatusCode.PartialContent), (new EntityTag("\"other\""), HttpStatusCode.OK) })
+        foreach (var etag in new[] { ApplicationETag, new EntityTag("\"other\"") })
         {
+            var status = etag.Equals(ApplicationETag) ? HttpStatusCode.PartialContent : HttpStatusCode.OK;
             using var response = await GetAsync(site, "/video.bin", request =>
             {
                 request.Headers.Range = new RangeHeaderValue(10, 19);
@@ -143,18 +150,6 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
 
         Assert.Equal(HttpStatusCode.NotFound, response.StatusCode);
         Assert.Equal(_content, await response.Content.ReadAsByteArrayAsync());
-    }
-
-    [Theory, MemberData(nameof(Setups))]
-    public async Task File_Compressed_KeepsItsEncoding(FrontEndSetup setup)
-    {
-        var site = await StartAsync(setup);
-
-        using var response = await site.Client.GetAsync("/compressed");
-
-        Assert.Equal("br", Assert.Single(response.Content.Headers.ContentEncoding));
-        Assert.Equal(_content, await response.Content.ReadAsByteArrayAsync());
-        AssertOffloaded(site, setup.Kind == FrontEndKind.Apache ? 0 : 1);
     }
 
     [Fact]

@@ -69,26 +69,21 @@ public sealed partial class LayeringTests
         Assert.True(!violations.Any(), string.Join(Environment.NewLine, violations.Distinct()));
     }
 
-    [Theory, Values("Protocol", "Buffers")]
-    public void References_OfPureFolder_AreTheBaseLibraryOnly(string folder)
-        => Assert.Empty(
-            GetForeignReferences(folder, static name => !name.StartsWith("System", StringComparison.Ordinal)));
-
+    /// <summary>What is pure neither waits nor logs, and the core of the protocol knows nothing of HTTP.</summary>
     [Theory]
-    [InlineData("Protocol", "System.Threading")]
-    [InlineData("Cgi", "System.Threading")]
-    [InlineData("Cgi", "Microsoft.Extensions.Logging")]
-    public void References_OfPureFolder_NeitherAwaitNorLog(string folder, string refused)
-        => Assert.Empty(GetForeignReferences(folder, name => name.StartsWith(refused, StringComparison.Ordinal)));
-
-    /// <summary>The core of the protocol knows nothing of HTTP, not even by a constant or an exception.</summary>
-    [Fact]
-    public void Streams_ReferToNothingOfHttp()
+    [InlineData("Protocol", "^(?!System)|^System.Threading")]
+    [InlineData("Buffers", "^(?!System)")]
+    [InlineData("Cgi", "^System.Threading|^Microsoft.Extensions.Logging")]
+    [InlineData("Streams", "^Microsoft.AspNetCore")]
+    public void References_OfAPureFolder_AreNotToThese(string folder, string refused)
     {
-        Assert.Empty(GetForeignReferences(
-            "Streams", static name => name.StartsWith("Microsoft.AspNetCore", StringComparison.Ordinal)));
-        Assert.NotEmpty(GetForeignReferences(
-            "Requests", static name => name.StartsWith("Microsoft.AspNetCore", StringComparison.Ordinal)));
+        Assert.Empty(GetForeignReferences(folder, name => Regex.IsMatch(name, refused)));
+        Assert.NotEmpty(GetForeignReferences("Requests", static name => Regex.IsMatch(name, "^Microsoft.AspNetCore")));
+    }
+
+    [Fact]
+    public void Streams_NameNothingOfHttp()
+    {
         foreach (var (path, _) in SourceFiles().Where(static file => file.Folder == "Streams"))
             Assert.DoesNotMatch(HttpName(), File.ReadAllText(path));
     }
@@ -159,18 +154,6 @@ public sealed partial class LayeringTests
             static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
     }
 
-    /// <summary>The test detects references in methods, lambdas, iterators, and generic arguments.</summary>
-    [Fact]
-    public void TypeReferences_OfThisTest_AreFound()
-    {
-        var types = typeof(Sample).GetNestedTypes(BindingFlags.NonPublic).Append(typeof(Sample));
-        var references = types.SelectMany(TypeReferences.Of).ToHashSet();
-
-        HashSet<Type> known =
-            [typeof(Uri), typeof(Version), typeof(FormatException), typeof(TimeProvider), typeof(Random)];
-        Assert.Superset(known, references);
-    }
-
     [GeneratedRegex(@"DllImport|LibraryImport|[GS]et(Raw)?SocketOption|""/proc/")]
     private static partial Regex SystemCall();
 
@@ -237,26 +220,4 @@ public sealed partial class LayeringTests
         => (type.IsGenericType ? type.GetGenericTypeDefinition() : type).Namespace;
 
     private static string Name(Type type) => $"{Folder(type)}/{(type.DeclaringType ?? type).Name}";
-
-    private sealed class Sample : IComparer<Version>
-    {
-        public int Compare(Version? x, Version? y) => Texts([]).Count();
-
-        private static IEnumerable<string> Texts(object[] values)
-        {
-            try
-            {
-                return values.OfType<Uri>().Select(static uri => uri.Host + TimeProvider.System.GetTimestamp());
-            }
-            catch (FormatException)
-            {
-                return Enumerate();
-            }
-        }
-
-        private static IEnumerable<string> Enumerate()
-        {
-            yield return Random.Shared.Next().ToString(System.Globalization.CultureInfo.InvariantCulture);
-        }
-    }
 }

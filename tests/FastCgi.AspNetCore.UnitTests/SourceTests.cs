@@ -34,16 +34,6 @@ public sealed partial class SourceTests
                 .Select(static line => line.Place)));
     }
 
-    [Theory]
-    [InlineData("var a = b ? c : d ? e : f;", true)]
-    [InlineData("var a = b ? c\n    : d\n    ? e : f;", true)]
-    [InlineData("var a = b ? F(c ? d : e) : f;", false)]
-    [InlineData("var a = b ? c : d; var e = f ? g : h;", false)]
-    [InlineData("F(b ? c : d, e ? f : g);", false)]
-    [InlineData("var a = b ? \" ? \" : c; // ? d", false)]
-    public void Conditional_InAnother_IsFound(string code, bool isNested)
-        => Assert.Equal(isNested, HasNestedConditional(code));
-
     /// <summary>As <c>dotnet format</c> orders them; the tool would compile all projects.</summary>
     [Fact]
     public void Usings_AreInOrder()

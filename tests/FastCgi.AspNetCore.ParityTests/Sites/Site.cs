@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.ParityTests.Application;
-using FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.Extensions.Hosting;
 
@@ -130,12 +129,13 @@ internal sealed class Site : IAsyncDisposable
         _certificates.WriteTo(_folder.Path);
         _frontEnd = await FrontEnd.StartAsync<FrontEnd>(Kind switch
         {
-            SiteKind.KestrelBehindNginx => new HttpsNginx(
-                "to-kestrel.conf", _folder.Path, Parse(addresses[0]), _httpsPort),
-            SiteKind.FastCgiBehindNginx => new HttpsNginx(
-                "to-fastcgi.conf", _folder.Path, ParseUnix(addresses[0]), _httpsPort),
-            _ => new HttpsApache(_folder.Path, Parse(addresses[0]), _httpsPort),
+            SiteKind.KestrelBehindNginx => new HttpsFrontEnd(
+                FrontEndKind.Nginx, _folder.Path, Parse(addresses[0]), _httpsPort, "to-kestrel.conf"),
+            SiteKind.FastCgiBehindNginx => new HttpsFrontEnd(
+                FrontEndKind.Nginx, _folder.Path, ParseUnix(addresses[0]), _httpsPort, "to-fastcgi.conf"),
+            _ => new HttpsFrontEnd(FrontEndKind.Apache, _folder.Path, Parse(addresses[0]), _httpsPort),
         });
+
         Http = _frontEnd.EndPoint;
         Https = _httpsPort.EndPoint;
     }

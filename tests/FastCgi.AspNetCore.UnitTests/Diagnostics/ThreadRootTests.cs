@@ -1,17 +1,21 @@
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
-/// <summary>A failure at a thread's root is logged and affects one operation; log providers cannot do harm.</summary>
+/// <summary>
+/// A failure at a thread's root is logged and affects one operation. Foreign code, such as log providers, is called
+/// without a lock, and its failure ends nothing else.
+/// </summary>
 public sealed class ThreadRootTests
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);
 
+    private readonly CollectedLogs _logs = new();
+
     [Theory, Values(false, true)]
     public void Run_ThatThrows_IsLoggedAndEndsWhatItIsAbout(bool failsToo)
     {
-        using var logs = new CollectedLogs();
         object? ended = null;
 
-        ThreadRoot.Run("it", static _ => throw new FormatException("first"), logs.CreateLogger(""), state =>
+        ThreadRoot.Run("it", static _ => throw new FormatException("first"), _logs.CreateLogger(""), state =>
         {
             ended = state;
             if (failsToo)
@@ -19,8 +23,9 @@ public sealed class ThreadRootTests
         });
 
         Assert.Equal("it", ended);
-        Assert.Equal(failsToo ? ["first", "second"] : ["first"], logs.All.Select(static log => log.Exception!.Message));
-        Assert.Equal((LogLevel.Error, "ServerFailed"), (logs.All.First().Level, logs.All.First().EventName));
+        string[] messages = failsToo ? ["first", "second"] : ["first"];
+        Assert.Equal(messages, _logs.All.Select(static log => log.Exception!.Message));
+        Assert.Equal((LogLevel.Error, "ServerFailed"), (_logs.All.First().Level, _logs.All.First().EventName));
     }
 
     [Fact]
@@ -88,6 +93,65 @@ public sealed class ThreadRootTests
             using var scope = connection.Enter();
             scope.Require(new Guarded<ConnectionState>(LockRank.Connection));
         });
+    }
+
+    [Theory, Values(1, 2)]
+    public void LogProvider_WithALockHeld_IsAViolation(int rank)
+    {
+        var log = SafeLogger.Wrap(_logs.CreateLogger(""));
+        var before = LockOrder.OnEntering((LockRank)rank, isHeld: false);
+        try
+        {
+            Assert.Throws<InvariantException>(() => log.IsEnabled(LogLevel.Error));
+            Assert.Throws<InvariantException>(
+                () => log.Log(LogLevel.Error, default, "text", null, static (text, _) => text));
+        }
+        finally
+        {
+            LockOrder.OnExited(before);
+        }
+
+        Assert.True(log.IsEnabled(LogLevel.Error));
+        Assert.Empty(_logs.All);
+    }
+
+    [Fact]
+    public async Task Thread_IsABackgroundThreadWithoutTheCallersContext()
+    {
+        var context = new AsyncLocal<string?> { Value = "caller" };
+        var seen = Waiting.Signal<(bool, string?, string?)>();
+
+        ThreadRoot.Start("name", () => seen.SetResult((
+            Thread.CurrentThread.IsBackground, Thread.CurrentThread.Name, context.Value)), _logs.CreateLogger(""));
+
+        Assert.Equal((true, "name", null), await seen.Task.Within("the thread"));
+    }
+
+    /// <summary>
+    /// The limit applies to waiting lines, not to all lines ever written, and lost lines do not count.
+    /// </summary>
+    [Fact]
+    public async Task RecordLog_WrittenInPiecesThatAreRead_LosesNothingMore()
+    {
+        using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs).SetMinimumLevel(LogLevel.Trace));
+        var log = RecordLog.Create(loggers)!;
+        var line = new string('x', 3 * 1024 * 1024);
+        log.Write(new string('y', 9 * 1024 * 1024));
+
+        for (var i = 1; i <= 6; i++)
+        {
+            log.Write(line);
+            var count = i;
+            await Waiting.UntilAsync(
+                () => _logs.All.Count(static entry => entry.EventName == "Record") == count, "the line");
+        }
+
+        log.Complete();
+        Assert.Contains(
+            "1",
+            Assert.Single(_logs.All, static entry => entry.EventName == "RecordsLost").Message,
+            StringComparison.Ordinal);
+        Assert.Equal(7, _logs.All.Count);
     }
 
     private sealed class OddLogger(Action act) : ILogger

@@ -4,7 +4,7 @@ using Microsoft.Extensions.DependencyInjection;
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>Each Kestrel setting on its own: it applies here too, or the log lists it as having no effect.</summary>
-public sealed class KestrelSettingsTests : IDisposable
+public sealed class KestrelSettingsTests
 {
     private const string KeepAlive = "Limits.KeepAliveTimeout (the web server sets it for clients; "
         + "FastCgi:Limits:KeepAliveTimeout applies to its connections)";
@@ -58,8 +58,6 @@ public sealed class KestrelSettingsTests : IDisposable
         },
         { "Limits.MinResponseDataRate", static kestrel => kestrel.Limits.MinResponseDataRate = null },
     };
-
-    public void Dispose() => _logs.Dispose();
 
     [Theory]
     [MemberData(nameof(Taken))]

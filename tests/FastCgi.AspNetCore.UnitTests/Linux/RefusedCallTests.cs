@@ -9,10 +9,12 @@ public sealed partial class RefusedCallTests : IDisposable
     private const int BindToInterface = 62;
     private const int Loopback = 1;
     private const int NotPermitted = 1;
+    private const int TooManyOpenFiles = 24;
 
     private readonly CollectedLogs _logs = new();
+    private readonly Socket _unix = TestSockets.ListenUnix();
 
-    public void Dispose() => _logs.Dispose();
+    public void Dispose() => _unix.Dispose();
 
     [Theory, Values("127.0.0.1", "::1")]
     public async Task CloseAcceptQueue_ConnectionsThatWait_AreAcceptedAndOthersRefused(string address)
@@ -120,6 +122,93 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.False(epoll.Modify(0, Libc.EpollIn, data: 0));
         Assert.False(epoll.Delete(0));
         wake.Signal();
+    }
+
+    [Theory]
+    [InlineData(SystemCall.EpollCreate, "epoll_create1")]
+    [InlineData(SystemCall.EventCreate, "eventfd")]
+    public void Handle_CannotBeMade_SaysWhichCallAndWhy(SystemCall call, string name)
+    {
+        Exception? error = null;
+        Sandbox.Run(call, TooManyOpenFiles, () => error = Record.Exception(() =>
+        {
+            using IDisposable made = call == SystemCall.EpollCreate ? new EpollHandle() : new EventHandle();
+        }));
+
+        Assert.Equal(TooManyOpenFiles, Assert.IsType<IOException>(error).HResult);
+        Assert.Contains(name, error.Message, StringComparison.Ordinal);
+    }
+
+    /// <summary>It exists before it is needed, and again after it has been used.</summary>
+    [Fact]
+    public void Reserve_HasADescriptor() => Sandbox.RunWithOwnDescriptors(() =>
+    {
+        var next = GetNextDescriptor();
+        using (var reserve = new DescriptorReserve())
+        {
+            Assert.NotEqual(next, GetNextDescriptor());
+            using var client = TestSockets.Connect(_unix);
+            var others = GetNextDescriptor();
+            Assert.True(reserve.TryAcceptAndClose(_unix.SafeHandle));
+            Assert.Equal(others, GetNextDescriptor());
+        }
+
+        Assert.Equal(next, GetNextDescriptor());
+    });
+
+    [Fact]
+    public void Reserve_NoDescriptorForIt_AcceptsWithoutOne()
+    {
+        using var client = TestSockets.Connect(_unix);
+
+        Sandbox.Run(SystemCall.EventCreate, TooManyOpenFiles, () =>
+        {
+            using var reserve = new DescriptorReserve();
+            Assert.True(reserve.TryAcceptAndClose(_unix.SafeHandle));
+        });
+
+        Assert.Equal(0, client.Receive(new byte[1]));
+    }
+
+    [Fact]
+    public void Files_CannotBeOpened_Unknown()
+    {
+        using var client = TestSockets.Connect(_unix);
+        using var accepted = _unix.Accept();
+        // They have already loaded everything they need.
+        Assert.NotNull(Descriptors.Count());
+        Assert.NotNull(PeerAddress.DescribeProcess(accepted));
+        Assert.NotNull(LocalAccounts.Find("root"));
+
+        Sandbox.Run(SystemCall.Open, TooManyOpenFiles, () =>
+        {
+            Assert.Null(Descriptors.Count());
+            Assert.Contains(
+                $"process {Environment.ProcessId} (whose name could not be read) of",
+                PeerAddress.DescribeProcess(accepted),
+                StringComparison.Ordinal);
+            Assert.Null(LocalAccounts.Find("root"));
+        });
+    }
+
+    [Fact]
+    public void Links_CannotBeRead_Unknown()
+    {
+        var (thread, pipe) = (-1, "");
+
+        Sandbox.Run(
+            SystemCall.ReadLink,
+            NotPermitted,
+            () => (thread, pipe) = (ThreadClock.GetThreadId(), Descriptors.GetPipeName(0)));
+
+        Assert.Equal(0, thread);
+        Assert.Null(pipe);
+    }
+
+    private static int GetNextDescriptor()
+    {
+        using var next = new EventHandle();
+        return next.Descriptor;
     }
 
     private static unsafe void DropPrivileges()
