@@ -13,11 +13,9 @@ internal struct RecordReader
     private RecordHeader _header;
     private int _contentLeft;
     private int _paddingLeft;
-    private bool _inContent;
-    private bool _isStartPending;
 
     /// <summary>Whether a record has begun, with its header or a part of it, and its content is not complete.</summary>
-    public readonly bool IsInRecord => _inContent || _partialHeaderLength > 0;
+    public readonly bool IsInRecord => _contentLeft > 0 || _partialHeaderLength > 0;
 
     /// <summary>Removes the next piece from the front of <paramref name="input"/>.</summary>
     /// <returns>
@@ -26,7 +24,7 @@ internal struct RecordReader
     public RecordReadResult Read(ref ReadOnlySpan<byte> input, out RecordPiece piece)
     {
         piece = default;
-        if (!_inContent)
+        if (_contentLeft == 0)
         {
             if (!SkipPadding(ref input))
                 return RecordReadResult.NeedMore;
@@ -36,27 +34,22 @@ internal struct RecordReader
                 return result;
 
             _contentLeft = _header.ContentLength;
-            _inContent = true;
-            _isStartPending = true;
         }
 
         // The first piece contains at least one byte of content.
         if (_contentLeft > 0 && input.IsEmpty)
             return RecordReadResult.NeedMore;
 
+        var isStart = _contentLeft == _header.ContentLength;
         var content = input[..Math.Min(_contentLeft, input.Length)];
         input = input[content.Length..];
         _contentLeft -= content.Length;
 
         var isEnd = _contentLeft == 0;
         if (isEnd)
-        {
-            _inContent = false;
             _paddingLeft = _header.PaddingLength;
-        }
 
-        piece = new RecordPiece(_header, content, _isStartPending, isEnd);
-        _isStartPending = false;
+        piece = new RecordPiece(_header, content, isStart, isEnd);
         return RecordReadResult.Piece;
     }
 

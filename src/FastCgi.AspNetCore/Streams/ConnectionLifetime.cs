@@ -87,8 +87,7 @@ internal struct ConnectionLifetime
     private const long MaxDrainLength = 64 * 1024 * 1024;
 
     // Since when the peer should close, or take the end of a cut response, if it should.
-    private long _endingSince;
-    private bool _isEnding;
+    private long? _endingSince;
     private long _drainedLength;
     private bool _dropsInput;
 
@@ -166,7 +165,7 @@ internal struct ConnectionLifetime
         }
 
         CloseAfterLast();
-        SetDeadline(now);
+        _endingSince = now;
         return RequestEnding.CutByClose;
     }
 
@@ -208,7 +207,7 @@ internal struct ConnectionLifetime
             return false;
 
         Phase = mustCut && Phase < ConnectionPhase.Cutting ? ConnectionPhase.Cutting : ConnectionPhase.Resetting;
-        SetDeadline(now);
+        _endingSince = now;
         return true;
     }
 
@@ -226,7 +225,7 @@ internal struct ConnectionLifetime
                 return CloseAction.ResetUnlessInput;
             case ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
                 Phase = ConnectionPhase.Draining;
-                SetDeadline(now);
+                _endingSince = now;
                 return _isInputComplete == true ? CloseAction.Close : CloseAction.HalfClose;
             default:
                 return CloseAction.None;
@@ -246,11 +245,5 @@ internal struct ConnectionLifetime
     /// fail.
     /// </summary>
     public readonly bool IsEndOverdue(TimeProvider time, long now, TimeSpan timeout)
-        => _isEnding && time.GetElapsedTime(_endingSince, now) >= timeout;
-
-    private void SetDeadline(long now)
-    {
-        _isEnding = true;
-        _endingSince = now;
-    }
+        => _endingSince is { } since && time.GetElapsedTime(since, now) >= timeout;
 }

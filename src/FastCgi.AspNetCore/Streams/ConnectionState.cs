@@ -11,7 +11,6 @@ internal struct ConnectionState
     public ConnectionLifetime Lifetime;
     public SendQueue Output;
     public uint RequestCount;
-    public int HalfOpenCount;
 
     /// <summary>The id of the last request that began; 0 before the first.</summary>
     public ushort LastId;
@@ -38,7 +37,6 @@ internal struct SendQueue
     public RequestStream? LastQueued;
     public BufferBlock? Sending;
     public int SendingLength;
-    public bool IsSending;
     public bool ClosesWhenSent;
     public long SentLength;
     public long SendNumber;
@@ -53,6 +51,7 @@ internal struct SendQueue
     public long SeenSteps;
     public long LastStepSeenAt;
 
+    public readonly bool IsSending => Sending is not null;
     public readonly bool IsIdle => !IsSending && LastQueued is null && Control.Head is null;
 }
 

@@ -213,8 +213,6 @@ internal sealed partial class FastCgiConnection
         var wasThere = scope.State.Requests.Remove(request);
         if (Invariants.AreChecked)
             Invariants.Require(wasThere, "A request that has not left is not in the table of its connection.");
-        if (how == RequestPhase.Over)
-            scope.State.HalfOpenCount--;
         return true;
     }
 

@@ -52,7 +52,6 @@ internal sealed partial class FastCgiConnection
         var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
         var request = _server.CreateStream(
             this, new RequestStart(id, role, body.KeepConnection, scope.State.RequestCount, beganAt));
-        scope.State.HalfOpenCount++;
         if (scope.State.Requests.Count >= limit)
             request.Reject(
                 limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
@@ -120,7 +119,6 @@ internal sealed partial class FastCgiConnection
 
     private static void MakeReady(ConnectionScope scope, RequestStream request, ref ReadyRequests ready)
     {
-        scope.State.HalfOpenCount--;
         var canRun = request.TryMakeReady(scope);
         // A connection belongs to one web server.
         if (request.Sequence == 1)

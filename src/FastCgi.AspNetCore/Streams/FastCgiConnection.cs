@@ -58,8 +58,11 @@ internal sealed partial class FastCgiConnection
     {
         get
         {
-            using (var scope = EnterLock())
-                return scope.State.Requests.Count - scope.State.HalfOpenCount;
+            using var scope = EnterLock();
+            var count = 0;
+            foreach (var request in scope.State.Requests)
+                count += request.HasAllParameters ? 1 : 0;
+            return count;
         }
     }
 

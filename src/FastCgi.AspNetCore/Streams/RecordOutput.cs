@@ -186,7 +186,6 @@ internal sealed class RecordOutput(
         queue.SendNumber++;
         Volatile.Write(ref _isSendCut, false);
         queue.Sending = CollectBatch(scope);
-        queue.IsSending = queue.Sending is not null;
         EndWaits(scope);
         // The send that begins here also sends the rest of the queue.
         Volatile.Write(ref _hasWork, queue.ClosesWhenSent);
@@ -217,7 +216,6 @@ internal sealed class RecordOutput(
             {
                 sent = queue.Sending;
                 queue.Sending = null;
-                queue.IsSending = false;
             }
 
             next = Collect(scope);

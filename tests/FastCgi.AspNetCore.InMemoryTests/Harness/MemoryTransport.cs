@@ -247,8 +247,8 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     private bool IsSettled()
-        => Connection is null || !Volatile.Read(ref GuardedState.Of(Connection).Output.IsSending) || IsHeld || Volatile
-            .Read(ref _senderId) == Environment.CurrentManagedThreadId;
+        => Connection is null || Volatile.Read(ref GuardedState.Of(Connection).Output.Sending) is null || IsHeld
+            || Volatile.Read(ref _senderId) == Environment.CurrentManagedThreadId;
 
     private void Change(Action change)
     {
