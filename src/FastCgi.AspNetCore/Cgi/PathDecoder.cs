@@ -35,7 +35,7 @@ internal static class PathDecoder
                 length += decoded;
                 path = path[(3 * decoded)..];
             }
-            else if (IsEscapeOf(path, 0))
+            else if (TryReadEscape(path, out var value) && value == 0)
             {
                 return -1;
             }
@@ -112,7 +112,4 @@ internal static class PathDecoder
         return source.Length >= 3 && source[0] == '%'
             && Utf8Parser.TryParse(source.Slice(1, 2), out value, out var read, 'X') && read == 2 && value != '/';
     }
-
-    private static bool IsEscapeOf(ReadOnlySpan<byte> source, byte value)
-        => TryReadEscape(source, out var read) && read == value;
 }

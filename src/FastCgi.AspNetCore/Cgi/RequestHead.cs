@@ -18,11 +18,7 @@ internal struct RequestHead
     public string QueryString;
 
     /// <summary><see langword="null"/> if the web server did not send it.</summary>
-    public long? ContentLength
-    {
-        readonly get => _contentLengthPlusOne == 0 ? null : _contentLengthPlusOne - 1;
-        set => _contentLengthPlusOne = value + 1 ?? 0;
-    }
+    public long? ContentLength;
 
     /// <summary>The offset of the Host header in the parameters; negative if absent.</summary>
     public int HostOffset;
@@ -36,7 +32,4 @@ internal struct RequestHead
     public bool IsPortUnusual;
 
     public bool LacksTarget;
-
-    // Half the size of a long?; each waiting request has one.
-    private long _contentLengthPlusOne;
 }

@@ -10,16 +10,14 @@ namespace FastCgi.AspNetCore.Requests;
 internal struct HeaderTable()
 {
     private const int IndexThreshold = 24;
-    private const long UnknownLength = -1;
 
     private KeyValuePair<string, StringValues>[] _entries = [];
     private Dictionary<string, int>? _index;
-    private long _contentLength = UnknownLength;
 
     public int Count { get; private set; }
 
     /// <summary>The number in <c>Content-Length</c>, which has the same value as the text.</summary>
-    public readonly long? ContentLength => _contentLength == UnknownLength ? null : _contentLength;
+    public long? ContentLength { get; private set; }
 
     public readonly ReadOnlySpan<KeyValuePair<string, StringValues>> Entries => _entries.AsSpan(0, Count);
 
@@ -70,7 +68,7 @@ internal struct HeaderTable()
     public void SetContentLength(long value, StringValues text = default)
     {
         Set(Known.ContentLength, text.Count > 0 ? text : value.ToString(CultureInfo.InvariantCulture));
-        _contentLength = value;
+        ContentLength = value;
     }
 
     public bool Remove(string name)
@@ -84,7 +82,7 @@ internal struct HeaderTable()
         _entries[Count] = default;
         _index = null;
         if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
-            _contentLength = UnknownLength;
+            ContentLength = null;
         return true;
     }
 
@@ -93,7 +91,7 @@ internal struct HeaderTable()
         Array.Clear(_entries, 0, Count);
         Count = 0;
         _index = null;
-        _contentLength = UnknownLength;
+        ContentLength = null;
     }
 
     private int FindInIndex(string name)

@@ -6,14 +6,11 @@ namespace FastCgi.AspNetCore.Requests;
 /// <param name="maxBodySize">The maximum body size, unless the application changes it.</param>
 internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : PipeReader
 {
-    private const long Unlimited = -1;
-
     private ReceivedStream? _stream;
-    private long _maxBodySize = maxBodySize ?? Unlimited;
 
     public long? MaxBodySize
     {
-        get => _maxBodySize == Unlimited ? null : _maxBodySize;
+        get;
         set
         {
             if (request.HasStartedReading)
@@ -25,9 +22,9 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : 
 
             if (value is not null)
                 ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
-            _maxBodySize = value ?? Unlimited;
+            field = value;
         }
-    }
+    } = maxBodySize;
 
     public ReceivedStream Stream
         => _stream ?? Interlocked.CompareExchange(ref _stream, new ReceivedStream(this), null) ?? _stream;
