@@ -92,6 +92,11 @@ internal static partial class FastCgiLog
             + "requests are aborted.")]
     public static partial void ResponseNotTaken(this ILogger log, string connectionId, TimeSpan? timeout);
 
+    [LoggerMessage(94, LogLevel.Warning,
+        "The server closed connections to {EndPoint} that it had accepted ({Count} since the last such message): "
+            + "{Reason}")]
+    public static partial void ConnectionNotWatched(this ILogger log, EndPoint endPoint, long count, string reason);
+
     [LoggerMessage(95, LogLevel.Error,
         "An event loop cannot wait for events on its connections: {Reason}. It retries every 10 ms; failures since "
             + "the last such message: {Count}.")]

@@ -40,7 +40,13 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
 
     public void OnStartFailed(Exception exception)
     {
-        if (_startsFailed.TryAcquire(out _))
+        if (!_startsFailed.TryAcquire(out var count))
+            return;
+
+        // The system refused it. Anything else is a fault of the server.
+        if (exception is IOException)
+            Report(log => log.ConnectionNotWatched(endPoint, count, exception.Message));
+        else
             Report(log => log.ConnectionStartFailed(endPoint, exception));
     }
 

@@ -30,6 +30,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
 
     [Theory]
     [InlineData("AcceptFailed", LogLevel.Debug, true)]
+    [InlineData("ConnectionNotWatched", LogLevel.Warning, true)]
     [InlineData("ConnectionStartFailed", LogLevel.Error, false)]
     [InlineData("AcceptOutOfResources", LogLevel.Warning, true)]
     public async Task Failures_OfAKind_AreReportedOnceAMinuteWithTheirNumber(
@@ -140,8 +141,11 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
             case "AcceptFailed":
                 _failures.OnLost(new SocketException(Libc.ErrorConnectionAborted));
                 break;
-            case "ConnectionStartFailed":
+            case "ConnectionNotWatched":
                 _failures.OnStartFailed(new IOException("on purpose"));
+                break;
+            case "ConnectionStartFailed":
+                _failures.OnStartFailed(new InvalidOperationException("on purpose"));
                 break;
             default:
                 _failures.OnFailed(Libc.ErrorOutOfMemory);
