@@ -56,7 +56,7 @@ public class LimitEdgeTests
         var go = Waiting.Signal();
         var step = Waiting.Signal();
         var finish = Waiting.Signal();
-        await using var frontEnd = await StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 await go.Task;
@@ -68,7 +68,7 @@ public class LimitEdgeTests
                 await finish.Task;
                 await Apps.BodyHash(context);
             },
-            static limits => limits.MaxRequestBufferSize = 1_000);
+            static options => options.Limits.MaxRequestBufferSize = 1_000);
 
         frontEnd.Send(RecordBytes.PostHead(5_000), RecordBytes.Record(RecordBytes.Stdin, 1, new byte[unread]));
 
@@ -97,7 +97,4 @@ public class LimitEdgeTests
         var second = server.Connect();
         Assert.Equal("Hello", (await second.AskAsync()).Text);
     }
-
-    private static Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerLimits> configure)
-        => TestServer.ConnectAsync(application, options => configure(options.Limits), expects: "ApplicationError");
 }

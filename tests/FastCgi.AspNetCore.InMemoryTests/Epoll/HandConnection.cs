@@ -75,12 +75,12 @@ internal sealed class HandConnection : IAsyncDisposable
     }
 
     /// <summary>Receives everything that the server has sent so far.</summary>
-    public int Take(int maxLength = int.MaxValue)
+    public int Take()
     {
         var taken = 0;
-        while (taken < maxLength && Peer.Available > 0)
+        while (Peer.Available > 0)
         {
-            var bytes = new byte[Math.Min(Peer.Available, maxLength - taken)];
+            var bytes = new byte[Peer.Available];
             Assert.Equal(bytes.Length, Peer.Receive(bytes));
             _received.AddRange(bytes);
             taken += bytes.Length;
