@@ -8,6 +8,9 @@ namespace FastCgi.Client.Tests;
 public sealed class AnswerTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
+    private readonly FastCgiClient _client;
+
+    public AnswerTests() => _client = CreateClient(new FastCgiClientOptions());
 
     [Fact]
     public async Task Answer_CutAnywhere_IsTheSame()
@@ -44,8 +47,7 @@ public sealed class AnswerTests : IDisposable
     [Fact]
     public async Task Answer_OfLargestRecords_IsWhole()
     {
-        using var client = CreateClient();
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(_client);
         var content = new byte[65_535];
         Array.Fill(content, (byte)'x');
         await connection.SendAsync(Record(Stdout, 1, "A: b\n\n"u8));
@@ -64,8 +66,7 @@ public sealed class AnswerTests : IDisposable
     [InlineData("HEAD", "Content-Length: 10\r\n\r\nleak")]
     public async Task Body_WhereThereIsNone_IsDropped(string method, string answer)
     {
-        using var client = CreateClient();
-        var (connection, sending) = await BeginAsync(client, method);
+        var (connection, sending) = await _application.BeginAsync(_client, method);
         await connection.SendAsync(ScriptedConnection.Answer(answer));
 
         using var response = await sending.Within("the answer");
@@ -75,8 +76,7 @@ public sealed class AnswerTests : IDisposable
     [Fact]
     public async Task End_WithoutAnEmptyStdout_IsAnEnd()
     {
-        using var client = CreateClient();
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(_client);
         await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhello"u8), .. ScriptedConnection.EndOfRequest()]);
 
         using var response = await sending.Within("the answer");
@@ -88,8 +88,7 @@ public sealed class AnswerTests : IDisposable
     [InlineData("Content-Length: 4\n\nhello", FastCgiProtocolError.BodyTooLong)]
     public async Task Body_OfAnotherLengthThanItSays_Fails(string answer, FastCgiProtocolError error)
     {
-        using var client = CreateClient();
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(_client);
         await connection.SendAsync(ScriptedConnection.Answer(answer));
 
         using var response = await sending.Within("the answer");
@@ -99,8 +98,7 @@ public sealed class AnswerTests : IDisposable
     [Fact]
     public async Task Body_EndedAsFailed_GivesWhatCameAndFails()
     {
-        using var client = CreateClient();
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(_client);
         await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhello"u8), .. ScriptedConnection.EndOfRequest(appStatus: 1)]);
 
         using var response = await sending.Within("the answer");
@@ -119,8 +117,7 @@ public sealed class AnswerTests : IDisposable
     [InlineData(77, 0, "protocolStatus 77")]
     public async Task End_WithoutAnAnswer_SaysWhy(int protocolStatus, int appStatus, string text)
     {
-        using var client = CreateClient();
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(_client);
         await connection.SendAsync([.. Record(Stderr, 1, "the reason"u8), .. ScriptedConnection.EndOfRequest(appStatus: appStatus, protocolStatus: protocolStatus)]);
 
         var exception = await sending.FailAsync();
@@ -148,8 +145,7 @@ public sealed class AnswerTests : IDisposable
     [Theory, MemberData(nameof(Malformed))]
     public async Task Record_Malformed_FailsAndClosesTheConnection(string why, byte[] bytes)
     {
-        using var client = CreateClient();
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(_client);
         await connection.SendAsync(bytes);
 
         var exception = await sending.FailAsync();
@@ -164,10 +160,9 @@ public sealed class AnswerTests : IDisposable
     public async Task Connection_EndedAnywhere_Fails()
     {
         byte[] answer = [.. Record(Stdout, 1, "A: b\r\n\r\n"u8), .. Record(Stdout, 1, "hello"u8, padding: 3), .. Record(Stdout, 1), .. ScriptedConnection.EndOfRequest()];
-        using var client = CreateClient();
         for (var length = 0; length < answer.Length; length++)
         {
-            var (connection, sending) = await BeginAsync(client);
+            var (connection, sending) = await _application.BeginAsync(_client);
             await connection.SendAsync(answer[..length]);
             connection.Dispose();
 
@@ -188,7 +183,7 @@ public sealed class AnswerTests : IDisposable
     public async Task Headers_UpToTheLimit_AreRead(int length, bool isRead)
     {
         using var client = CreateClient(new FastCgiClientOptions { MaxResponseHeadersSize = 1000 });
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(client);
         await connection.SendAsync(ScriptedConnection.Answer($"X: {new string('x', length - 7)}\r\n\r\n"));
 
         if (isRead)
@@ -201,7 +196,7 @@ public sealed class AnswerTests : IDisposable
     public async Task Headers_WithoutEnd_AreRefusedAtTheLimit()
     {
         using var client = CreateClient(new FastCgiClientOptions { MaxResponseHeadersSize = 100_000, MaxResponseBufferSize = 1_000 });
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(client);
         await connection.SendAsync(Record(Stdout, 1, Encoding.ASCII.GetBytes(new string('x', 60_000))));
         await connection.SendAsync(Record(Stdout, 1, Encoding.ASCII.GetBytes(new string('x', 60_000))));
 
@@ -213,7 +208,7 @@ public sealed class AnswerTests : IDisposable
     public async Task StandardError_BeyondTheLimit_IsDropped()
     {
         using var client = CreateClient(new FastCgiClientOptions { MaxStandardErrorSize = 10 });
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(client);
         await connection.SendAsync([.. Record(Stderr, 1, "12345678"u8), .. Record(Stderr, 1, "90abcdef"u8), .. ScriptedConnection.Answer("A: b\n\n")]);
 
         using var response = await sending.Within("the answer");
@@ -228,7 +223,7 @@ public sealed class AnswerTests : IDisposable
         const int Records = 500;
         var received = new ReceivedOutput();
         using var client = CreateClient(new FastCgiClientOptions { MaxResponseBufferSize = 64 * 1024, Trace = received });
-        var (connection, sending) = await BeginAsync(client);
+        var (connection, sending) = await _application.BeginAsync(client);
         await connection.SendAsync(Record(Stdout, 1, "A: b\n\n"u8));
         using var response = await sending.Within("the head");
         byte[] body = [.. Enumerable.Repeat(Record(Stdout, 1, new byte[RecordSize]), Records).SelectMany(static record => record), .. Record(Stdout, 1), .. ScriptedConnection.EndOfRequest()];
@@ -248,16 +243,13 @@ public sealed class AnswerTests : IDisposable
         await writing;
     }
 
-    public void Dispose() => _application.Dispose();
-
-    private FastCgiClient CreateClient(FastCgiClientOptions? options = null) => new(_application.Address, options);
-
-    private async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(FastCgiClient client, string method = "GET")
+    public void Dispose()
     {
-        var answer = client.SendAsync(Requests.Create(method));
-        var connection = await _application.AcceptRequestAsync();
-        return (connection, answer);
+        _client.Dispose();
+        _application.Dispose();
     }
+
+    private FastCgiClient CreateClient(FastCgiClientOptions options) => new(_application.Address, options);
 
     private sealed class ReceivedOutput : RecordTrace
     {

@@ -27,7 +27,7 @@ public sealed class FarewellTests : IDisposable
         byte[] answer = [.. ScriptedConnection.Answer("A: b\n\nhello"), .. farewell];
         for (var split = 0; split < answer.Length - padding; split++)
         {
-            var (connection, sending) = await BeginAsync();
+            var (connection, sending) = await _application.BeginAsync(_client);
             await connection.SendAsync(answer[..split]);
             await Task.Yield();
             await connection.SendAsync(answer[split..]);
@@ -45,7 +45,7 @@ public sealed class FarewellTests : IDisposable
     public async Task Farewell_BeforeTheNextAnswer_FailsTheRequest(string method, bool retriesUnsafe, bool isSentAgain)
     {
         using var client = CreateClient(retriesUnsafe);
-        var (connection, first) = await BeginAsync(client);
+        var (connection, first) = await _application.BeginAsync(client);
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nfirst"));
         Assert.Equal("first", await ReadAsync(first));
         var next = client.SendAsync(Requests.Create(method));
@@ -66,7 +66,7 @@ public sealed class FarewellTests : IDisposable
     [Fact]
     public async Task Farewell_InTheAnswer_LetsItEnd()
     {
-        var (connection, sending) = await BeginAsync();
+        var (connection, sending) = await _application.BeginAsync(_client);
         await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhel"u8), .. s_farewell]);
         await connection.SendAsync([.. Record(Stdout, 1, "lo"u8), .. ScriptedConnection.EndOfRequest()]);
 
@@ -77,7 +77,7 @@ public sealed class FarewellTests : IDisposable
     [Fact]
     public async Task Farewell_OnAnIdleConnection_ClosesIt()
     {
-        var (connection, first) = await BeginAsync();
+        var (connection, first) = await _application.BeginAsync(_client);
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
         Assert.Equal("hello", await ReadAsync(first));
         // The second request proves that the connection was idle.
@@ -87,7 +87,7 @@ public sealed class FarewellTests : IDisposable
         await connection.SendAsync(s_farewell);
 
         Assert.Null(await connection.ReadRecordAsync());
-        var (other, third) = await BeginAsync();
+        var (other, third) = await _application.BeginAsync(_client);
         await other.SendAsync(ScriptedConnection.Answer("A: b\n\nnew"));
         Assert.Equal("new", await ReadAsync(third));
     }
@@ -190,12 +190,4 @@ public sealed class FarewellTests : IDisposable
         MaxConnections = 1,
         RetriesUnsafeRequests = retriesUnsafe,
     });
-
-    private async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(
-        FastCgiClient? client = null)
-    {
-        var answer = (client ?? _client).SendAsync(Requests.Create());
-        var connection = await _application.AcceptRequestAsync();
-        return (connection, answer);
-    }
 }

@@ -39,6 +39,8 @@ public sealed class HeaderBlockTests
     [InlineData("Content-Length: 5\r\nContent-Length: 6\r\n\r\n", "two different")]
     [InlineData("Content-Length: 99999999999999999999\r\n\r\n", "instead of digits")]
     [InlineData("\r\n", "no field")]
+    [InlineData("Status: \e[2J\n\n", "'?[2J' instead of three digits")]
+    [InlineData("Content-Length: \e]0;x\a\n\n", "'?]0;x?' instead of digits")]
     public void Parse_Malformed_SaysWhy(string block, string why)
     {
         var exception = Assert.Throws<FastCgiProtocolException>(() => HeaderBlock.Parse(Encoding.Latin1.GetBytes(block)));

@@ -29,11 +29,6 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
         _application.MapGet("/", static (HttpContext context) => $"{context.Request.Scheme} {context.Request.Host} {context.Request.QueryString} {context.Connection.RemoteIpAddress}");
         _application.MapPost("/hash", static async (HttpContext context) => await context.Response.WriteAsync(Convert.ToHexString(await SHA256.HashDataAsync(context.Request.Body))));
         _application.MapPost("/echo", static (HttpContext context) => context.Request.Body.CopyToAsync(context.Response.Body));
-        _application.MapGet("/error", static async (HttpContext context) =>
-        {
-            await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync("said on standard error");
-            return Results.StatusCode(503);
-        });
         await _application.StartAsync();
     }
 
@@ -114,26 +109,5 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
         Assert.True(answered > 100, $"{answered}");
         var last = Enumerable.Range(0, 3).Select(_ => client.GetAsync());
         Assert.All(await Task.WhenAll(last).Within("the last"), static text => Assert.StartsWith("http www.example.test", text, StringComparison.Ordinal));
-    }
-
-    [Fact]
-    public async Task StandardError_OfTheApplication_IsThere()
-    {
-        using var client = new FastCgiClient(Addresses.First());
-        using var response = await client.SendAsync(Requests.Create(uri: "/error"));
-
-        Assert.Equal(503, response.StatusCode);
-        await response.ReadTextAsync();
-        Assert.Contains("said on standard error", (await response.Completion).StandardError, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task GetValues_OfTheServer_AreItsLimits()
-    {
-        using var client = new FastCgiClient(Addresses.First());
-
-        var values = await client.GetValuesAsync(["FCGI_MPXS_CONNS", "FCGI_MAX_REQS", "FCGI_OTHER"]);
-        Assert.Equal("1", values["FCGI_MPXS_CONNS"]);
-        Assert.DoesNotContain("FCGI_OTHER", values.Keys);
     }
 }

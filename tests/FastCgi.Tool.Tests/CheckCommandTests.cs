@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Text.Json;
 using FastCgi.AspNetCore;
 using FastCgi.Tool.Commands.Check;
@@ -40,17 +38,19 @@ public sealed class CheckCommandTests
     [Fact]
     public async Task ServerThatParrots_Fails()
     {
-        using var listener = TestSockets.ListenTcp();
-        var serving = ServeAsync(listener);
+        byte[] answer = [.. RecordBytes.Record(RecordBytes.Stdout, 1, "Content-Type: text/plain\r\n\r\nhello"u8), .. RecordBytes.Record(RecordBytes.Stdout, 1), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])];
+        await using var server = new FakeServer(async stream =>
+        {
+            await stream.ReadAsync(new byte[100_000]);
+            await stream.WriteAsync(answer);
+        });
 
-        var (code, text, _) = await ToolRun.RunAsync("check", $"{listener.LocalEndPoint}", "--json", "--timeout", "0.5");
+        var (code, text, _) = await ToolRun.RunAsync("check", server.Address, "--json", "--timeout", "0.5");
         var results = JsonDocument.Parse(text).RootElement.GetProperty("results").EnumerateArray().ToDictionary(static result => result.GetProperty("id").GetString()!, static result => result.GetProperty("result").GetString());
 
         Assert.Equal(1, code);
         foreach (var id in (string[])["ids", "version", "get-values", "unknown-management", "keep", "unknown-role", "told-truth"])
             Assert.Equal("fail", results[id]);
-        listener.Close();
-        await serving;
     }
 
     [Fact]
@@ -72,30 +72,4 @@ public sealed class CheckCommandTests
 
     [Fact]
     public void Checks_HaveNamesOfTheirOwn() => Assert.Equal(CheckCommand.All.Count, CheckCommand.All.Select(static check => check.Id).Distinct().Count());
-
-    private static async Task ServeAsync(Socket listener)
-    {
-        byte[] answer = [.. RecordBytes.Record(RecordBytes.Stdout, 1, "Content-Type: text/plain\r\n\r\nhello"u8), .. RecordBytes.Record(RecordBytes.Stdout, 1), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])];
-        try
-        {
-            while (true)
-            {
-                using var connection = await listener.AcceptAsync();
-                try
-                {
-                    await connection.ReceiveAsync(new byte[100_000]);
-                    await connection.SendAsync(answer);
-                    connection.Shutdown(SocketShutdown.Send);
-                }
-                catch (SocketException)
-                {
-                    // Gone before.
-                }
-            }
-        }
-        catch (SocketException)
-        {
-            // The test has ended.
-        }
-    }
 }

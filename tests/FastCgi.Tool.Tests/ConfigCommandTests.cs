@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.Tool.Tests;
 
 /// <summary><c>config</c> writes what the documents show.</summary>
@@ -56,38 +54,6 @@ public sealed class ConfigCommandTests
             Assert.Contains("/shop", text, StringComparison.Ordinal);
             Assert.DoesNotContain("example.com", text, StringComparison.Ordinal);
             Assert.DoesNotMatch(@"[ ""^]/app\b(?!\.)", text);
-        }
-    }
-
-    [LinuxFact]
-    public async Task Nginx_TakesIt()
-    {
-        using var folder = new ScratchFolder();
-        var parameters = folder.Write("fastcgi_params", "fastcgi_param REQUEST_METHOD $request_method;\n"u8.ToArray());
-        foreach (var option in new string[][] { [], ["--behind-balancer"] })
-        {
-            var (_, text, _) = await ToolRun.RunAsync(["config", "nginx", "--address", "127.0.0.1:9007", "--name", "shop.test", .. option]);
-            // Only root may use the port.
-            text = text.Replace("include fastcgi_params;", $"include {parameters};", StringComparison.Ordinal)
-                .Replace(":80;", ":8080;", StringComparison.Ordinal)
-                .Replace("listen 80;", "listen 8080;", StringComparison.Ordinal);
-            var file = folder.Write("nginx.conf", Encoding.UTF8.GetBytes($"pid {folder.GetPath("pid")};\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\n{text}\n}}\n"));
-            await using var nginx = ServerProcess.Start("nginx", ["-t", "-c", file, "-p", folder.Path]);
-
-            Assert.True(await nginx.WaitForExitAsync(Waiting.Patience) == 0, nginx.Output);
-        }
-    }
-
-    [Fact]
-    public async Task Doctor_FindsNothingInIt()
-    {
-        using var folder = new ScratchFolder();
-        foreach (var kind in new[] { "nginx", "apache" })
-        {
-            var (_, text, _) = await ToolRun.RunAsync("config", kind, "--tls", "--path-base", "/shop", "--address", "127.0.0.1:9007");
-            var (_, output, _) = await ToolRun.RunAsync("doctor", folder.Write("site.conf", Encoding.UTF8.GetBytes(text)), "--no-connect");
-
-            Assert.Contains(": 0 problems, 0 notes", output, StringComparison.Ordinal);
         }
     }
 }

@@ -34,6 +34,27 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
+    public async Task Http_AtTheAddress_IsSeen()
+    {
+        await using var server = new FakeServer(static async stream =>
+        {
+            if (await stream.ReadAsync(new byte[1_000]) > 0)
+                await stream.WriteAsync("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"u8.ToArray());
+        });
+
+        await AssertProblemAsync("speaks-http", $"add   --urls {server.Address}\n", server.Address);
+    }
+
+    [Fact]
+    public async Task NothingListens_IsSeen()
+    {
+        using var port = new PortReservation();
+        var address = $"fastcgi://127.0.0.1:{port.EndPoint.Port}";
+
+        await AssertProblemAsync("nobody-listens", $"add   --urls {address}\n", address);
+    }
+
+    [Fact]
     public async Task Answer_ThatDoesNotCome_IsSeen()
     {
         await using var server = new FakeServer(static stream => stream.CopyToAsync(Stream.Null));
@@ -194,61 +215,5 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
 
         Assert.True(code == 0, output);
         Assert.DoesNotContain($" {id}  ", output, StringComparison.Ordinal);
-    }
-
-    /// <summary>A server that handles one connection after the other, until it stops accepting.</summary>
-    private sealed class FakeServer : IAsyncDisposable
-    {
-        private readonly Socket _listener;
-        private readonly Task _serving;
-
-        public FakeServer(Func<NetworkStream, Task> serve)
-            : this(
-                async stream =>
-                {
-                    await serve(stream);
-                    return false;
-                },
-                path: null)
-        {
-        }
-
-        public FakeServer(Func<NetworkStream, Task<bool>> serve, string? path)
-        {
-            _listener = path is null ? TestSockets.ListenTcp() : TestSockets.ListenUnix(path, backlog: 10);
-            _serving = ServeAsync(serve);
-        }
-
-        public string Address => $"fastcgi://{_listener.LocalEndPoint}";
-
-        public async ValueTask DisposeAsync()
-        {
-            _listener.Dispose();
-            await _serving;
-        }
-
-        private async Task ServeAsync(Func<NetworkStream, Task<bool>> serve)
-        {
-            while (true)
-            {
-                try
-                {
-                    using var socket = await _listener.AcceptAsync();
-                    await using var stream = new NetworkStream(socket);
-                    if (await serve(stream))
-                        return;
-                    // What was not read would be a reset.
-                    socket.Shutdown(SocketShutdown.Send);
-                    await stream.CopyToAsync(Stream.Null);
-                }
-                catch (Exception exception) when (exception is IOException or SocketException { SocketErrorCode: not SocketError.OperationAborted } or System.Security.Authentication.AuthenticationException)
-                {
-                }
-                catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
-                {
-                    return;
-                }
-            }
-        }
     }
 }

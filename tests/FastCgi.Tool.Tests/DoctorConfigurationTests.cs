@@ -107,30 +107,6 @@ public sealed class DoctorConfigurationTests : IDisposable
     public async Task Include_OfTheFileItself_Ends(string text)
         => Assert.Contains("127.0.0.1:9000", await RunAsync(text.Replace("{0}", _folder.Path, StringComparison.Ordinal)), StringComparison.Ordinal);
 
-    [Theory]
-    [InlineData("haproxy", "server app 127.0.0.1:9000 proto fcgi", "server app ADDRESS", "use-fcgi-app hello\n        server app ADDRESS proto fcgi")]
-    [InlineData("lighttpd", "fastcgi.server", "proxy.server", "fastcgi.server = (\"/\" => ((\"socket\" => \"ADDRESS\", \"check-local\" => \"disable\")))")]
-    public async Task Http_ToTheSocket_IsFound(string server, string documented, string mistaken, string line)
-    {
-        await using var application = await SampleServer.StartAsync();
-        application.Logs.Expected.Add("WrongProtocol");
-        var address = application.Address["fastcgi://unix:".Length..];
-        if (!OperatingSystem.IsWindows())
-            File.SetUnixFileMode(address, (UnixFileMode)0b110_110_110);
-        var text = GetConfiguration(server, FrontEndDocument.Smallest).Replace("127.0.0.1:9000 proto", "ADDRESS proto", StringComparison.Ordinal);
-        var right = text.Replace("/run/hello/app.sock", address, StringComparison.Ordinal).Replace("ADDRESS", address, StringComparison.Ordinal);
-        var wrong = text.Replace(documented.Replace("127.0.0.1:9000", "ADDRESS", StringComparison.Ordinal), mistaken, StringComparison.Ordinal)
-            .Replace("/run/hello/app.sock", address, StringComparison.Ordinal).Replace("ADDRESS", address, StringComparison.Ordinal);
-
-        var (code, output, _) = await ToolRun.RunAsync("doctor", _folder.Write("site.conf", Encoding.UTF8.GetBytes(wrong)));
-        Assert.Equal(1, code);
-        Assert.Contains("problem http-to-fastcgi  ", output, StringComparison.Ordinal);
-        Assert.Contains("add   " + line.Replace("ADDRESS", address, StringComparison.Ordinal), output, StringComparison.Ordinal);
-
-        (code, output, _) = await ToolRun.RunAsync("doctor", _folder.Write("site.conf", Encoding.UTF8.GetBytes(right)));
-        Assert.True(code == 0, output);
-    }
-
     /// <summary>HAProxy reserves a part of its buffer.</summary>
     [Theory]
     [InlineData("", true)]

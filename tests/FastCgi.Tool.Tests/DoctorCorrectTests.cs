@@ -14,7 +14,7 @@ public sealed class DoctorCorrectTests : IDisposable
             var data = new TheoryData<string, string>();
             foreach (var server in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy" })
             {
-                foreach (var option in new[] { "--json", "--tls", "--behind-balancer" })
+                foreach (var option in new[] { "--json", "--tls", "--tls --path-base /shop", "--behind-balancer" })
                     data.Add(server, option);
             }
 
@@ -29,7 +29,7 @@ public sealed class DoctorCorrectTests : IDisposable
     {
         foreach (var address in new[] { "/run/hello/app.sock", "127.0.0.1:9000" })
         {
-            var (_, text, _) = await ToolRun.RunAsync("config", server, "--address", address, option);
+            var (_, text, _) = await ToolRun.RunAsync(["config", server, "--address", address, .. option.Split(' ')]);
             if (option == "--json")
                 text = System.Text.Json.JsonDocument.Parse(text).RootElement.GetProperty("text").GetString()!;
             await AssertCleanAsync(server, text, ": 0 problems, 0 notes\n");

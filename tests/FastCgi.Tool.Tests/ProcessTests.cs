@@ -10,19 +10,6 @@ public sealed class ProcessTests
 {
     private static readonly string s_tool = Path.Combine(AppContext.BaseDirectory, "FastCgi.Tool.dll");
 
-    [Fact]
-    public async Task Request_WritesTheBodyToStandardOutput()
-    {
-        await using var server = await SampleServer.StartAsync();
-        await using var process = ServerProcess.Start("dotnet", [s_tool, "request", server.Address, "http://example.com/", "-i"]);
-
-        Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
-        Assert.StartsWith("Status: 200 OK\nContent-Type: text/plain; charset=utf-8\n", process.Output, StringComparison.Ordinal);
-        Assert.EndsWith("\nhello", process.Output.TrimEnd(), StringComparison.Ordinal);
-        await using var failing = ServerProcess.Start("dotnet", [s_tool, "request", "unix:/nonexistent/app.sock", "/"]);
-        Assert.Equal(3, await failing.WaitForExitAsync(Waiting.Patience));
-    }
-
     /// <summary>If nothing can be written, the exit code still reports the failure.</summary>
     [LinuxTheory]
     [InlineData("request unix:/nonexistent/app.sock / 2>&-", 3)]

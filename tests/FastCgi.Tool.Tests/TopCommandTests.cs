@@ -1,5 +1,4 @@
 using System.Text.Json;
-using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Tests;
 
@@ -66,17 +65,6 @@ public sealed class TopCommandTests : IAsyncLifetime
 
         Assert.Equal(0, code);
         Assert.Equal(1, JsonDocument.Parse(Assert.Single(text.TrimEnd('\n').Split('\n'))).RootElement.GetProperty("requests").GetProperty("active").GetInt32());
-    }
-
-    [Fact]
-    public async Task NarrowTerminal_CutsLines()
-    {
-        using var output = new StringWriter();
-        using var body = new MemoryStream();
-        var console = new ToolConsole(output, TextWriter.Null, body) { Width = 40 };
-
-        Assert.Equal(0, await FastCgiCommand.RunAsync(["top", _server!.Address, "--once"], console, CancellationToken.None));
-        Assert.All(output.ToString().Split('\n'), static line => Assert.InRange(line.Length, 0, 40));
     }
 
     [Fact]

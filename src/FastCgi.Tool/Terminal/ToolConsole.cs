@@ -25,17 +25,8 @@ internal sealed class ToolConsole
     /// <summary>Whether the output is a terminal.</summary>
     public bool IsTerminal { get; private init; }
 
-    /// <summary>The number of characters in a line. Tests set it.</summary>
-    public int Width
-    {
-        get
-        {
-            if (field > 0)
-                return field;
-            return IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue;
-        }
-        init;
-    }
+    /// <summary>The number of characters in a line.</summary>
+    public int Width => IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue;
 
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
 

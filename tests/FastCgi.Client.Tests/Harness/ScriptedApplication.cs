@@ -42,6 +42,13 @@ internal sealed class ScriptedApplication : IDisposable
         return connection;
     }
 
+    /// <summary>Sends a request, and reads it.</summary>
+    public async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(FastCgiClient client, string method = "GET")
+    {
+        var answer = client.SendAsync(Requests.Create(method));
+        return (await AcceptRequestAsync(), answer);
+    }
+
     /// <summary>Whether no connection is waiting to be accepted.</summary>
     public bool HasNoOther() => !_listener.Poll(TimeSpan.Zero, SelectMode.SelectRead);
 
