@@ -14,13 +14,9 @@ internal sealed class ApacheReader(DoctorReport report, string file)
 
     protected override void Parse(string text)
     {
-        var lines = text.Split('\n');
-        for (var i = 0; i < lines.Length; i++)
+        foreach (var (joined, number) in SplitLines(text))
         {
-            var number = i + 1;
-            var line = lines[i].Trim();
-            while (line.EndsWith('\\') && i + 1 < lines.Length)
-                line = line[..^1] + lines[++i].Trim();
+            var line = joined.Trim();
             if (line.StartsWith("</", StringComparison.Ordinal))
                 Close();
             else if (!line.StartsWith('#'))

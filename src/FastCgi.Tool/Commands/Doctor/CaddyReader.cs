@@ -21,14 +21,8 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
 
     protected override void Parse(string text)
     {
-        var lines = text.Split('\n');
-        for (var i = 0; i < lines.Length; i++)
-        {
-            var (line, number) = (lines[i].TrimEnd(), i + 1);
-            while (line.EndsWith('\\') && i + 1 < lines.Length)
-                line = line[..^1] + lines[++i].TrimEnd();
+        foreach (var (line, number) in SplitLines(text))
             ReadLine([.. Split(s_word, s_variable.Replace(line, "${usual}"))], number);
-        }
     }
 
     private void ReadLine(List<ConfigurationWord> words, int number)

@@ -124,6 +124,20 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
 
     protected virtual string GetText(string name) => ReadFile(name, ref _characters);
 
+    /// <summary>Splits a text into lines, which a backslash continues, and the numbers of their first lines.</summary>
+    protected static IEnumerable<(string Line, int Number)> SplitLines(string text)
+    {
+        var lines = text.Split('\n');
+        for (var i = 0; i < lines.Length; i++)
+        {
+            var number = i + 1;
+            var line = lines[i].TrimEnd();
+            while (line.EndsWith('\\') && i + 1 < lines.Length)
+                line = line[..^1] + lines[++i].TrimEnd();
+            yield return (line, number);
+        }
+    }
+
     protected static IEnumerable<ConfigurationWord> Split(Regex form, string text)
     {
         var line = 1;

@@ -3,9 +3,6 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>A <c>fastcgi_pass</c> of nginx, or a directive that passes requests with another protocol.</summary>
 internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 {
-    // A variable may be set to another, and so on.
-    private const int MostVariables = 10;
-
     private static readonly string[] s_checks = ["auth_basic", "auth_request", "auth_jwt"];
     private static readonly string[] s_schemes = ["http://", "https://"];
     private static readonly string[] s_cacheLines = ["fastcgi_cache_key", "fastcgi_no_cache"];
@@ -175,7 +172,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// or one that <c>set</c> or <c>map</c> derive from it.
     /// </summary>
     public bool PassesOriginal(string name, string original)
-        => Set(name)?.Arguments[1] is { } value && HasVariable(value, original, depth: 0);
+        => Set(name)?.Arguments[1] is { } value && GetVariables([value]).Any(FindCopies(original).Contains);
 
     /// <summary>Whether nginx passes a URI, or what is sent to a named location, here.</summary>
     public bool Serves(string uri) => Pass.FindAround("server") is { } server
@@ -217,10 +214,9 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             : usual;
     }
 
-    /// <summary>Finds the method and the variables derived from it, at any number of steps.</summary>
+    /// <summary>The method, and the variables that depend on it.</summary>
     private HashSet<string> FindMethods()
     {
-        var found = new HashSet<string>(StringComparer.Ordinal) { "$request_method", "$request" };
         var maps = from map in root.All
                    where map.Is("map") && map.Arguments.Length > 1
                    select (Target: map.Arguments[1], Sources: map.Arguments[..1]);
@@ -231,7 +227,25 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
                        && (block.Text.Contains("HEAD") || block.Text.Contains("!=")))
                    select (Target: set.Arguments[0],
                        Sources: set.Arguments.Skip(1).Concat(condition.Select(static block => block.Text)).ToArray());
-        var lines = maps.Concat(sets).ToList();
+        return FindDerived(["$request_method", "$request"], [.. maps, .. sets]);
+    }
+
+    /// <summary>A variable, and those whose values <c>set</c> and <c>map</c> take from it.</summary>
+    private HashSet<string> FindCopies(string variable)
+    {
+        var sets = InServer("set").Where(static set => set.Arguments.Length == 2)
+            .Select(static set => (Target: set.Arguments[0], Sources: set.Arguments[1..]));
+        var maps = Blocks.Where(static map => map.Is("map") && map.Arguments.Length == 2)
+            .Select(static map => (Target: map.Arguments[1],
+                Sources: map.Block.SelectMany(static line => line.Arguments).ToArray()));
+        return FindDerived([variable], [.. sets, .. maps]);
+    }
+
+    /// <summary>Follows variables from their sources to their targets, in any number of steps.</summary>
+    private static HashSet<string> FindDerived(string[] variables, List<(string Target, string[] Sources)> lines)
+    {
+        // nginx does not distinguish the case of variables.
+        var found = new HashSet<string>(variables, StringComparer.OrdinalIgnoreCase);
         for (var count = 0; count < found.Count;)
         {
             count = found.Count;
@@ -245,22 +259,6 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     private static IEnumerable<string> GetVariables(IEnumerable<string> words)
         => words.SelectMany(static word => s_variable.Matches(word))
             .Select(static match => "$" + match.Groups["name"].Value);
-
-    private bool HasVariable(string text, string variable, int depth)
-    {
-        var names = GetVariables([text]).Select(static name => name.ToLowerInvariant()).ToList();
-        return names.Contains(variable)
-            || (depth < MostVariables && names.Any(name => GetValues(name)
-                .Any(value => HasVariable(value, variable, depth + 1))));
-    }
-
-    /// <summary>The texts that a variable may have, as <c>set</c> and <c>map</c> say.</summary>
-    private IEnumerable<string> GetValues(string name) => InServer("set")
-        .Where(set => set.Arguments is [var variable, _] && variable.Equals(name, StringComparison.OrdinalIgnoreCase))
-        .Select(static set => set.Arguments[1])
-        .Concat(Blocks.Where(map => map.Is("map") && map.Arguments is [_, var variable]
-            && variable.Equals(name, StringComparison.OrdinalIgnoreCase))
-            .SelectMany(static map => map.Block.SelectMany(static line => line.Arguments)));
 
     private static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
 
