@@ -3,7 +3,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
-/// <summary>Descriptors that the process was given, and those that it gives back.</summary>
+/// <summary>What the system makes of descriptors, and those that the process gives back.</summary>
 public sealed class DescriptorsTests : IDisposable
 {
     private const int ClosedDescriptor = int.MaxValue;
@@ -107,6 +107,41 @@ public sealed class DescriptorsTests : IDisposable
         Assert.Null(Descriptors.GetPipeName((int)_listener.Handle));
         Assert.Null(Descriptors.GetPipeName(ClosedDescriptor));
     }
+
+    /// <summary>A program that the application starts would keep connections open, and the port taken.</summary>
+    [Fact]
+    public void Descriptors_OfTheEngine_AreNotForProgramsThatAreStarted()
+    {
+        using var folder = new ScratchFolder();
+        using var epoll = new EpollHandle();
+        using var wake = new EventHandle();
+        using var unix = SocketFile.Bind(folder.GetPath("socket"));
+        using var peer = TestSockets.Connect(_listener);
+        using var accepted = Accept(_listener);
+
+        Assert.All(
+            [(int)epoll.DangerousGetHandle(), wake.Descriptor, (int)unix.Handle, (int)accepted.Handle],
+            static descriptor => Assert.NotEqual(0, TestSockets.GetFlags(descriptor) & TestSockets.CloseOnExec));
+        Assert.NotEqual(0, TestSockets.GetFlags((int)accepted.Handle) & TestSockets.NonBlocking);
+    }
+
+    /// <summary>Without TCP_NODELAY, a response of several sends would wait 40 ms between them.</summary>
+    [Fact]
+    [Trait("Contract", "T40")]
+    public void TcpOptions_ConnectionsOfAListener_SendWithoutDelayAndProbe()
+    {
+        using var listener = TestSockets.ListenTcp();
+        TcpOptions.Set(listener);
+
+        using var peer = TestSockets.Connect(listener);
+        using var accepted = Accept(listener);
+
+        Assert.True(accepted.NoDelay);
+        Assert.NotEqual(0, accepted.GetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive));
+    }
+
+    private static Socket Accept(Socket listener)
+        => new(new SafeSocketHandle(Libc.Accept(listener.SafeHandle), ownsHandle: true));
 
     private static void AssertNoneIsKept(Action act)
     {

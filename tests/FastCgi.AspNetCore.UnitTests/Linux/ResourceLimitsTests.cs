@@ -11,6 +11,17 @@ public sealed class ResourceLimitsTests
             Environment.IsPrivilegedProcess ? null : ReadLimit("Max processes"), ResourceLimits.GetThreadsOfUser());
     }
 
+    [Fact]
+    public void BacklogLimit_AsTheFileSays_OrNone()
+    {
+        using var folder = new ScratchFolder();
+        foreach (var (text, limit) in new[] { ("4096\n", 4_096), ("128", 128), ("many", int.MaxValue) })
+            Assert.Equal(limit, ResourceLimits.GetBacklog(folder.Write("limit", Encoding.ASCII.GetBytes(text))));
+        Assert.Equal(int.MaxValue, ResourceLimits.GetBacklog("/nowhere/somaxconn"));
+        Assert.Equal(int.MaxValue, ResourceLimits.GetBacklog("/dev/null"));
+        Assert.InRange(ResourceLimits.GetBacklog(), 1, int.MaxValue);
+    }
+
     /// <returns><see langword="null"/> for more than there can be.</returns>
     private static long? ReadLimit(string name)
     {

@@ -30,6 +30,16 @@ public sealed class SocketFileTests : IDisposable
         [FilePath, Path.Combine(_folder.Path, "no/folder/file")],
         static path => Assert.Null(SocketFile.IsSocket(path)));
 
+    [Fact]
+    public void GetPermissions_OfALink_AreThoseOfItsTarget()
+    {
+        var target = _folder.Write("target", []);
+        File.SetUnixFileMode(target, UnixFileMode.UserRead | UnixFileMode.GroupRead);
+        File.CreateSymbolicLink(FilePath, target);
+
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(FilePath)!.Mode);
+    }
+
     /// <summary>A file that cannot be examined is not replaced.</summary>
     [Fact]
     public void IsSocket_StatusIsForbidden_Fails()
