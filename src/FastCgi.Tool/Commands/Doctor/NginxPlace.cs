@@ -145,7 +145,8 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public bool HasDefault(string name) => IsWhole && Get(name) is null;
 
     /// <summary>The directive in effect, unless it has this value.</summary>
-    public Directive? GetUnless(string name, string value) => Get(name) is { } line && line.First != value ? line : null;
+    public Directive? GetUnless(string name, string value)
+        => Get(name) is { } line && line.First != value ? line : null;
 
     /// <summary>The directive in effect, if it has this value.</summary>
     public Directive? Get(string name, string value)
