@@ -27,15 +27,16 @@ internal sealed partial class FastCgiResponse
 
         // Callbacks may still change status and headers.
         await FireOnStartingAsync();
-        KeyValuePair<string, string> header;
-        string? obstacle;
+        // Without the lock, because it reads the attributes of files, which may take any time.
+        var isFit = offload.TryGetHeader(
+            part, _statusCode, _request.Headers, _headers, out var header, out var obstacle);
         using (var scope = _request.EnterLock())
         {
             ThrowIfOver();
             if (HasStarted || _isOffloaded || BytesWritten > 0 || _request.ApplicationError is not null)
                 return false;
 
-            if (offload.TryGetHeader(part, _statusCode, _request.Headers, _headers, out header, out obstacle))
+            if (isFit)
             {
                 CountWrite(part.Length, _headers.In(scope).ContentLength);
                 _isOffloaded = true;
