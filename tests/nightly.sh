@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs tests that take too long for each change: the invariant culture, other orders, a million explored schedules, long
-# fuzzing, an hour of load, two builds of the packages, and mutants of one folder.
+# Runs tests that take too long for each change: the invariant culture, other orders, a million explored schedules, cut
+# responses behind web servers, long fuzzing, an hour of load, two builds of the packages, and mutants of one folder.
 #   tests/nightly.sh [SOAK-SECONDS]
 # It runs after tests/run.sh, which installs what is needed. The exit code is 0 if all of it passed.
 set -uo pipefail
@@ -23,6 +23,7 @@ for order in 1 $((RANDOM + 2)); do
 done
 run InMemoryTests Category=Exploration FASTCGI_EXPLORED_SCHEDULES=1000000
 run SocketTests 'FullyQualifiedName~StressTests|FullyQualifiedName~LateUseTests' FASTCGI_STRESS_SECONDS=120
+run FrontEndTests Category=Nightly
 tests/fuzz.sh --long || failed=1
 tests/Soak/run.sh --no-build --seconds "${1:-3600}" || failed=1
 build/reproduce.sh || failed=1

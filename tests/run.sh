@@ -240,7 +240,7 @@ tests=tests/FastCgi.AspNetCore
 start run_waiting
 start run_project "$tests.PackageTests" ''
 start run_project "$tests.InMemoryTests" Category=Exploration $optimized taskset --cpu-list "$processor"
-start run_project "$tests.FrontEndTests" ''
+start run_project "$tests.FrontEndTests" 'Category!=Nightly'
 start run_project "$tests.FrontEndTests" "$socket_engine" FastCgi__Transport__Engine=Socket
 start run_project "$tests.ParityTests" ''
 start run_project tests/FastCgi.Tool.Tests ''

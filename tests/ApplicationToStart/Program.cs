@@ -47,6 +47,19 @@ app.MapGet("/bytes/{count}", async (int count, HttpContext context) =>
         await context.Response.Body.WriteAsync(block.AsMemory(0, Math.Min(count, block.Length)));
 });
 
+// A response that begins and never ends.
+app.MapGet("/endless/{count}", async (int count, HttpContext context) =>
+{
+    var block = new byte[Math.Min(count, 64 * 1024)];
+    await context.Response.Body.WriteAsync(block);
+    // The response is held until the handler yields.
+    await Task.Delay(50);
+    Console.WriteLine($"Process {Environment.ProcessId} has begun a response.");
+    for (var rest = count - block.Length; rest > 0; rest -= block.Length)
+        await context.Response.Body.WriteAsync(block);
+    await Task.Delay(Timeout.Infinite, context.RequestAborted);
+});
+
 app.MapGet(
     "/file", static (HttpContext context) => context.Response.SendFileAsync(typeof(FastCgiServer).Assembly.Location));
 
