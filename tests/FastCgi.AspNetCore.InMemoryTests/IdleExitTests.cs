@@ -18,6 +18,8 @@ public class IdleExitTests
     [InlineData("150 connect-ask-close 299")]
     [InlineData("150 connect-close 149")]
     [InlineData("begin 600 end 299")]
+    // A request counts until its response, also while its params arrive.
+    [InlineData("290 params 20 rest 299")]
     public async Task IdleExit_NoRequestForTheTime_Once(string steps)
     {
         await using var server = await TestServer.StartAsync(
@@ -60,6 +62,10 @@ public class IdleExitTests
             await frontEnd.AskAsync();
         if (step == "begin")
             frontEnd.Send(RecordBytes.Get(uri: "/slow"));
+        if (step == "params")
+            frontEnd.Send(RecordBytes.Begin());
+        if (step == "rest")
+            await frontEnd.AskAsync(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
         if (step == "end")
         {
             _go.SetResult();

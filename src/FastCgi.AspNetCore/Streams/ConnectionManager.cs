@@ -194,12 +194,13 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     private void CheckIdle(Action onIdle, long since, long now)
     {
-        var totals = GetTotals(out var requestCount);
-        if (requestCount > 0)
+        var requestCount = GetTotals().Requests;
+        // Also one whose params are still arriving.
+        if (ToList().Exists(static connection => connection.ListRequests().Count > 0))
             _lastUse = now;
-        else if (totals.Requests != _seenRequests)
+        else if (requestCount != _seenRequests)
             _lastUse = since;
-        _seenRequests = totals.Requests;
+        _seenRequests = requestCount;
         if (server.Time.GetElapsedTime(_lastUse, now) < server.Options.IdleExit)
             return;
 
