@@ -17,10 +17,29 @@ public sealed class ServerStartTests
 
         run.Clock.Advance(TimeSpan.FromMinutes(2));
 
-        Assert.True(lifetime.ApplicationStopping.IsCancellationRequested);
+        await Waiting.UntilAsync(() => lifetime.ApplicationStopping.IsCancellationRequested, "the stop of the host");
         var log = Assert.Single(run.Logs.Named("IdleExit"));
         Assert.Equal(LogLevel.Information, log.Level);
         Assert.Contains("00:05:00", log.Message, StringComparison.Ordinal);
+    }
+
+    /// <summary>Requests may still come, and need their timeouts.</summary>
+    [Fact]
+    public async Task IdleExit_CallbackOfTheApplicationBlocks_ClockContinues()
+    {
+        using var go = new ManualResetEventSlim();
+        await using var run = await ServerRun.StartAsync(
+            Apps.Hello, static options => options.IdleExit = TimeSpan.FromMinutes(5));
+        run.Host.Services.GetRequiredService<IHostApplicationLifetime>().ApplicationStopping.Register(go.Wait);
+
+        try
+        {
+            await Task.Run(() => run.Clock.Advance(TimeSpan.FromMinutes(6))).Within("the ticks");
+        }
+        finally
+        {
+            go.Set();
+        }
     }
 
     /// <summary>The scheduler stops first, so that a blocked handler does not delay the rest of the stop.</summary>

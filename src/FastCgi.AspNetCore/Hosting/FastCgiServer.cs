@@ -241,9 +241,10 @@ internal sealed partial class FastCgiServer(
         }
     }
 
-    private void StopWhenIdle()
+    // On the thread pool: callbacks of the application must not keep the thread of the clock.
+    private void StopWhenIdle() => ThreadRoot.Report(_log, log =>
     {
-        _log.IdleExit(Options.IdleExit.GetValueOrDefault());
+        log.IdleExit(Options.IdleExit.GetValueOrDefault());
         lifetime?.StopApplication();
-    }
+    });
 }
