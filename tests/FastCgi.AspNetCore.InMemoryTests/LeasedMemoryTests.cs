@@ -77,6 +77,63 @@ public sealed class LeasedMemoryTests
         }
     }
 
+    /// <summary>Another thread has memory when the application uses or ends the response, and writes later.</summary>
+    [Theory]
+    [InlineData("return", true)]
+    [InlineData("write", true)]
+    [InlineData("complete", true)]
+    [InlineData("advance", true)]
+    [InlineData("advance", false)]
+    public async Task ResponseMemory_WrittenByAnotherThreadAfterTheEnd_IsInNoOtherResponse(string how, bool isSpan)
+    {
+        const int Length = 3_000;
+        using var isLeased = new ManualResetEventSlim();
+        using var isEnded = new ManualResetEventSlim();
+        var writer = Task.CompletedTask;
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            context => context.Request.Path == "/first" ? LeaveAsync(context) : WriteInTwoPartsAsync(context));
+        Assert.Equal(200, (await server.Connect().AskAsync(RecordBytes.Get(uri: "/first"))).Status);
+
+        var others = Enumerable.Range(0, Others).Select(_ => server.Connect()).ToList();
+        others.ForEach(static other => other.Send(RecordBytes.Get()));
+        isEnded.Set();
+        await writer.Within("the other thread");
+        go.SetResult();
+
+        foreach (var other in others)
+            Assert.Equal(new string('a', Length) + new string('b', Length), (await other.ReadResponseAsync()).Text);
+
+        async Task LeaveAsync(HttpContext context)
+        {
+            var body = context.Response.BodyWriter;
+            writer = Task.Factory.StartNew(() => WriteLate(body), TaskCreationOptions.LongRunning);
+            Assert.True(isLeased.Wait(Waiting.Patience));
+            if (how == "write")
+                await body.WriteAsync("own"u8.ToArray());
+            if (how == "complete")
+                await body.CompleteAsync();
+            if (how == "advance")
+                Put(body, 'c', 10);
+        }
+
+        void WriteLate(PipeWriter body)
+        {
+            var memory = isSpan ? default : body.GetMemory(Length);
+            var span = isSpan ? body.GetSpan(Length) : memory.Span;
+            isLeased.Set();
+            Assert.True(isEnded.Wait(Waiting.Patience));
+            span.Fill((byte)'X');
+        }
+
+        async Task WriteInTwoPartsAsync(HttpContext context)
+        {
+            Put(context.Response.BodyWriter, 'a', Length);
+            await go.Task;
+            Put(context.Response.BodyWriter, 'b', Length);
+        }
+    }
+
     [Theory, Values(10, 50_000)]
     public async Task RequestMemory_ReadAfterTheEnd_IsStillItsOwn(int length)
     {

@@ -68,12 +68,18 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
-    /// <summary>Headers that the application puts in place of these are copied.</summary>
+    /// <summary>
+    /// Headers that the application puts in place of these are copied, but not after the response has started, such as
+    /// those that middleware puts back.
+    /// </summary>
     public IHeaderDictionary Headers
     {
         get => _headers;
         set
         {
+            if (_headers.IsReadOnly || ReferenceEquals(value, _headers))
+                return;
+
             KeyValuePair<string, StringValues>[] headers = [.. value];
             _headers.Clear();
             foreach (var (name, values) in headers)

@@ -36,6 +36,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     {
         ref var staged = ref In(scope);
         staged.EndUsedLease();
+        staged.EndSpan();
         if (request.HasLeft)
             return FlushOutcome.Dropped;
 

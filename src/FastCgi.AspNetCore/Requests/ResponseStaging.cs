@@ -22,8 +22,12 @@ internal struct ResponseStaging(FastCgiRequest request)
     private byte[]? _scratch;
     private int _leasedLength;
 
-    // The application cannot keep a span, as it can keep a Memory<byte>: its next call ends the lease.
-    private bool _isSpanLeased;
+    // The thread that has a span of the last block, or 0. Unlike a Memory<byte>, a span cannot be kept: the thread's
+    // next call ends the lease.
+    private int _spanThread;
+
+    // Whether the application has not advanced over the memory that it got before, and may be writing to it.
+    private bool _isLeaseShared;
 
     // The length of the held flush within what is staged.
     private int _flushedLength = NotHeld;
@@ -47,6 +51,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         EndSpan();
+        _isLeaseShared = _scratch is not null || _blocks.Tail is { IsLeased: true };
         sizeHint = Math.Max(sizeHint, 1);
         if (request.HasLeft || sizeHint > MaxLeaseLength)
         {
@@ -57,8 +62,7 @@ internal struct ResponseStaging(FastCgiRequest request)
 
         _scratch = null;
         var block = GetBlock(sizeHint);
-        // Memory that is already out stays so.
-        _isSpanLeased = isSpan && !block.IsLeased;
+        _spanThread = isSpan && !block.IsLeased ? Environment.CurrentManagedThreadId : 0;
         block.IsLeased = true;
         _leasedLength = block.FreeLength;
         return block.FreeMemory;
@@ -82,14 +86,17 @@ internal struct ResponseStaging(FastCgiRequest request)
     }
 
     /// <summary>
-    /// The application has made its next call or has returned: it writes to no span any more, so the block can be used
-    /// again. <c>WriteAsync</c> of a long string ends with such a span.
+    /// The application has made its next call or has returned. If it did so on the thread that has a span, nobody
+    /// writes to it any more, so the block can be used again. <c>WriteAsync</c> of a long string ends with such a span.
     /// </summary>
     public void EndSpan()
     {
-        if (_isSpanLeased && _blocks.Tail is { } tail)
+        if (_spanThread != Environment.CurrentManagedThreadId)
+            return;
+
+        _spanThread = 0;
+        if (_blocks.Tail is { } tail)
             tail.IsLeased = false;
-        _isSpanLeased = false;
     }
 
     public readonly void CheckAdvance(int count)
@@ -110,7 +117,8 @@ internal struct ResponseStaging(FastCgiRequest request)
         {
             EndLease();
             Append(scratch.AsSpan(0, count));
-            ArrayPool<byte>.Shared.Return(scratch);
+            if (!_isLeaseShared)
+                ArrayPool<byte>.Shared.Return(scratch);
             return;
         }
 
@@ -118,8 +126,8 @@ internal struct ResponseStaging(FastCgiRequest request)
             return;
 
         var block = _blocks.Tail!;
-        block.IsLeased = false;
-        _isSpanLeased = false;
+        block.IsLeased = _isLeaseShared;
+        _spanThread = 0;
         block.End += count;
         _leasedLength -= count;
         Length += count;
@@ -152,7 +160,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         _flushedLength = NotHeld;
         BufferBlock.ReturnChain(_blocks.Clear());
         Length = 0;
-        _isSpanLeased = false;
+        _spanThread = 0;
         EndLease();
     }
 

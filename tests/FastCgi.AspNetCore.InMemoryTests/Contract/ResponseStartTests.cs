@@ -46,6 +46,16 @@ public class ResponseStartTests
             await seen.TryAsync("start", () => response.StartAsync());
             seen.Note("read-only", response.Headers.IsReadOnly);
         },
+        ["headers put back after the start"] = static async (context, seen) =>
+        {
+            var feature = context.Features.GetRequiredFeature<IHttpResponseFeature>();
+            var own = feature.Headers;
+            own["X-Before"] = "1";
+            await context.Response.StartAsync();
+            seen.Try("own", () => feature.Headers = own);
+            seen.Try("other", () => feature.Headers = new HeaderDictionary());
+            await context.Response.WriteAsync("a");
+        },
         ["several OnStarting callbacks"] = static async (context, seen) =>
         {
             var response = context.Response;

@@ -111,6 +111,18 @@ public sealed class ResponseStagingTests
         Assert.True(first.Equals(Response.Writer.GetMemory(100_000)));
     }
 
+    /// <summary>Another thread may be writing to memory over which nobody has advanced.</summary>
+    [Fact]
+    public void MemoryBeyondABlock_LeasedTwice_IsNotPooledAgain()
+    {
+        _rig.Begin();
+        Response.Writer.GetMemory(100_000);
+        var second = Response.Writer.GetMemory(100_000);
+        Response.Writer.Advance(100_000);
+
+        Assert.False(second.Equals(Response.Writer.GetMemory(100_000)));
+    }
+
     /// <summary>
     /// <c>WriteAsync</c> of a long string asks for a span that it does not need. Its block is used again, unless the
     /// application may still be writing to it. Memory can be kept, so its block is not used again.
@@ -119,6 +131,9 @@ public sealed class ResponseStagingTests
     [InlineData("span", "completed", Small + Large)]
     [InlineData("span, flushed", "completed", Small + Large)]
     [InlineData("span, written", "completed", Small + Large)]
+    [InlineData("span of another thread", "completed", Small)]
+    [InlineData("span of another thread, flushed", "completed", Small)]
+    [InlineData("span of another thread, written", "completed", 2 * Small)]
     [InlineData("span", "aborted", 2 * Small)]
     [InlineData("span", "cut", Small)]
     [InlineData("span", "failed", Small)]
@@ -137,6 +152,11 @@ public sealed class ResponseStagingTests
             {
                 case "span":
                     Response.Writer.GetSpan(10_000);
+                    break;
+                case "span of another thread":
+                    var thread = new Thread(() => Response.Writer.GetSpan(10_000));
+                    thread.Start();
+                    Assert.True(thread.Join(Waiting.Patience));
                     break;
                 case "memory":
                     Response.Writer.GetMemory(10_000);
