@@ -91,9 +91,10 @@ internal sealed class PathPredictor
         private const int Surely = 3;
         private const int Likely = 2;
 
-        // The weight of the last time is a quarter. One that is much longer, because the thread was interrupted, counts
-        // in part.
-        private const int Weight = 4;
+        // The weight of a shorter time is a quarter. That of a longer one is an eighth, and one that is much longer
+        // counts in part: on a machine that often interrupts its threads, short requests must not look long.
+        private const int WeightOfShorter = 4;
+        private const int WeightOfLonger = 8;
         private const int MaxGrowth = 2;
 
         public Entry(int value) => Value = value;
@@ -116,9 +117,10 @@ internal sealed class PathPredictor
 
         public void Learn(long microseconds, bool? hasBlocked)
         {
-            var time = IsKnown
-                ? Time + ((Math.Min(microseconds, MaxGrowth * (Time + Unusual)) - Time) / Weight)
-                : microseconds;
+            var difference = Math.Min(microseconds, MaxGrowth * (Time + Unusual)) - Time;
+            var change = difference / (difference > 0 ? WeightOfLonger : WeightOfShorter);
+            // A difference that is smaller than the weight counts too.
+            var time = IsKnown ? Time + change + Math.Sign(difference) : microseconds;
             Value = (Value & ~MaxTime) | (int)Math.Min(time, MaxTime) | Known;
             if (hasBlocked == true && Count < Surely)
                 Value += 1 << Blocks;
@@ -126,6 +128,6 @@ internal sealed class PathPredictor
                 Value -= 1 << Blocks;
         }
 
-        public void LearnStall() => Value |= Known | Surely << Blocks;
+        public void LearnStall() => Value |= Known | Surely << Blocks | MaxTime;
     }
 }
