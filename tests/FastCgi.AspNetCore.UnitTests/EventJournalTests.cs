@@ -3,10 +3,12 @@ using FastCgi.AspNetCore.UnitTests.Diagnostics;
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>The journal remembers events that an operator can act on, and passes on all.</summary>
-public sealed class EventJournalTests
+public sealed class EventJournalTests : IDisposable
 {
     private readonly CollectedLogs _logs = new();
     private readonly EventJournal _journal;
+
+    public void Dispose() => _logs.Dispose();
 
     public EventJournalTests() => _journal = new EventJournal(_logs.CreateLogger("test"), TimeProvider.System);
 

@@ -41,7 +41,7 @@ public sealed class CheckCommandTests
         byte[] answer = [.. RecordBytes.Record(RecordBytes.Stdout, 1, "Content-Type: text/plain\r\n\r\nhello"u8), .. RecordBytes.Record(RecordBytes.Stdout, 1), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])];
         await using var server = new FakeServer(async stream =>
         {
-            await stream.ReadAsync(new byte[100_000]);
+            await stream.ReadAtLeastAsync(new byte[100_000], 1);
             await stream.WriteAsync(answer);
         });
 

@@ -4,11 +4,13 @@ namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 /// A failure at a thread's root is logged and affects one operation. Foreign code, such as log providers, is called
 /// without a lock, and its failure ends nothing else.
 /// </summary>
-public sealed class ThreadRootTests
+public sealed class ThreadRootTests : IDisposable
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);
 
     private readonly CollectedLogs _logs = new();
+
+    public void Dispose() => _logs.Dispose();
 
     [Theory, Values(false, true)]
     public void Run_ThatThrows_IsLoggedAndEndsWhatItIsAbout(bool failsToo)

@@ -2,7 +2,7 @@ using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
-public sealed class EndpointPlanTests
+public sealed class EndpointPlanTests : IDisposable
 {
     private const string Default = "fastcgi://127.0.0.1:9000";
     private const string One = "fastcgi://127.0.0.1:9001";
@@ -12,6 +12,8 @@ public sealed class EndpointPlanTests
     private readonly FastCgiServerOptions _options = new();
     private readonly Dictionary<string, string?> _configuration = [];
     private InheritedSockets _inherited = new([]);
+
+    public void Dispose() => _logs.Dispose();
 
     /// <summary>
     /// The endpoints in code, the host's addresses, and the configuration; the resulting endpoints of FastCGI and

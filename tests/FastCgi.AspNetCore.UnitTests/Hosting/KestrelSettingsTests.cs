@@ -4,12 +4,14 @@ using Microsoft.Extensions.DependencyInjection;
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>Each Kestrel setting on its own: it applies here too, or the log lists it as having no effect.</summary>
-public sealed class KestrelSettingsTests
+public sealed class KestrelSettingsTests : IDisposable
 {
     private const string KeepAlive = "Limits.KeepAliveTimeout (the web server sets it for clients; "
         + "FastCgi:Limits:KeepAliveTimeout applies to its connections)";
 
     private readonly CollectedLogs _logs = new();
+
+    public void Dispose() => _logs.Dispose();
 
     public static TheoryData<string, Action<KestrelServerOptions>> Taken => new()
     {

@@ -14,9 +14,11 @@ using Microsoft.Extensions.Options;
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>A server that is registered before ours, or after it.</summary>
-public sealed class OtherServerTests
+public sealed class OtherServerTests : IDisposable
 {
     private readonly CollectedLogs _logs = new();
+
+    public void Dispose() => _logs.Dispose();
 
     [Theory]
     [InlineData("kestrel", "Production", "", true)]
