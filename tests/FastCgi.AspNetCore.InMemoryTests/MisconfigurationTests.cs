@@ -39,7 +39,8 @@ public class MisconfigurationTests
         ["a path base of the options that does not match"] = new(
             "PathBaseNotMatched", Answer(404), Get("/application"),
             404, "",
-            "'/app' from FastCgi:PathBase.") { PathBase = "/app" },
+            "'/app' from FastCgi:PathBase.")
+        { PathBase = "/app" },
         ["a redirect to HTTPS of a client that the load balancer says is there"] = new(
             "RedirectToHttps", Answer(307), Get("/", ("REQUEST_SCHEME", ""), ("HTTP_X_FORWARDED_PROTO", "https")),
             307, "",
@@ -65,7 +66,8 @@ public class MisconfigurationTests
                 ("HTTP_X_FORWARDED_HOST", "evil.example")),
             200, "203.0.113.9 https evil.example",
             "the client address (X-Forwarded-For), the scheme (X-Forwarded-Proto), the host (X-Forwarded-Host)",
-            "UseForwardedHeaders", "Behind a load balancer") { TrustsEverybody = true },
+            "UseForwardedHeaders", "Behind a load balancer")
+        { TrustsEverybody = true },
     };
 
     private static readonly Dictionary<string, Fault> s_right = new()
@@ -98,7 +100,8 @@ public class MisconfigurationTests
             Get("/", ("REMOTE_ADDR", "203.0.113.9"), ("HTTPS", "on"), ("HTTP_HOST", "www.example.test:443"),
                 ("HTTP_X_FORWARDED_FOR", "10.0.0.1, 203.0.113.9"), ("HTTP_X_FORWARDED_PROTO", "https"),
                 ("HTTP_X_FORWARDED_HOST", "www.example.test")),
-            200, "203.0.113.9 https www.example.test") { TrustsEverybody = true },
+            200, "203.0.113.9 https www.example.test")
+        { TrustsEverybody = true },
     };
 
     public static TheoryData<string> Faults => [.. s_faults.Keys];

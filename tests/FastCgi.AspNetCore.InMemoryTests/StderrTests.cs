@@ -13,7 +13,8 @@ public class StderrTests
             error.WriteLine("first");
             error.Write("sec");
             await error.WriteAsync("ond\nthird");
-        }),
+        }
+        ),
         ["each overload"] = (["abcdefgh\n", "i\n", "j\n", "k\n"], static async error =>
         {
             error.Write('a');
@@ -28,7 +29,8 @@ public class StderrTests
             error.WriteLine();
             error.WriteLine();
             await error.WriteLineAsync('k');
-        }),
+        }
+        ),
         ["a surrogate pair at the end of a line"] = (
             [new string('a', 1_999) + "\U0001F600\n", "b\n"],
             static error => error.WriteLineAsync(new string('a', 1_999) + "\U0001F600" + "b")),
