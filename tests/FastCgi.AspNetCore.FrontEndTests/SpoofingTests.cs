@@ -69,7 +69,9 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         var localAddress = Shortcomings.Has(setup, Ability.LocalAddress) ? "" : "127.0.0.1";
         Assert.StartsWith($"GET | {site.Url}{Target} | ", plain, StringComparison.Ordinal);
         Assert.Contains(
-            $" | 127.0.0.1 | True | {localAddress} | {site.FrontEnd.EndPoint.Port} | ", plain, StringComparison.Ordinal);
+            $" | 127.0.0.1 | True | {localAddress} | {site.FrontEnd.EndPoint.Port} | ",
+            plain,
+            StringComparison.Ordinal);
 
         foreach (var (name, value) in s_headers)
             Assert.Equal((name, plain), (name, await GetAsync(site, name, value)));

@@ -51,9 +51,11 @@ public sealed class ReleaseTests
             Assert.All(
                 ["license", "readme", "projectUrl", "description", "copyright", "tags"],
                 name => Assert.False(
-                    string.IsNullOrEmpty(values.GetValueOrDefault(name)?.Value), $"{Path.GetFileName(package)}: {name}"));
+                    string.IsNullOrEmpty(values.GetValueOrDefault(name)?.Value),
+                    $"{Path.GetFileName(package)}: {name}"));
             var notes = values.GetValueOrDefault("releaseNotes")?.Value;
-            Assert.Equal(Path.GetFileName(package) == $"FastCgi.AspNetCore.{PackageFeed.Version}.nupkg", notes?.Length > 0);
+            var isServer = Path.GetFileName(package) == $"FastCgi.AspNetCore.{PackageFeed.Version}.nupkg";
+            Assert.Equal(isServer, notes?.Length > 0);
             Assert.DoesNotContain("](docs/", notes ?? "", StringComparison.Ordinal);
             Assert.Equal(values["projectUrl"].Value, values["repository"].Attribute("url")?.Value);
             Assert.DoesNotContain(metadata.Descendants(), static element => element.Name.LocalName == "dependency");

@@ -38,7 +38,12 @@ public sealed class CheckCommandTests
     [Fact]
     public async Task ServerThatParrots_Fails()
     {
-        byte[] answer = [.. RecordBytes.Record(RecordBytes.Stdout, 1, "Content-Type: text/plain\r\n\r\nhello"u8), .. RecordBytes.Record(RecordBytes.Stdout, 1), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])];
+        byte[] answer =
+        [
+            .. RecordBytes.Record(RecordBytes.Stdout, 1, "Content-Type: text/plain\r\n\r\nhello"u8),
+            .. RecordBytes.Record(RecordBytes.Stdout, 1),
+            .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8]),
+        ];
         await using var server = new FakeServer(async stream =>
         {
             await stream.ReadAtLeastAsync(new byte[100_000], 1);

@@ -19,7 +19,8 @@ public sealed class DoctorCaseTests : IDisposable
             var cases = new TheoryData<int, string, string, string[]>();
             var words = new Dictionary<string, string>(StringComparer.Ordinal);
             var site = new string[3];
-            foreach (var (index, line) in File.ReadLines(Path.Combine(AppContext.BaseDirectory, "DoctorCases.tsv")).Index())
+            var file = Path.Combine(AppContext.BaseDirectory, "DoctorCases.tsv");
+            foreach (var (index, line) in File.ReadLines(file).Index())
             {
                 var row = line.Replace("\\n", "\n", StringComparison.Ordinal).Split('\t');
                 if (row[0] == "site")
@@ -27,12 +28,14 @@ public sealed class DoctorCaseTests : IDisposable
                 else if (row[0] == "let")
                     words.Add(row[1], row[2]);
                 else if (!line.StartsWith('#'))
-                    cases.Add(index + 1, site[1], site[2].Replace("{case}", Fill(row[0]), StringComparison.Ordinal), row[1..]);
+                    cases.Add(
+                        index + 1, site[1], site[2].Replace("{case}", Fill(row[0]), StringComparison.Ordinal), row[1..]);
             }
 
             return cases;
 
-            string Fill(string text) => Regex.Replace(text, @"\b[A-Z]+\b", word => words.GetValueOrDefault(word.Value, word.Value));
+            string Fill(string text)
+                => Regex.Replace(text, @"\b[A-Z]+\b", word => words.GetValueOrDefault(word.Value, word.Value));
         }
     }
 

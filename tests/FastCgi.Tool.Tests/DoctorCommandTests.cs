@@ -43,21 +43,35 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     }
 
     [Theory]
-    [InlineData("nginx", "fastcgi_pass unix:/run/hello/app.sock;", "proxy_pass http://unix:/run/hello/app.sock:;", "include fastcgi_params;\n        fastcgi_pass unix:SOCKET;")]
-    [InlineData("apache", "|fcgi://hello/", "|http://hello/", "ProxyPass \"/\" \"unix:SOCKET|fcgi://hello/\" flushpackets=on")]
+    [InlineData(
+        "nginx",
+        "fastcgi_pass unix:/run/hello/app.sock;",
+        "proxy_pass http://unix:/run/hello/app.sock:;",
+        "include fastcgi_params;\n        fastcgi_pass unix:SOCKET;")]
+    [InlineData(
+        "apache",
+        "|fcgi://hello/",
+        "|http://hello/",
+        "ProxyPass \"/\" \"unix:SOCKET|fcgi://hello/\" flushpackets=on")]
     [InlineData("haproxy", " proto fcgi", "", "use-fcgi-app hello\n        server app SOCKET proto fcgi")]
-    [InlineData("lighttpd", "fastcgi.server", "proxy.server", "fastcgi.server = (\"/\" => ((\"socket\" => \"SOCKET\", \"check-local\" => \"disable\")))")]
+    [InlineData(
+        "lighttpd",
+        "fastcgi.server",
+        "proxy.server",
+        "fastcgi.server = (\"/\" => ((\"socket\" => \"SOCKET\", \"check-local\" => \"disable\")))")]
     public async Task Http_ToTheSocket_IsFound(string server, string documented, string mistaken, string line)
     {
         _server!.Logs.Expected.Add("WrongProtocol");
         OpenSocket();
-        var right = GetConfiguration(server, FrontEndDocument.Smallest).Replace("server app 127.0.0.1:9000", "server app " + Socket, StringComparison.Ordinal);
+        var right = GetConfiguration(server, FrontEndDocument.Smallest)
+            .Replace("server app 127.0.0.1:9000", "server app " + Socket, StringComparison.Ordinal);
         var wrong = Replace(right, documented, mistaken);
 
         var (code, output, _) = await RunAsync(wrong.Replace(Socket, SocketPath, StringComparison.Ordinal));
         Assert.Equal(1, code);
         Assert.Contains("problem http-to-fastcgi  ", output, StringComparison.Ordinal);
-        Assert.Contains("add   " + line.Replace("SOCKET", SocketPath, StringComparison.Ordinal), output, StringComparison.Ordinal);
+        var added = line.Replace("SOCKET", SocketPath, StringComparison.Ordinal);
+        Assert.Contains("add   " + added, output, StringComparison.Ordinal);
 
         (code, output, _) = await RunAsync(right.Replace(Socket, SocketPath, StringComparison.Ordinal));
         Assert.True(code == 0, output);

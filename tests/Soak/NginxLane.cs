@@ -40,7 +40,8 @@ internal sealed class NginxLane(IPEndPoint endPoint, Progress progress, int seed
         < 75 => UploadAsync(client, _random.Next(2_000)),
         < 78 => UploadAsync(client, _random.Next(50_000, 400_000)),
         < 82 => DownloadAsync(client, _random.Next(50_000, 1_000_000)),
-        < 86 => SendAsync(client, HttpMethod.Get, "/events", static body => body.Length == 9 * SoakApplication.EventCount),
+        < 86 => SendAsync(
+            client, HttpMethod.Get, "/events", static body => body.Length == 9 * SoakApplication.EventCount),
         < 88 => LeaveAsync(client),
         < 94 => SendAsync(client, HttpMethod.Head, "/hello", static body => body.Length == 0),
         _ => SendAsync(client, HttpMethod.Get, "/session", static body => body.AsSpan().StartsWith("<p>"u8)),

@@ -11,8 +11,11 @@ internal static class SoakReport
 
     public static void Print(IReadOnlyList<EngineResult> results, TimeSpan elapsed)
     {
-        string[] rows = ["requests", "failed", "requests a second", "ids of a connection begun again", "heap before → after, MiB",
-            "RSS before → after, MiB", "descriptors before → after", "buffers out → memory, MiB"];
+        string[] rows =
+        [
+            "requests", "failed", "requests a second", "ids of a connection begun again", "heap before → after, MiB",
+            "RSS before → after, MiB", "descriptors before → after", "buffers out → memory, MiB",
+        ];
         Console.WriteLine($"| | {string.Join(" | ", results.Select(static result => result.Engine))} |");
         Console.WriteLine($"|---|{string.Concat(results.Select(static _ => "---|"))}");
         var columns = results.Select(Describe).ToList();

@@ -34,7 +34,7 @@ internal static class CgiRequestMapper
         return MapTarget(ref variables, mapping, ref head);
     }
 
-    /// <summary>The request target as the web server received it, or else as it would be written.</summary>
+    /// <summary>The request target that the web server received, or one made from path and query.</summary>
     public static string GetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping)
     {
         if (RequestVariables.Read(parameters, mapping, out var variables) != RequestRejection.None)

@@ -7,6 +7,7 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <summary>The metadata of a status endpoint.</summary>
 internal sealed class StatusMarker;
 
+/// <summary>Finds the status endpoints of the application.</summary>
 internal sealed class StatusEndpoints(IServiceProvider services)
 {
     public const string Anyone = "anyone who can reach it";

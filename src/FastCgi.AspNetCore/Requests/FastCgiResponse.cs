@@ -69,8 +69,8 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     }
 
     /// <summary>
-    /// Headers that the application puts in place of these are copied, but not after the response has started, such as
-    /// those that middleware puts back.
+    /// Headers that the application puts in place of these are copied. After the response has started, they are
+    /// ignored, because middleware puts back what it has replaced.
     /// </summary>
     public IHeaderDictionary Headers
     {

@@ -43,8 +43,8 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
         if (!_startsFailed.TryAcquire(out var count))
             return;
 
-        // The system refused it. Anything else is a fault of the server.
-        if (exception is IOException)
+        // The system has refused to watch the connection. Derived types are about files, such as a missing assembly.
+        if (exception.GetType() == typeof(IOException))
             Report(log => log.ConnectionNotWatched(endPoint, count, exception.Message));
         else
             Report(log => log.ConnectionStartFailed(endPoint, exception));

@@ -41,7 +41,7 @@ internal sealed class ConfiguredSite : IAsyncDisposable
         return application;
     }
 
-    /// <summary>The address of a socket in the folder, open to everyone: the web server may run as another user.</summary>
+    /// <summary>A socket in the folder, open to everyone, because the web server may run as another user.</summary>
     public string GetUnixAddress(string name) => $"fastcgi://unix:{Folder}/{name}?mode=0666";
     /// <summary>Writes the configuration and starts the web server with it.</summary>
     /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>

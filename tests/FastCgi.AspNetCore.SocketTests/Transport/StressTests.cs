@@ -26,7 +26,8 @@ public sealed class StressTests
         Assert.InRange(await SettleAsync(server), 0, descriptors);
 
         Task RunAllAsync()
-            => Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => RunAsync(server, new Random(i)))));
+            => Task.WhenAll(
+                Enumerable.Range(0, Connections).Select(i => Task.Run(() => RunAsync(server, new Random(i)))));
     }
 
     /// <summary>Waits until the server has no connection left, and with it no buffer in use.</summary>

@@ -43,7 +43,8 @@ internal sealed class ScriptedApplication : IDisposable
     }
 
     /// <summary>Sends a request, and reads it.</summary>
-    public async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(FastCgiClient client, string method = "GET")
+    public async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(
+        FastCgiClient client, string method = "GET")
     {
         var answer = client.SendAsync(Requests.Create(method));
         return (await AcceptRequestAsync(), answer);

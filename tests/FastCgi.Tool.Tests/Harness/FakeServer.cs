@@ -47,7 +47,9 @@ internal sealed class FakeServer : IAsyncDisposable
                 socket.Shutdown(SocketShutdown.Send);
                 await stream.CopyToAsync(Stream.Null);
             }
-            catch (Exception exception) when (exception is IOException or SocketException { SocketErrorCode: not SocketError.OperationAborted } or System.Security.Authentication.AuthenticationException)
+            catch (Exception exception) when (exception is IOException
+                or SocketException { SocketErrorCode: not SocketError.OperationAborted }
+                or System.Security.Authentication.AuthenticationException)
             {
             }
             catch (Exception exception) when (exception is SocketException or ObjectDisposedException)

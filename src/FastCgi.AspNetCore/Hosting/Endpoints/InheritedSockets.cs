@@ -127,5 +127,6 @@ internal sealed class InheritedSocketEndPoint(string name) : EndPoint
     public override string ToString() => name;
 }
 
+/// <summary>A listening socket from the parent process.</summary>
 /// <param name="Number">Its original descriptor, as in <c>fastcgi://fd:N</c>.</param>
 internal sealed record InheritedSocket(int Number, int Descriptor, string? Name);

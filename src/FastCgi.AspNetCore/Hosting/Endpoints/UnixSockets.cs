@@ -190,8 +190,9 @@ internal static class UnixSockets
         Run(
             options,
             () => socket = SocketFile.Bind(path),
-            cause => $"the user {Environment.UserName} cannot create a socket in {Path.GetDirectoryName(path)}: {cause}"
-                + ". Make the folder writable for the user, or choose another");
+            cause => $"the user {Environment.UserName} cannot create a socket in "
+                + $"{Path.GetDirectoryName(Path.GetFullPath(path))}: {cause}. "
+                + "Make the folder writable for the user, or choose another");
         return socket!;
     }
 
