@@ -86,6 +86,8 @@ public sealed class FastCgiListenOptions
     /// <summary>Whether the application starts without it if the machine does not have the address.</summary>
     internal bool MayBeAbsent { get; init; }
 
+    internal bool ChangesSocketFile => Mode is not null || Owner is not null || Group is not null || CreateDirectory;
+
     internal FastCgiListenOptions At(EndPoint endPoint)
     {
         var copy = (FastCgiListenOptions)MemberwiseClone();

@@ -5,16 +5,12 @@ internal sealed partial class OperatorAdvisor
 {
     public const int MaxPath = 500;
 
-    private readonly LogThrottle _pathBases = new(time);
-    private readonly LogThrottle _schemes = new(time);
-    private readonly LogThrottle _largeBodies = new(time);
-    private readonly LogThrottle _forwarded = new(time);
-
     private void AdviseOnAnswer(FastCgiRequest request)
     {
         NoteAuthorization(request);
         NotePath(request);
-        if (ForwardedHeaders.FindTaken(request) is { Length: > 0 } taken && _forwarded.TryAcquire(out var count))
+        if (ForwardedHeaders.FindTaken(request) is { Length: > 0 } taken
+            && TryAcquire(nameof(FastCgiLog.ForwardedHeaderTaken), out var count))
             log.ForwardedHeaderTaken(taken, count);
         switch (request.Response.StatusCode)
         {
@@ -71,7 +67,7 @@ internal sealed partial class OperatorAdvisor
         else
             return;
 
-        if (_schemes.TryAcquire(out var count))
+        if (TryAcquire(nameof(FastCgiLog.RedirectToHttps), out var count))
             log.RedirectToHttps(count, evidence);
     }
 
@@ -97,7 +93,7 @@ internal sealed partial class OperatorAdvisor
         var path = GetSegments(request.Head.Path ?? string.Empty);
         var start = GetSegments(pathBase);
         var isMatch = hasSlash && path.Take(start.Length).SequenceEqual(start, StringComparer.OrdinalIgnoreCase);
-        if (isMatch || !_pathBases.TryAcquire(out var count))
+        if (isMatch || !TryAcquire(nameof(FastCgiLog.PathBaseNotMatched), out var count))
             return;
 
         // The query may contain a secret.
@@ -119,7 +115,7 @@ internal sealed partial class OperatorAdvisor
         var isTooLarge = contentLength is null
             ? request.ErrorStatusCode == StatusCodes.Status413PayloadTooLarge
             : contentLength > limit;
-        if (isTooLarge && _largeBodies.TryAcquire(out var count))
+        if (isTooLarge && TryAcquire(nameof(FastCgiLog.RequestBodyTooLarge), out var count))
             log.RequestBodyTooLarge(count, limit);
     }
 }

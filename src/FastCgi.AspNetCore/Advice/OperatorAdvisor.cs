@@ -18,17 +18,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     // The fastcgi_buffer_size of nginx, which includes the record header: its default, or the largest that was advised.
     private int _headBuffer = 4_096;
 
-    private readonly LogThrottle _methods = new(time);
-    private readonly LogThrottle _targets = new(time);
-    private readonly LogThrottle _hosts = new(time);
-    private readonly LogThrottle _refusals = new(time);
-    private readonly LogThrottle _longWaits = new(time);
-    private readonly LogThrottle _droppedHeaders = new(time);
     private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
-    private readonly ConcurrentDictionary<string, LogThrottle> _protocols = new();
-    private readonly LogThrottle _users = LogThrottle.Once(time);
-    private readonly Dictionary<FastCgiRole, LogThrottle> _roles = Enum.GetValues<FastCgiRole>()
-        .ToDictionary(static role => role, _ => LogThrottle.Once(time));
+    private readonly ConcurrentDictionary<string, LogThrottle> _throttles = new();
 
     public FrontEnds FrontEnds { get; } = new(time);
     public GivenUpRequests GivenUpRequests { get; } = new();
@@ -41,9 +32,10 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             FrontEnds.Sample(GetWebServer(request.Parameters), request.Parameters, request.KeepConnection);
         if (request.Head.IsPortUnusual && request.GetHostAsSent() is { } host)
             CheckPort(host, request.Parameters);
-        if (request.Head.LacksTarget && _targets.TryAcquire(out var count))
+        const string Target = "REQUEST_URI";
+        if (request.Head.LacksTarget && TryAcquire(Target, out var count))
             log.ParametersMissing(
-                "REQUEST_URI", count, "the application sees requests for /", RequestRejections.ParameterAdvice);
+                Target, count, "the application sees requests for /", RequestRejections.ParameterAdvice);
         // Before the answer, so that an operator who sees the answer also finds its explanation.
         if (request.Rejection != RequestRejection.None)
             AdviseOnRejection(request);
@@ -80,7 +72,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
     public override void OnUserNotTaken(string? software, string userParameter, string typeParameter)
     {
-        if (!_users.TryAcquire(out _))
+        if (!TryAcquire(nameof(FastCgiLog.UserNotTaken), out _, isOnce: true))
             return;
 
         var webServer = Clean(software);
@@ -92,16 +84,22 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
     public override void OnRoleNotServed(FastCgiRole role)
     {
-        if (_roles.TryGetValue(role, out var once) && once.TryAcquire(out _))
+        if (Enum.IsDefined(role) && TryAcquire(role.ToString(), out _, isOnce: true))
             log.RoleNotServed(role);
     }
 
     public override void OnOtherProtocol(string protocol, string peer)
     {
         // Separate throttles: a client with one protocol must not hide a web server with the other.
-        if (_protocols.GetOrAdd(protocol, static (_, time) => new LogThrottle(time), time).TryAcquire(out var count))
+        if (TryAcquire(protocol, out var count))
             log.WrongProtocol(protocol, peer, count);
     }
+
+    /// <summary>At most once a minute, or once, for each message or subject.</summary>
+    private bool TryAcquire(string subject, out long count, bool isOnce = false)
+        => _throttles.GetOrAdd(
+            subject, static (_, state) => state.isOnce ? LogThrottle.Once(state.time) : new LogThrottle(state.time),
+            (time, isOnce)).TryAcquire(out count);
 
     private static string? GetWebServer(RequestParameters parameters)
         => Clean(parameters.GetVariable("SERVER_SOFTWARE"));
@@ -115,7 +113,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':') || Uri.CheckHostName(host) == UriHostNameType.Unknown)
             return;
 
-        if (_hosts.TryAcquire(out var count))
+        if (TryAcquire(nameof(FastCgiLog.HostWithoutPort), out var count))
             log.HostWithoutPort(parameters.GetVariable("SERVER_PORT"), host, count);
     }
 
@@ -146,19 +144,22 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
                 names = names is null ? name : $"{names}, {name}";
         }
 
-        if (names is not null && _droppedHeaders.TryAcquire(out var count))
+        if (names is not null && TryAcquire(nameof(FastCgiLog.HeadersDropped), out var count))
             log.HeadersDropped(request.Connection.Id, request.TraceIdentifier, names, count);
     }
 
     private void AdviseOnRejection(FastCgiRequest request)
     {
         var limits = request.Server.Options.Limits;
+        const string Method = "REQUEST_METHOD";
         long count;
-        if (request.Rejection == RequestRejection.MissingMethod && _methods.TryAcquire(out count))
-            log.ParametersMissing("REQUEST_METHOD", count, "requests get a 400", RequestRejections.ParameterAdvice);
-        else if (request.Rejection == RequestRejection.TooManyRequests && _refusals.TryAcquire(out count))
+        if (request.Rejection == RequestRejection.MissingMethod && TryAcquire(Method, out count))
+            log.ParametersMissing(Method, count, "requests get a 400", RequestRejections.ParameterAdvice);
+        else if (request.Rejection == RequestRejection.TooManyRequests
+            && TryAcquire(nameof(FastCgiLog.RequestsRefused), out count))
             log.RequestsRefused(count, limits.MaxConcurrentRequests, limits.RequestQueueLimit);
-        else if (request.Rejection == RequestRejection.RequestQueueTimeout && _longWaits.TryAcquire(out count))
+        else if (request.Rejection == RequestRejection.RequestQueueTimeout
+            && TryAcquire(nameof(FastCgiLog.RequestsWaitedTooLong), out count))
             log.RequestsWaitedTooLong(count, limits.MaxConcurrentRequests, limits.RequestQueueTimeout);
     }
 }

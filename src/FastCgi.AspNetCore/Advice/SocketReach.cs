@@ -55,10 +55,10 @@ internal static class SocketReach
     private static List<(string Path, FilePermissions Permissions)> GetFolders(string path)
     {
         var folders = new List<(string, FilePermissions)>();
-        for (var folder = Path.GetDirectoryName(path); folder is not null; folder = Path.GetDirectoryName(folder))
+        while ((path = Path.GetDirectoryName(path)!) is not null)
         {
-            if (SocketFile.GetPermissions(folder) is { } permissions)
-                folders.Add((folder, permissions));
+            if (SocketFile.GetPermissions(path) is { } permissions)
+                folders.Add((path, permissions));
         }
 
         return folders;
@@ -88,10 +88,8 @@ internal static class SocketReach
         string? hidden, PeerPolicy peers)
     {
         if (hidden is not null)
-        {
             return ($"systemd has given this service a {hidden} of its own (PrivateTmp=)",
                 "Use a socket such as /run/app/app.sock, and add RuntimeDirectory=app to the systemd unit.");
-        }
 
         var (name, user, group, groups) = account;
         foreach (var (folder, permissions) in folders)
@@ -106,8 +104,7 @@ internal static class SocketReach
             var membership = Environment.IsPrivilegedProcess
                 ? ""
                 : $" The user {Environment.UserName} must be a member of the group: add SupplementaryGroups={group} "
-                    + "to the systemd unit, or run "
-                    + $"usermod -aG {group} {Environment.UserName}.";
+                    + $"to the systemd unit, or run usermod -aG {group} {Environment.UserName}.";
             return ($"{name} cannot write to it", $"To allow {name}, add mode and group to the address: "
                 + $"{Quote($"fastcgi://unix:{path}?mode=0660&group={group}")}.{membership}");
         }

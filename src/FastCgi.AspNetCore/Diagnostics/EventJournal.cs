@@ -23,7 +23,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull
-        => logger.BeginScope(state);
+        => null;
 
     public bool IsEnabled(LogLevel logLevel)
         => logLevel is >= LogLevel.Information and < LogLevel.None || logger.IsEnabled(logLevel);

@@ -46,13 +46,9 @@ internal sealed class LatencyHistogram
             return null;
 
         var rank = Math.Max(1, (long)Math.Ceiling(total * part));
-        for (var i = 0; i < counts.Length; i++)
-        {
-            rank -= counts[i];
-            if (rank <= 0)
-                return TimeSpan.FromMicroseconds(GetUpperBound(i));
-        }
-
-        return null;
+        var bucket = 0;
+        while ((rank -= counts[bucket]) > 0)
+            bucket++;
+        return TimeSpan.FromMicroseconds(GetUpperBound(bucket));
     }
 }

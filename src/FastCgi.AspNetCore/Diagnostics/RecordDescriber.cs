@@ -1,3 +1,5 @@
+using System.Text.Json;
+
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
@@ -41,12 +43,10 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
 
     private void Take(in RecordPiece piece)
     {
-        var isText = piece.Header.Type is RecordType.Params or RecordType.Stderr or RecordType.GetValues
-            or RecordType.GetValuesResult
-            or RecordType.BeginRequest or RecordType.EndRequest or RecordType.UnknownType;
+        var isBody = piece.Header.Type is RecordType.Stdin or RecordType.Stdout or RecordType.Data;
         if (piece.IsStart)
             _content.ResetWrittenCount();
-        if (isText && _content.WrittenCount < MaxPairs)
+        if (!isBody && _content.WrittenCount < MaxPairs)
             _content.Write(piece.Content);
         if (!piece.IsEnd)
             return;
@@ -95,13 +95,10 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     /// <summary>Describes only complete streams: in a fragment, a name cannot be distinguished from a secret.</summary>
     private string DescribeParams(ushort id, ReadOnlySpan<byte> content)
     {
-        if (content.IsEmpty)
-        {
-            if (!_params.Remove(id, out var whole))
-                return ": the end: not described";
-
+        if (content.IsEmpty && _params.Remove(id, out var whole))
             return ": the end: " + (whole.WrittenCount > 0 ? DescribePairs(whole.WrittenSpan) : "none");
-        }
+        if (content.IsEmpty)
+            return ": the end: not described";
 
         if (_params.TryGetValue(id, out var stream) && stream.WrittenCount < MaxPairs)
             stream.Write(content);
@@ -146,13 +143,9 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     private static string Hidden(int length) => string.Create(CultureInfo.InvariantCulture, $"({length} bytes hidden)");
 
     /// <summary>The name in the specification.</summary>
-    private static string GetName(RecordType type) => !Enum.IsDefined(type)
-        ? string.Create(CultureInfo.InvariantCulture, $"type {(int)type}")
-        : string.Concat(
-            type.ToString()
-                .Select(
-                    static (c, i)
-                        => i > 0 && char.IsAsciiLetterUpper(c) ? $"_{c}" : char.ToUpperInvariant(c).ToString()));
+    private static string GetName(RecordType type) => Enum.IsDefined(type)
+        ? JsonNamingPolicy.SnakeCaseUpper.ConvertName(type.ToString())
+        : string.Create(CultureInfo.InvariantCulture, $"type {(int)type}");
 
     private void Write(string text) => write($"Connection id \"{connectionId}\": {direction} {text}");
 }

@@ -96,7 +96,6 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
 
 internal readonly record struct Totals(long Connections, long Requests, long BytesReceived, long BytesSent);
 
-/// <summary>The activity of the last minute, or since recording started.</summary>
 internal readonly record struct RecentRequests(TimeSpan Time, Totals Before, Totals Now, long[] Latencies)
 {
     public double RequestRate => GetRate(Now.Requests - Before.Requests);

@@ -12,19 +12,10 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
 
     public static ILogger Wrap(ILogger logger) => logger as SafeLogger ?? new SafeLogger(logger);
 
+    /// <summary>The server uses no scopes.</summary>
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull
-    {
-        try
-        {
-            return logger.BeginScope(state);
-        }
-        catch (Exception exception)
-        {
-            OnFailed(exception);
-            return null;
-        }
-    }
+        => null;
 
     public bool IsEnabled(LogLevel logLevel)
     {

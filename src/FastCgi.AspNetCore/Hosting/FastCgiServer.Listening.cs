@@ -74,18 +74,13 @@ internal sealed partial class FastCgiServer
         }
 
         // As in Kestrel, the last registered factory that can bind it.
-        foreach (var factory in listenerFactories.Reverse())
-        {
-            if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
-            {
-                var peers = PeerPolicies.Create(options, options.EndPoint);
-                var listener = await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false);
-                return PipeListener.Create(listener, peers, Connections!, Scheduler!);
-            }
-        }
-
-        throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}. "
-            + "Register one, or remove the endpoint.");
+        var factory = listenerFactories.LastOrDefault(
+            factory => factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
+            ?? throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind "
+                + $"{options}. Register one, or remove the endpoint.");
+        var peers = PeerPolicies.Create(options, options.EndPoint);
+        var listener = await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false);
+        return PipeListener.Create(listener, peers, Connections!, Scheduler!);
     }
 
     /// <summary>A canceled start does not wait for a factory that ignores it; a late listener is disposed.</summary>
@@ -129,14 +124,16 @@ internal sealed partial class FastCgiServer
             _log.WebServerFound(block.Server, EndpointAddress.Format(endPoint), block.File, block.Command, block.Text);
     }
 
-    private void LogStatusEndpoints(IReadOnlyList<(string Path, string? Audience)> endpoints)
+    private void LogStatusEndpoints(IReadOnlyList<(string Path, StatusAudience Audience)> endpoints)
     {
         foreach (var (path, audience) in endpoints)
         {
-            if (audience is null && !IsDevelopment)
+            if (audience == StatusAudience.Unspecified && !IsDevelopment)
                 _log.StatusNotShown(path);
             else
-                _log.StatusShown(path, audience ?? StatusEndpoints.Anyone);
+                _log.StatusShown(path, audience == StatusAudience.Authorized
+                    ? "users that satisfy its authorization policy"
+                    : "anyone who can reach it");
         }
     }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Hosting.Configuration;
@@ -17,8 +18,8 @@ internal sealed partial class FastCgiServer(
     HttpServer httpServer,
     KestrelSettings kestrelSettings,
     HttpsRedirection httpsRedirection,
-    StatusEndpoints statusEndpoints,
     ServerAddresses addresses,
+    IServiceProvider services,
     IEnumerable<IConnectionListenerFactory> listenerFactories,
     IMeterFactory meters,
     ILoggerFactory loggers,
@@ -129,17 +130,16 @@ internal sealed partial class FastCgiServer(
             _log.ForwardedHeadersEnabled();
 
         Advisor = Options.EnableAdvice ? new OperatorAdvisor(_log, _time) : null;
-        var statusPages = HasStatusEndpoint ? statusEndpoints.Find() : [];
-        (Scheduler, Connections) = CreateCore(
-            application, [.. statusPages.Select(static endpoint => endpoint.Path)]);
+        var statusPages = HasStatusEndpoint ? StatusEndpoints.Find(services) : [];
+        CreateCore(application, [.. statusPages.Select(static endpoint => endpoint.Path)]);
         if (plan.FastCgi.Count > 0)
             _engine = CreateEpollEngine(Connections, Scheduler);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
         var mayLeaveOut = servesHttp && IsDevelopment;
         foreach (var endpoint in plan.FastCgi)
         {
-            if (await ListenAsync(endpoint, inherited, mayLeaveOut, cancellationToken).ConfigureAwait(
-                false) is { } listener)
+            var listener = await ListenAsync(endpoint, inherited, mayLeaveOut, cancellationToken).ConfigureAwait(false);
+            if (listener is not null)
                 _listeners.Add(listener);
         }
 
@@ -149,8 +149,7 @@ internal sealed partial class FastCgiServer(
                 .ConfigureAwait(false);
         }
 
-        // Do not await from here on, so that a stop sees everything. The token may report an earlier stop a little
-        // later.
+        // Do not await from here on, so that a stop sees everything. The token may report an earlier stop later.
         _startGivenUp.Token.ThrowIfCancellationRequested();
         cancellationToken.ThrowIfCancellationRequested();
         Connections.Start(StopWhenIdle);
@@ -174,23 +173,21 @@ internal sealed partial class FastCgiServer(
         }
 
         Volatile.Write(ref _isRunning, true);
-
         _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
         _notifier?.Ready(_listeners.Count);
     }
 
-    private (RequestScheduler Scheduler, ConnectionManager Connections) CreateCore<TContext>(
-        IHttpApplication<TContext> application, IReadOnlyList<string> statusPaths)
+    [MemberNotNull(nameof(Scheduler), nameof(Connections))]
+    private void CreateCore<TContext>(IHttpApplication<TContext> application, IReadOnlyList<string> statusPaths)
         where TContext : notnull
     {
-        var scheduler = new RequestScheduler(Options.Transport, LinuxThreadPlatform.Create(_log), _time, _log);
+        Scheduler = new RequestScheduler(Options.Transport, LinuxThreadPlatform.Create(_log), _time, _log);
         Context = RequestServer.Create(
-            Options, application, _log, _time, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(loggers),
+            Options, application, _log, _time, Scheduler.Watchdog.TrySetDeadline, RecordLog.Create(loggers),
             ResourceLimits.GetDescriptors, Advisor, statusPaths);
         var meter = meters.Create(ServerMetrics.MeterName);
-        var connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
-        ServerMetrics.Observe(meter, Context, connections, scheduler);
-        return (scheduler, connections);
+        Connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
+        ServerMetrics.Observe(meter, Context, Connections, Scheduler);
     }
 
     private async Task StopCoreAsync(CancellationToken cancellationToken)

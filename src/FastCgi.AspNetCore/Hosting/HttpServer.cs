@@ -49,12 +49,7 @@ internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvid
         _server = null;
     }
 
-    private IServer? Create()
-    {
-        if (registration?.ImplementationType is { } type)
-            return (IServer)ActivatorUtilities.CreateInstance(services, type);
-
-        return (registration?.ImplementationInstance ?? registration?.ImplementationFactory?.Invoke(
-            services)) as IServer;
-    }
+    private IServer? Create() => registration?.ImplementationType is { } type
+        ? (IServer)ActivatorUtilities.CreateInstance(services, type)
+        : (registration?.ImplementationInstance ?? registration?.ImplementationFactory?.Invoke(services)) as IServer;
 }

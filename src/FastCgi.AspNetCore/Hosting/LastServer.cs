@@ -16,12 +16,9 @@ internal sealed class LastServer(IServer server, IHostEnvironment environment, I
     public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next)
     {
         var isKestrel = server.GetType().Assembly == typeof(KestrelServerOptions).Assembly;
-        if (isKestrel
-            && (!environment.IsDevelopment() || HasFastCgiAddress(server)))
+        var addresses = server.Features.Get<IServerAddressesFeature>()?.Addresses ?? [];
+        if (isKestrel && (!environment.IsDevelopment() || addresses.Any(EndpointAddress.IsFastCgi)))
             loggers.CreateLogger("FastCgi.AspNetCore").KestrelTookOver();
         return next;
     }
-
-    private static bool HasFastCgiAddress(IServer server)
-        => server.Features.Get<IServerAddressesFeature>()?.Addresses.Any(EndpointAddress.IsFastCgi) == true;
 }

@@ -17,8 +17,8 @@ internal static class ServerMetrics
         new() { HistogramBucketBoundaries = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] };
 
     public static Histogram<double> CreateDurations(Meter meter)
-        => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections from web "
-            + "servers.", tags: null, s_durations);
+        => meter.CreateHistogram(
+            Prefix + "connection.duration", "s", "Duration of connections from web servers.", tags: null, s_durations);
 
     public static void Observe(
         Meter meter, ServerContext server, ConnectionManager connections, RequestScheduler scheduler)
@@ -48,7 +48,9 @@ internal static class ServerMetrics
             () => server.Admission.QueuedCount,
             limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit);
         Counter(meter, "rejected_requests", "{request}", "Requests that the server rejected, or whose body it refused.",
-            () => TagRejections(counters));
+            () => counters.RejectedRequests.Select(static count => new Measurement<long>(
+                count.Value, new("http.response.status_code", count.Key.StatusCode),
+                new("error.type", count.Key.Reason))));
         Counter(meter, "aborted_requests", "{request}", "Requests that ended before their response was complete.",
             () => Tag("fastcgi.abort.cause", counters.AbortedRequests));
         Gauge(meter, "buffer_memory", "By", "Memory of pooled buffers, in use or free.",
@@ -80,15 +82,8 @@ internal static class ServerMetrics
         Meter meter, string name, string unit, string description, Func<IEnumerable<Measurement<long>>> read)
         => meter.CreateObservableCounter(Prefix + name, read, unit, description);
 
-    private static IEnumerable<Measurement<long>> TagRejections(ServerCounters counters)
-        => counters.RejectedRequests.Select(static count => new Measurement<long>(
-            count.Value,
-            new KeyValuePair<string, object?>("http.response.status_code", count.Key.StatusCode),
-            new KeyValuePair<string, object?>("error.type", count.Key.Reason)));
-
     private static IEnumerable<Measurement<long>> Tag<T>(string name, IEnumerable<KeyValuePair<T, long>> counts)
-        where T : struct
+        where T : struct, Enum
         => counts.Select(count => new Measurement<long>(
-            count.Value, new KeyValuePair<string, object?>(
-                name, count.Key is Enum ? count.Key.ToString() : count.Key)));
+            count.Value, new KeyValuePair<string, object?>(name, count.Key.ToString())));
 }

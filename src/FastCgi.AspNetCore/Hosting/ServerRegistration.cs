@@ -38,7 +38,6 @@ internal static class ServerRegistration
             ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(
                 new FastCgiServerOptionsSetup(configuration)));
         services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
-        services.TryAddSingleton<StatusEndpoints>();
         services.TryAddSingleton<ServerAddresses>();
         services.TryAddSingleton(new ServerTime(TimeProvider.System));
         services.TryAddSingleton(static provider => new EventJournal(

@@ -4,16 +4,25 @@ using Microsoft.AspNetCore.Routing.Patterns;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>The metadata of a status endpoint.</summary>
 internal sealed class StatusMarker;
 
-/// <summary>Finds the status endpoints of the application.</summary>
-internal sealed class StatusEndpoints(IServiceProvider services)
+/// <summary>Who may see the status.</summary>
+internal enum StatusAudience
 {
-    public const string Anyone = "anyone who can reach it";
+    /// <summary>The application has not specified it: anyone, but only in Development.</summary>
+    Unspecified,
 
+    /// <summary>Users that satisfy the authorization policy of the endpoint.</summary>
+    Authorized,
+
+    Anyone,
+}
+
+/// <summary>Finds the status endpoints of the application.</summary>
+internal static class StatusEndpoints
+{
     /// <summary>Creates the endpoints of the application, so call it only if it has status endpoints.</summary>
-    public IReadOnlyList<(string Path, string? Audience)> Find()
+    public static IReadOnlyList<(string Path, StatusAudience Audience)> Find(IServiceProvider services)
     {
         try
         {
@@ -37,15 +46,11 @@ internal sealed class StatusEndpoints(IServiceProvider services)
     /// <summary>
     /// A policy without an authorization attribute does not count: without the middleware, it is not enforced.
     /// </summary>
-    /// <returns>
-    /// <see langword="null"/> if the application has not specified who may see the status: anyone, but only in
-    /// Development.
-    /// </returns>
-    public static string? GetAudience(EndpointMetadataCollection? metadata)
+    public static StatusAudience GetAudience(EndpointMetadataCollection? metadata)
     {
         if (metadata?.GetMetadata<IAllowAnonymous>() is not null)
-            return Anyone;
+            return StatusAudience.Anyone;
 
-        return metadata?.GetMetadata<IAuthorizeData>() is null ? null : "users that satisfy its authorization policy";
+        return metadata?.GetMetadata<IAuthorizeData>() is null ? StatusAudience.Unspecified : StatusAudience.Authorized;
     }
 }

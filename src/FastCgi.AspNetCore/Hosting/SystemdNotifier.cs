@@ -25,9 +25,10 @@ internal sealed class SystemdNotifier(
             + $"endpoint{(endpoints == 1 ? "" : "s")}."));
         if (watchdogTimeout is { } timeout)
         {
-            Ping();
+            const string Alive = "WATCHDOG=1";
+            Send(Alive);
             _watchdog = ThreadRoot.Repeat(
-                "FastCgi systemd", time, this, static notifier => notifier.Ping(), timeout / 2, log);
+                "FastCgi systemd", time, this, static notifier => notifier.Send(Alive), timeout / 2, log);
         }
     }
 
@@ -47,17 +48,14 @@ internal sealed class SystemdNotifier(
             : null;
     }
 
-    private void Ping() => Send("WATCHDOG=1");
-
     /// <summary>Failures are logged but otherwise ignored: systemd may be absent.</summary>
     private void Send(string message)
     {
         try
         {
             // Do not wait for systemd.
-            using var socket = new Socket(
-                AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified)
-            { Blocking = false };
+            using var socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
+            socket.Blocking = false;
             socket.SendTo(Encoding.UTF8.GetBytes(message), _endPoint);
         }
         catch (Exception exception)

@@ -15,7 +15,7 @@ internal static class StatusEndpoint
     {
         // Unless the application restricts access, the web server may expose the status to the world. A local client
         // proves nothing: a proxy on this machine may have forwarded the request.
-        if (StatusEndpoints.GetAudience(context.GetEndpoint()?.Metadata) is null
+        if (StatusEndpoints.GetAudience(context.GetEndpoint()?.Metadata) == StatusAudience.Unspecified
             && context.RequestServices.GetService<IHostEnvironment>()?.IsDevelopment() != true)
             return RefuseAsync(context.Response);
 

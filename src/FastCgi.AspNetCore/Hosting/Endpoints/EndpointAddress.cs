@@ -23,20 +23,17 @@ internal static class EndpointAddress
     public static IReadOnlyList<FastCgiListenOptions> ParseWithOptions(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
-        var question = address.IndexOf('?', StringComparison.Ordinal);
-        if (question < 0)
-            return ToOptions(Parse(address));
-
-        var endpoints = ToOptions(Parse(address[..question]));
+        var parts = address.Split('?', 2);
+        var endpoints = ToOptions(Parse(parts[0]));
         var names = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
-        foreach (var option in address[(question + 1)..].Split('&'))
+        foreach (var option in parts.Skip(1).SelectMany(static options => options.Split('&')))
         {
-            var name = option.Split('=')[0];
+            var (name, value) = option.Split('=', 2) is [var key, var text] ? (key, text) : (option, null);
             if (!names.Add(name) && !ListenSettings.IsList(name))
                 throw new FormatException($"The address '{address}' is not valid: it contains '{name}' twice. Remove "
                     + "one.");
             foreach (var endpoint in endpoints)
-                Apply(address, option, endpoint);
+                Apply(address, option, name, value, endpoint);
         }
 
         return endpoints;
@@ -53,10 +50,9 @@ internal static class EndpointAddress
         if (rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase))
         {
             var path = rest[UnixPrefix.Length..];
-            return path.Length > 1 && path[0] is '/' or '@'
+            return path is ['/' or '@', _, ..]
                 ? [ToUnixEndPoint(path)]
-                : throw Invalid(address, "the path of a Unix socket must be "
-                + "absolute, or @ and a name");
+                : throw Invalid(address, "the path of a Unix socket must be absolute, or @ and a name");
         }
 
         if (rest.StartsWith(DescriptorPrefix, StringComparison.OrdinalIgnoreCase))
@@ -64,8 +60,7 @@ internal static class EndpointAddress
             var descriptor = rest[DescriptorPrefix.Length..];
             return descriptor.Length > 0
                 ? [ToInheritedEndPoint(descriptor)]
-                : throw Invalid(address, "the descriptor or name of the inherited socket "
-                + "is missing");
+                : throw Invalid(address, "the descriptor or name of the inherited socket is missing");
         }
 
         if (rest.StartsWith('/'))
@@ -139,14 +134,12 @@ internal static class EndpointAddress
         throw Invalid(address, "the host must be an IP address, localhost or *");
     }
 
-    private static void Apply(string address, string option, FastCgiListenOptions endpoint)
+    private static void Apply(
+        string address, string option, string name, string? value, FastCgiListenOptions endpoint)
     {
-        var equals = option.IndexOf('=', StringComparison.Ordinal);
-        var name = equals < 0 ? option : option[..equals];
         try
         {
-            if (ListenSettings.TryApply(
-                name, equals < 0 ? null : Uri.UnescapeDataString(option[(equals + 1)..]), endpoint))
+            if (ListenSettings.TryApply(name, value is null ? null : Uri.UnescapeDataString(value), endpoint))
                 return;
         }
         catch (Exception exception) when (exception is ArgumentException or FormatException or OverflowException)
@@ -157,8 +150,7 @@ internal static class EndpointAddress
 
         throw new FormatException($"The address '{address}' is not valid: '{name}' is not an endpoint option. "
             + $"The options are {string.Join(", ", ListenSettings.Names.SkipLast(1))} and "
-            + $"{ListenSettings.Names.Last()}, "
-            + "such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
+            + $"{ListenSettings.Names.Last()}, such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
     }
 
     private static FormatException Invalid(string address, string why)

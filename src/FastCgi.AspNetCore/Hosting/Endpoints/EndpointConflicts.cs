@@ -15,12 +15,11 @@ internal static class EndpointConflicts
         }
     }
 
-    private static string Explain(FastCgiListenOptions endpoint, string other,
-        string origin) => endpoint.Origin == origin
-        ? $"{origin} contains the address twice, here and as {other}. Remove one of them, or choose another port or "
-            + "path"
-        : $"both {endpoint.Origin} and {origin} contain the address, the latter as {other}. Remove one of them, or "
-            + "choose another port or path";
+    private static string Explain(FastCgiListenOptions endpoint, string other, string origin)
+        => (endpoint.Origin == origin
+            ? $"{origin} contains the address twice, here and as {other}"
+            : $"both {endpoint.Origin} and {origin} contain the address, the latter as {other}")
+            + ". Remove one of them, or choose another port or path";
 
     private static bool AreOne(EndPoint left, EndPoint right) => (left, right) switch
     {

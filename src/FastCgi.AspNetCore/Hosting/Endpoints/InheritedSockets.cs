@@ -73,17 +73,11 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         if (OperatingSystem.IsWindows())
             return new InheritedSockets([]);
 
-        var process = Environment.GetEnvironmentVariable(SocketActivation.ProcessVariable);
-        var count = Environment.GetEnvironmentVariable(SocketActivation.CountVariable);
-        var names = Environment.GetEnvironmentVariable(SocketActivation.NamesVariable);
+        var process = Take(SocketActivation.ProcessVariable);
+        var count = Take(SocketActivation.CountVariable);
+        var names = Take(SocketActivation.NamesVariable);
         var isOurs = SocketActivation.IsFor(process, Environment.ProcessId);
         var passed = isOurs ? SocketActivation.Read(process, count, names) : [];
-
-        // Hide them from child processes.
-        Environment.SetEnvironmentVariable(SocketActivation.ProcessVariable, null);
-        Environment.SetEnvironmentVariable(SocketActivation.CountVariable, null);
-        Environment.SetEnvironmentVariable(SocketActivation.NamesVariable, null);
-
         StandardStreams.Secure();
         var found = new List<InheritedSocket>();
         if (Descriptors.IsListening(0))
@@ -101,12 +95,19 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
             : null);
     }
 
+    /// <summary>Reads a variable, and hides it from child processes.</summary>
+    private static string? Take(string variable)
+    {
+        var value = Environment.GetEnvironmentVariable(variable);
+        Environment.SetEnvironmentVariable(variable, null);
+        return value;
+    }
+
     private static FileHandleEndPoint ToEndPoint(InheritedSocket socket)
         => new((ulong)socket.Number, FileHandleType.Auto);
 
     private static IOException Failure(FileHandleEndPoint endPoint, string why)
-        => new(string.Create(CultureInfo.InvariantCulture, $"Failed to listen on {EndpointAddress.Format(endPoint)}: "
-            + $"{why}."));
+        => new($"Failed to listen on {EndpointAddress.Format(endPoint)}: {why}.");
 
     private string ExplainMissing(string name)
     {

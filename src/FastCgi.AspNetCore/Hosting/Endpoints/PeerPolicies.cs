@@ -32,7 +32,13 @@ internal static class PeerPolicies
                 $"'{text}' in AllowedAddresses is not an address or network. Use values such as 192.0.2.1 or "
                     + "10.0.0.0/8"))]);
         if (!string.IsNullOrEmpty(addresses))
-            networks.Add(ParseAddresses(options, addresses));
+        {
+            // The specification defines only IPv4; IPv6 is accepted too.
+            networks.Add([.. addresses.Split(',', StringSplitOptions.TrimEntries).Select(text
+                => (text.Contains('/', StringComparison.Ordinal) ? null : ParseNetwork(text))
+                    ?? throw SocketBinder.Failure(options, $"{AddressesVariable} is '{addresses}', but '{text}' is not "
+                        + "an address. Use a list such as 192.0.2.1,192.0.2.2"))]);
+        }
 
         return new PeerPolicy
         {
@@ -47,21 +53,6 @@ internal static class PeerPolicies
     /// <summary>Whether any host in the network can connect.</summary>
     public static bool IsOpen(PeerPolicy policy, EndPoint endPoint)
         => endPoint is IPEndPoint { Address: var address } && !IPAddress.IsLoopback(address) && !policy.IsRestricted;
-
-    private static List<IPNetwork> ParseAddresses(FastCgiListenOptions options, string addresses)
-    {
-        var networks = new List<IPNetwork>();
-        foreach (var text in addresses.Split(',', StringSplitOptions.TrimEntries))
-        {
-            // The specification defines only IPv4; IPv6 is accepted too.
-            if (text.Contains('/', StringComparison.Ordinal) || ParseNetwork(text) is not { } network)
-                throw SocketBinder.Failure(options, $"{AddressesVariable} is '{addresses}', but '{text}' is not an "
-                    + "address. Use a list such as 192.0.2.1,192.0.2.2");
-            networks.Add(network);
-        }
-
-        return networks;
-    }
 
     /// <summary>An address is a network of one. Rejects what the parser accepts: 1, 0x7f000001 and 010.0.0.1.</summary>
     private static IPNetwork? ParseNetwork(string text)

@@ -26,8 +26,7 @@ internal static class SocketActivation
         var given = string.IsNullOrEmpty(names) ? null : names.Split(':');
         if (given is not null && given.Length != number)
             throw new IOException($"{NamesVariable} is '{names}', which does not contain one name for each socket in "
-                + $"{CountVariable} ({number}). Correct "
-                + "the parent process, which sets it.");
+                + $"{CountVariable} ({number}). Correct the parent process, which sets it.");
 
         return [.. Enumerable.Range(0, number).Select(i => (FirstDescriptor + i, given?[i] ?? NoName))];
     }

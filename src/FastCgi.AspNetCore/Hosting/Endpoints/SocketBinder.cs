@@ -2,7 +2,6 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Binds endpoints to listening sockets.</summary>
 internal static class SocketBinder
 {
     public static ListeningSocket Listen(FastCgiListenOptions options, InheritedSockets inherited, ILogger log)
@@ -27,8 +26,7 @@ internal static class SocketBinder
     {
         if (options.EndPoint is UnixDomainSocketEndPoint unix)
             return UnixSockets.Listen(options, unix, log);
-        if (options.Mode is not null || options.Owner is not null || options.Group is not null
-            || options.CreateDirectory)
+        if (options.ChangesSocketFile)
             throw Failure(options, "Mode, Owner, Group and CreateDirectory apply only to the file of a Unix socket. "
                 + "Remove them from the endpoint");
 

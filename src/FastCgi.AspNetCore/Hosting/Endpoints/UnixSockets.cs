@@ -44,8 +44,7 @@ internal static class UnixSockets
 
     private static ListeningSocket ListenAbstract(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
-        if (options.Mode is not null || options.Owner is not null || options.Group is not null
-            || options.CreateDirectory)
+        if (options.ChangesSocketFile)
             throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract "
                 + "socket, which has no file. Remove them, or use a path");
 
@@ -86,7 +85,11 @@ internal static class UnixSockets
             if (options.Mode is not null || user is not null || group is not null)
                 SocketFile.ChangeMode(temporary, options.Mode ?? UserAndGroup);
             socket.Listen(options.Backlog);
-            Rename(options, temporary, path);
+            Run(
+                options,
+                () => File.Move(temporary, path, overwrite: true),
+                cause => $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or "
+                    + "choose another path");
             return new ListeningSocket(socket) { EndPoint = endPoint };
         }
         catch
@@ -195,12 +198,6 @@ internal static class UnixSockets
                 + "Make the folder writable for the user, or choose another");
         return socket!;
     }
-
-    private static void Rename(FastCgiListenOptions options, string temporary, string path) => Run(
-        options,
-        () => File.Move(temporary, path, overwrite: true),
-        cause => $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or choose "
-            + "another path");
 
     /// <summary>If the file cannot be removed, the step that fails with it, or before it, has the reason.</summary>
     private static void TryDelete(string path)
