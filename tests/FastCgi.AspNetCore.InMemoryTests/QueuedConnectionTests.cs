@@ -33,7 +33,7 @@ public sealed class QueuedConnectionTests : IDisposable
             Assert.True(_go.Wait(Waiting.Patience));
             return int.MaxValue;
         };
-        var listener = SocketListener.Create(Listen(isUnix, isInherited), server.Connections, server.Scheduler);
+        var listener = new SocketListener(Listen(isUnix, isInherited), server.Connections, server.Scheduler);
         listener.Start();
         using var first = TestSockets.Connect(listener.EndPoint);
         await _isHeld.Task.Within("the first to be accepted");
@@ -56,7 +56,7 @@ public sealed class QueuedConnectionTests : IDisposable
     {
         await using var server = await StartAsync();
         server.GetMaxDescriptors = static () => 3;
-        var listener = SocketListener.Create(Listen(isUnix, isInherited: false), server.Connections, server.Scheduler);
+        var listener = new SocketListener(Listen(isUnix, isInherited: false), server.Connections, server.Scheduler);
         listener.Start();
         for (var i = 0; i < 200; i++)
         {

@@ -70,7 +70,9 @@ internal sealed partial class FastCgiServer
             if (options.EndPoint is not FileHandleEndPoint && ResourceLimits.GetBacklog() is var limit
                 && limit < options.Backlog)
                 _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
-            return _engine is null ? SocketListener.Create(socket, Connections!, Scheduler!) : _engine.Listen(socket);
+            return _engine is null
+                ? new SocketListener(socket, Connections!, Scheduler!)
+                : new EpollListener(_engine, socket);
         }
 
         // As in Kestrel, the last registered factory that can bind it.
@@ -80,7 +82,7 @@ internal sealed partial class FastCgiServer
                 + $"{options}. Register one, or remove the endpoint.");
         var peers = PeerPolicies.Create(options, options.EndPoint);
         var listener = await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false);
-        return PipeListener.Create(listener, peers, Connections!, Scheduler!);
+        return new PipeListener(listener, peers, Connections!, Scheduler!);
     }
 
     /// <summary>A canceled start does not wait for a factory that ignores it; a late listener is disposed.</summary>

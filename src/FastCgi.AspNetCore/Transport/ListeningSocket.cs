@@ -3,6 +3,11 @@ namespace FastCgi.AspNetCore.Transport;
 /// <summary>A listening socket, and what its listener needs to know about it.</summary>
 internal sealed class ListeningSocket(Socket socket)
 {
+    /// <summary>
+    /// More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
+    /// </summary>
+    public const int MaxRest = 65_536;
+
     public Socket Socket => socket;
     public required EndPoint EndPoint { get; init; }
     public PeerPolicy Peers { get; set; } = PeerPolicy.Everybody;

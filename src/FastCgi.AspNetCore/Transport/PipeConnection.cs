@@ -6,14 +6,6 @@ namespace FastCgi.AspNetCore.Transport;
 /// </summary>
 internal sealed class PipeConnection : ConnectionTransport
 {
-    // The state of the pipe writer, which only one thread may use at a time: ending the connection must not take away
-    // memory that a send is writing to. A thread that wants to complete the writer during a send leaves that to the
-    // send.
-    private const int Idle = 0;
-    private const int Sending = 1;
-    private const int Ending = 2;
-    private const int Ended = 3;
-
     private static readonly TimeSpan s_longestTimer = TimeSpan.FromDays(49);
 
     private readonly ConnectionContext _context;
@@ -24,7 +16,10 @@ internal sealed class PipeConnection : ConnectionTransport
     private readonly RequestScheduler _scheduler;
     private readonly SemaphoreSlim _resume = new(0);
     private readonly TaskCompletionSource _outputEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private int _writer;
+
+    // Of the pipe writer. Ending the connection must not take away memory that a send is writing to: if it is used, the
+    // send completes it.
+    private UseCount _writer;
     private bool _ignoresPause;
     private bool _isLeaving;
     private bool _isEnding;
@@ -75,7 +70,8 @@ internal sealed class PipeConnection : ConnectionTransport
         }
 
         Connection.OnClosed(error);
-        if (!TryEndOutput())
+        EndOutput();
+        if (_writer.IsUsed)
         {
             AbortTransport("The connection is closed during a send.");
             // If the peer takes nothing, the send never ends unless the transport ends it.
@@ -113,23 +109,14 @@ internal sealed class PipeConnection : ConnectionTransport
     public override bool Send(BufferBlock chain)
     {
         // Bytes were lost, so the peer would misread any that follow.
-        if (Volatile.Read(ref _isLost) || Interlocked.CompareExchange(ref _writer, Sending, Idle) != Idle)
+        if (Volatile.Read(ref _isLost) || !_writer.TryBegin())
             return true;
 
         var transfer = _socket is null ? WriteAsync(_context.Transport.Output, chain) : SendAsync(_socket, chain);
-        if (!transfer.IsCompleted)
+        if (!transfer.IsCompletedSuccessfully)
         {
-            _ = EndSendAsync(transfer);
+            _ = EndSendAsync(transfer.AsTask());
             return false;
-        }
-
-        try
-        {
-            transfer.GetAwaiter().GetResult();
-        }
-        catch (Exception)
-        {
-            Lose();
         }
 
         EndSend();
@@ -152,12 +139,12 @@ internal sealed class PipeConnection : ConnectionTransport
         else if (action == CloseAction.Reset)
             AbortTransport("The connection was closed by the server.");
         else if (action == CloseAction.HalfClose && _socket is not null)
-            AskSocket(static socket => Shutdown(socket), false);
+            AskSocket(Shutdown, false);
         else
-            TryEndOutput();
+            EndOutput();
         // The pending read returns what there is, if anything.
         if (action != CloseAction.HalfClose)
-            CancelRead();
+            Ask(static transport => transport.Input.CancelPendingRead());
         Volatile.Write(ref _ignoresPause, true);
         ResumeReceiving();
     }
@@ -182,8 +169,6 @@ internal sealed class PipeConnection : ConnectionTransport
     }
 
     private void AbortTransport(string reason) => Ask(_ => _context.Abort(new ConnectionAbortedException(reason)));
-
-    private void CancelRead() => Ask(static transport => transport.Input.CancelPendingRead());
 
     private void Ask(Action<IDuplexPipe> request)
     {
@@ -277,23 +262,15 @@ internal sealed class PipeConnection : ConnectionTransport
         }
     }
 
-    /// <summary>The bytes are lost, and so is the connection, although reads may still succeed.</summary>
-    private void Lose()
+    private async Task EndSendAsync(Task transfer)
     {
-        Volatile.Write(ref _isLost, true);
-        Connection.Fail(canSend: false);
-    }
-
-    private async Task EndSendAsync(ValueTask transfer)
-    {
-        try
+        // The transport may be anyone's, and throw anything.
+        await transfer.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (!transfer.IsCompletedSuccessfully)
         {
-            await transfer.ConfigureAwait(false);
-        }
-        catch (Exception)
-        {
-            // The transport may be anyone's, and throw anything.
-            Lose();
+            // The bytes are lost, and so is the connection, although reads may still succeed.
+            Volatile.Write(ref _isLost, true);
+            Connection.Fail(canSend: false);
         }
 
         EndSend();
@@ -302,33 +279,19 @@ internal sealed class PipeConnection : ConnectionTransport
 
     private void EndSend()
     {
-        if (Interlocked.CompareExchange(ref _writer, Idle, Sending) != Sending)
+        if (_writer.End())
             CompleteOutput();
     }
 
     /// <summary>Completes the writer, now or after the current send.</summary>
-    /// <returns>Whether there is no current send.</returns>
-    private bool TryEndOutput()
+    private void EndOutput()
     {
-        while (true)
-        {
-            switch (Interlocked.CompareExchange(ref _writer, Ended, Idle))
-            {
-                case Idle:
-                    CompleteOutput();
-                    return true;
-                case Sending when Interlocked.CompareExchange(ref _writer, Ending, Sending) == Sending:
-                case Ending:
-                    return false;
-                case Ended:
-                    return true;
-            }
-        }
+        if (_writer.Close())
+            CompleteOutput();
     }
 
     private void CompleteOutput()
     {
-        Volatile.Write(ref _writer, Ended);
         // Without the exception, a writer over a stream sends the lost bytes again.
         var error = Volatile.Read(ref _isLost) ? new ConnectionAbortedException("A send failed.") : null;
         Ask(transport => transport.Output.Complete(error));

@@ -3,20 +3,14 @@ namespace FastCgi.AspNetCore.Transport;
 /// <summary>Accepts connections from any registered <see cref="IConnectionListenerFactory"/>.</summary>
 internal sealed class PipeListener(
     IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
+    : TransportListener(listener.EndPoint)
 {
     private readonly AcceptFailures _failures = new(socket: null, listener.EndPoint, manager.Server);
     private Task _accepting = Task.CompletedTask;
 
-    public static TransportListener Create(
-        IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
-    {
-        var accepting = new PipeListener(listener, peers, manager, scheduler);
-        return new TransportListener(listener.EndPoint, accepting.Start, accepting.StopAsync);
-    }
+    public override void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
 
-    public void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
-
-    public async Task StopAsync(CancellationToken cancellationToken)
+    public override async Task StopAsync(CancellationToken cancellationToken)
     {
         try
         {

@@ -8,10 +8,8 @@ namespace FastCgi.AspNetCore.Transport;
 /// </summary>
 internal sealed class SocketListener(
     ListeningSocket listeningSocket, ConnectionManager manager, RequestScheduler scheduler)
+    : TransportListener(listeningSocket.EndPoint)
 {
-    // More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
-    private const int MaxRest = 65_536;
-
     private static readonly SocketConnectionContextFactory s_contexts = new(
         new SocketConnectionFactoryOptions
         {
@@ -25,16 +23,9 @@ internal sealed class SocketListener(
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
-    public static TransportListener Create(
-        ListeningSocket socket, ConnectionManager manager, RequestScheduler scheduler)
-    {
-        var accepting = new SocketListener(socket, manager, scheduler);
-        return new TransportListener(socket.EndPoint, accepting.Start, accepting.StopAsync);
-    }
+    public override void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
 
-    public void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
-
-    public async Task StopAsync(CancellationToken cancellationToken)
+    public override async Task StopAsync(CancellationToken cancellationToken)
     {
         await _stop.CancelAsync().ConfigureAwait(false);
         if (_accepting is not null)
@@ -49,7 +40,7 @@ internal sealed class SocketListener(
     private void AcceptRest()
     {
         _socket.Blocking = false;
-        for (var i = 0; i < MaxRest && TryAccept(); i++)
+        for (var i = 0; i < ListeningSocket.MaxRest && TryAccept(); i++)
         {
         }
     }

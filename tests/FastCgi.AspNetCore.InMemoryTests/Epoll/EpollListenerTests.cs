@@ -163,7 +163,8 @@ public sealed class EpollListenerTests
             Apps.Hello, static options => options.Transport.LoopCount = 1);
         var engine = new EpollEngine(server.Connections, server.Scheduler);
         using var socket = TestSockets.ListenTcp();
-        var listener = engine.Listen(new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! });
+        var listener = new EpollListener(
+            engine, new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! });
         engine.Loops[0].GetEpoll().Dispose();
 
         var error = Assert.Throws<IOException>(listener.Start);

@@ -14,8 +14,7 @@ internal sealed class HandListener : IAsyncDisposable
         Descriptor = Socket.Handle;
         _endPoint = socket.EndPoint;
         Engine = new EpollEngine(server.Connections, server.Scheduler);
-        var accepting = new EpollListener(Engine, socket);
-        Listener = new TransportListener(socket.EndPoint, accepting.Start, accepting.StopAsync);
+        Listener = new EpollListener(Engine, socket);
         if (starts)
             Listener.Start();
     }

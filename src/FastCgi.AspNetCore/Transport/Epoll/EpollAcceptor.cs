@@ -10,10 +10,11 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
     // How many connections are accepted at once. The others follow after the requests of existing connections.
     private const int MaxAcceptsInARow = 64;
 
-    private readonly Lock _lock = new();
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // An attempt to accept, or to watch the socket again, is a use.
+    private UseCount _uses;
     private long _failedAt;
-    private bool _isAccepting;
-    private TaskCompletionSource? _stopped;
 
     public ulong Key { get; set; }
 
@@ -25,17 +26,19 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
 
     public void OnEvent(uint events)
     {
-        for (var i = 0; i < MaxAcceptsInARow && TryBegin(); i++)
+        var outcome = AcceptOutcome.Taken;
+        for (var i = 0; i < MaxAcceptsInARow && outcome == AcceptOutcome.Taken && _uses.TryBegin(); i++)
         {
-            var outcome = accept();
-            End();
-            if (outcome == AcceptOutcome.Empty)
-                return;
+            outcome = accept();
+            // A connection that cannot be accepted would raise the event again and again.
             if (outcome == AcceptOutcome.Failed)
             {
-                BackOff();
-                return;
+                loop.Forget(this, descriptor);
+                _failedAt = time.GetTimestamp();
+                loop.RetryLater(this);
             }
+
+            EndUse();
         }
     }
 
@@ -43,47 +46,9 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
     /// <returns>Completes when the connection that is being accepted, if any, has started.</returns>
     public Task StopAsync()
     {
-        lock (_lock)
-        {
-            if (_stopped is not null)
-                return _stopped.Task;
-
-            _stopped = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            if (!_isAccepting)
-                _stopped.SetResult();
-            loop.Forget(this, descriptor);
-            return _stopped.Task;
-        }
-    }
-
-    private bool TryBegin()
-    {
-        lock (_lock)
-            return _isAccepting = _stopped is null;
-    }
-
-    private void End()
-    {
-        lock (_lock)
-        {
-            _isAccepting = false;
-            _stopped?.TrySetResult();
-        }
-    }
-
-    /// <summary>Pauses accepting: a connection that cannot be accepted would raise the event again and again.</summary>
-    private void BackOff()
-    {
-        lock (_lock)
-        {
-            if (_stopped is not null)
-                return;
-
-            loop.Forget(this, descriptor);
-            _failedAt = time.GetTimestamp();
-        }
-
-        loop.RetryLater(this);
+        if (_uses.Close())
+            End();
+        return _stopped.Task;
     }
 
     /// <summary>Accepts again after the delay. Called by the loop, as soon as it can.</summary>
@@ -92,15 +57,26 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
     {
         if (time.GetElapsedTime(_failedAt) < AcceptFailures.RetryDelay)
             return false;
+        if (!_uses.TryBegin())
+            return true;
 
-        lock (_lock)
-        {
-            if (_stopped is not null || TryStart())
-                return true;
+        var isStarted = TryStart();
+        _failedAt = time.GetTimestamp();
+        EndUse();
+        return isStarted;
+    }
 
-            _failedAt = time.GetTimestamp();
-            return false;
-        }
+    private void EndUse()
+    {
+        if (_uses.End())
+            End();
+    }
+
+    /// <summary>Runs once, when no use can begin: nothing watches the socket again.</summary>
+    private void End()
+    {
+        loop.Forget(this, descriptor);
+        _stopped.SetResult();
     }
 }
 

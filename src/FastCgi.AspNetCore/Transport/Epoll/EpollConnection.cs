@@ -28,6 +28,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private int _start;
     private int _isQueuedToClose;
     private bool _isDraining;
+    private bool _isGone;
     private bool _isLost;
     private bool _isClosed;
     private int _error;
@@ -99,8 +100,12 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         // A web server that has gone will not take a response, so its unreceived input does not matter.
         var mustPause = Connection.IsReceivePaused && !_isDraining;
-        if ((!mustPause && !Receive()) || (events & PeerIsGone) != 0)
-            _loop.CloseAfterBatch(this);
+        if ((mustPause || Receive()) && (events & PeerIsGone) == 0)
+            return;
+
+        // After the requests that its last bytes made ready.
+        _isGone = true;
+        Close();
     }
 
     public override void ResumeReceiving()
@@ -165,7 +170,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (_isClosed)
             return;
 
-        switch (Connection.DecideClose())
+        switch (_isGone ? CloseAction.Close : Connection.DecideClose())
         {
             case CloseAction.None:
                 return;
@@ -335,37 +340,4 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (Interlocked.Exchange(ref _unsent, null) is not null)
             Connection.Output.OnSent();
     }
-}
-
-/// <summary>
-/// Counts the uses of a resource that any thread may use and any thread may close. Exactly one thread releases it: the
-/// one that ends the last use after the close, or closes it while it is unused. A mutable struct: keep it in a field,
-/// do not copy it.
-/// </summary>
-internal struct UseCount
-{
-    private const int IsClosing = 1 << 30;
-
-    private int _uses;
-
-    /// <returns>Whether it is still open.</returns>
-    public bool TryBegin()
-    {
-        var uses = Volatile.Read(ref _uses);
-        while ((uses & IsClosing) == 0)
-        {
-            var before = Interlocked.CompareExchange(ref _uses, uses + 1, uses);
-            if (before == uses)
-                return true;
-            uses = before;
-        }
-
-        return false;
-    }
-
-    /// <returns>Whether the caller must release the resource: it is closed and unused.</returns>
-    public bool End() => Interlocked.Decrement(ref _uses) == IsClosing;
-
-    /// <inheritdoc cref="End"/>
-    public bool Close() => Interlocked.Or(ref _uses, IsClosing) == 0;
 }

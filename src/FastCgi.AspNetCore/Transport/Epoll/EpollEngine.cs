@@ -33,15 +33,7 @@ internal sealed class EpollEngine
     {
         _isStarted = true;
         foreach (var loop in Loops)
-        {
             _scheduler.Workers.Run(new WorkItem(Loop: loop.Queue), Hold.Loop);
-        }
-    }
-
-    public TransportListener Listen(ListeningSocket socket)
-    {
-        var listener = new EpollListener(this, socket);
-        return new TransportListener(socket.EndPoint, listener.Start, listener.StopAsync);
     }
 
     /// <summary>Stops the loops after the connections are closed.</summary>

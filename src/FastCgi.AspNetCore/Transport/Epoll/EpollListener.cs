@@ -1,11 +1,8 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>Accepts connections. All loops wait for them, and the loop with the fewest gets each.</summary>
-internal sealed class EpollListener
+internal sealed class EpollListener : TransportListener
 {
-    // More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
-    private const int MaxRest = 65_536;
-
     private readonly EpollEngine _engine;
     private readonly StreamContext _server;
     private readonly ListeningSocket _listeningSocket;
@@ -20,6 +17,7 @@ internal sealed class EpollListener
     private bool _isEmpty;
 
     public EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
+        : base(listeningSocket.EndPoint)
     {
         _engine = engine;
         _server = engine.Manager.Server;
@@ -31,9 +29,7 @@ internal sealed class EpollListener
         _failures = new AcceptFailures(_socket, EndPoint, _server);
     }
 
-    private EndPoint EndPoint => _listeningSocket.EndPoint;
-
-    public void Start()
+    public override void Start()
     {
         var descriptor = (int)_socket.Handle;
         foreach (var loop in _engine.Loops)
@@ -45,7 +41,7 @@ internal sealed class EpollListener
         }
     }
 
-    public async Task StopAsync(CancellationToken cancellationToken)
+    public override async Task StopAsync(CancellationToken cancellationToken)
     {
         Volatile.Write(ref _isWithdrawn, true);
         var acceptsRest = await _listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);
@@ -129,7 +125,7 @@ internal sealed class EpollListener
 
     private void AcceptRest()
     {
-        for (var i = 0; i < MaxRest && AcceptOne() == AcceptOutcome.Taken; i++)
+        for (var i = 0; i < ListeningSocket.MaxRest && AcceptOne() == AcceptOutcome.Taken; i++)
         {
         }
     }

@@ -38,7 +38,6 @@ internal sealed unsafe class EpollLoop : IDisposable
     private int _nextEvent;
     private ReadyRequests _ready;
     private EpollConnection? _received;
-    private EpollConnection? _closing;
 
     private EpollConnection? _firstToEnd;
     private int _isWaiting;
@@ -135,9 +134,6 @@ internal sealed unsafe class EpollLoop : IDisposable
         return ref _ready;
     }
 
-    /// <summary>Closes a connection after the requests that its last bytes made ready.</summary>
-    public void CloseAfterBatch(EpollConnection connection) => _closing = connection;
-
     /// <summary>Makes the loop's thread end a connection. Any thread may call it.</summary>
     public void QueueToClose(EpollConnection connection)
     {
@@ -203,7 +199,6 @@ internal sealed unsafe class EpollLoop : IDisposable
     {
         while (true)
         {
-            CloseClosing();
             EndQueued();
             if (_nextEvent == _eventCount)
                 return false;
@@ -231,15 +226,6 @@ internal sealed unsafe class EpollLoop : IDisposable
     private void OnEvent(IEpollSource source, uint events) => ThreadRoot.Run(
         (source, events, Log), static next => next.source.OnEvent(next.events), Log, static next => Fail(
             next.source as EpollConnection, next.Log));
-
-    private void CloseClosing()
-    {
-        if (_closing is not { } closing)
-            return;
-
-        _closing = null;
-        ThreadRoot.Run(closing, static closing => closing.CloseNow(), Log);
-    }
 
     private void EndQueued()
     {
