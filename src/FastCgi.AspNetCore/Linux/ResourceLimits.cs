@@ -15,7 +15,7 @@ internal static partial class ResourceLimits
 
     /// <returns>The maximum number of threads of the user; <see langword="null"/> if unlimited or unknown.</returns>
     public static long? GetThreadsOfUser()
-        => getuid() == 0 || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
+        => Environment.IsPrivilegedProcess || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
 
     /// <summary>The maximum backlog of a listening socket, without a limit if unknown.</summary>
     public static int GetBacklog(string path = "/proc/sys/net/core/somaxconn")
@@ -26,9 +26,6 @@ internal static partial class ResourceLimits
     /// <returns>At most <see cref="int.MaxValue"/>, which means no limit; <see langword="null"/> if unknown.</returns>
     private static long? Get(int resource)
         => getrlimit(resource, out var limit) == 0 ? (long)Math.Min(limit.Soft, int.MaxValue) : null;
-
-    [LibraryImport(Libc.Library)]
-    private static partial uint getuid();
 
     [LibraryImport(Libc.Library)]
     private static partial int getrlimit(int resource, out ResourceLimit limit);

@@ -19,10 +19,6 @@ internal static unsafe partial class SocketFile
     private const int UnixFamily = 1;
     private const int Stream = 1;
 
-    // sun_family, and the longest path with its terminator.
-    private const int AddressFamilyLength = 2;
-    private const int MaxPathLength = 108;
-
     /// <returns>Whether a file is a socket, without following links; <see langword="null"/> if it is absent.</returns>
     public static bool? IsSocket(string path)
     {
@@ -47,12 +43,9 @@ internal static unsafe partial class SocketFile
     /// <summary>Creates a socket file. It does not listen yet, so no client can connect.</summary>
     public static Socket Bind(string path)
     {
-        var address = stackalloc byte[AddressFamilyLength + MaxPathLength];
-        new Span<byte>(address, AddressFamilyLength + MaxPathLength).Clear();
-        *(ushort*)address = UnixFamily;
-        var length = Encoding.UTF8.GetBytes(path, new Span<byte>(address + AddressFamilyLength, MaxPathLength - 1));
+        var address = new UnixDomainSocketEndPoint(path).Serialize();
         var handle = new SafeSocketHandle(socket(UnixFamily, Stream | Libc.CloseOnExec, 0), ownsHandle: true);
-        if (!handle.IsInvalid && bind(handle, address, (uint)(AddressFamilyLength + length + 1)) == 0)
+        if (!handle.IsInvalid && bind(handle, address.Buffer.Span, (uint)address.Size) == 0)
             return new Socket(handle);
 
         var error = LastError();
@@ -88,7 +81,7 @@ internal static unsafe partial class SocketFile
     }
 
     [LibraryImport(Libc.Library, SetLastError = true)]
-    private static partial int bind(SafeSocketHandle socket, byte* address, uint length);
+    private static partial int bind(SafeSocketHandle socket, ReadOnlySpan<byte> address, uint length);
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int fchmodat(int folder, string path, uint mode, int flags);

@@ -25,16 +25,12 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private Action? _onIdle;
     private long _lastUse = server.Time.GetTimestamp();
     private long _seenRequests;
-    private readonly long _startedAt = server.Time.GetTimestamp();
     private Totals _closed;
 
     public StreamContext Server => server;
 
     /// <summary>The time of the last tick, which is precise enough for seconds, and free.</summary>
     public long Now => server.Time.LastTick;
-
-    /// <summary>The seconds since the server was created, by <see cref="Now"/>.</summary>
-    public int Second => (int)server.Time.GetElapsedTime(_startedAt, Now).TotalSeconds;
 
     /// <summary>Whether the server stops, so that each connection closes after its next response.</summary>
     public bool IsStopping => Volatile.Read(ref _isStopping);
@@ -49,7 +45,11 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     }
 
     /// <summary>Counts the requests that run or wait, on all connections.</summary>
-    public long CountRequests() => ToList().Sum(static connection => (long)connection.RequestCount);
+    public long CountRequests()
+    {
+        GetTotals(out var count);
+        return count;
+    }
 
     /// <param name="onIdle">Called once, when there was no request for the time of <c>IdleExit</c>.</param>
     public void Start(Action onIdle)
@@ -74,14 +74,12 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         }
 
         server.Counters.OnConnectionsRejected(1);
+        // On another thread, because no log provider may delay a loop.
         if (_rejections.TryAcquire(out var count))
-            Report(count);
+            ThreadRoot.Queue(
+                (server.Log, count), static rejected => rejected.Log.ConnectionRejected(rejected.count), server.Log);
         return false;
     }
-
-    // On another thread, because no log provider may delay a loop. In its own method, so that only a rejection
-    // allocates the closure.
-    private void Report(long count) => ThreadRoot.Report(server.Log, log => log.ConnectionRejected(count));
 
     /// <summary>A connection is closed.</summary>
     /// <param name="totals">What it has carried.</param>
@@ -97,8 +95,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             SignalIfOver();
         }
 
+        // Listeners run on the thread pool, because this thread may be a loop's.
         if (durations is { Enabled: true })
-            Record(durations, connection.Age);
+            ThreadRoot.Queue(
+                (durations, connection.Age), static closed => closed.durations.Record(closed.Age), server.Log);
         return true;
     }
 
@@ -128,8 +128,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             SignalIfOver();
         }
 
-        foreach (var connection in ToList())
-            connection.Stop();
+        ForEach(static connection => connection.Stop());
 
         try
         {
@@ -140,8 +139,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             var requests = CountRequests();
             if (Count > 0)
                 server.Log.ConnectionsNotClosedInTime(Count);
-            foreach (var connection in ToList())
-                connection.Abort();
+            ForEach(static connection => connection.Abort());
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
             await Task.WhenAny(_allGone.Task, Task.Delay(s_abortGrace, server.Time, CancellationToken.None))
                 .ConfigureAwait(false);
@@ -162,11 +160,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             _allGone.TrySetResult();
     }
 
-    // Listeners run on the thread pool, because this thread may be a loop's. In its own method, so that only this
-    // allocates the closure.
-    private void Record(Histogram<double> durations, int seconds)
-        => ThreadRoot.Report(server.Log, _ => durations.Record(seconds));
-
     private void ExplainStop()
     {
         _isStopExplained = true;
@@ -181,7 +174,11 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         server.Time.Tick();
         var since = _lastTick;
         var now = _lastTick = Now;
-        TickConnections(since, now);
+        ForEach(connection => ThreadRoot.Run(
+            (connection, since, now),
+            static tick => tick.connection.OnTick(tick.since, tick.now),
+            server.Log,
+            static tick => tick.connection.Fail()));
         server.OnTick?.Invoke();
         server.Buffers.Trim();
         if (IsStopping && !_isStopExplained && server.Time.GetElapsedTime(_stopBeganAt, now) >= s_longStop)
@@ -194,9 +191,9 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     private void CheckIdle(Action onIdle, long since, long now)
     {
-        var requestCount = GetTotals().Requests;
-        // Also one whose params are still arriving.
-        if (ToList().Exists(static connection => connection.ListRequests().Count > 0))
+        var isUsed = false;
+        var requestCount = GetTotals(connection => isUsed |= connection.HasRequests).Requests;
+        if (isUsed)
             _lastUse = now;
         else if (requestCount != _seenRequests)
             _lastUse = since;
@@ -209,26 +206,24 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     }
 
     /// <summary>Adds up what open and closed connections have carried.</summary>
-    public Totals GetTotals() => GetTotals(out _);
+    /// <param name="visit">Called for each open one, in the same pass.</param>
+    public Totals GetTotals(Action<FastCgiConnection>? visit = null)
+    {
+        Totals open = default;
+        var closed = ForEach(connection =>
+        {
+            open = Add(open, connection.GetTotals());
+            visit?.Invoke(connection);
+        });
+        return Add(open, closed);
+    }
 
-    /// <summary>The same, and the number of requests that run or wait, in one pass over the connections.</summary>
+    /// <summary>The same, and the number of requests that run or wait.</summary>
     public Totals GetTotals(out long requestCount)
     {
-        List<FastCgiConnection> open;
-        Totals totals;
-        lock (_lock)
-        {
-            totals = _closed;
-            open = [.. _connections];
-        }
-
-        requestCount = 0;
-        foreach (var connection in open)
-        {
-            totals = Add(totals, connection.GetTotals());
-            requestCount += connection.RequestCount;
-        }
-
+        var count = 0L;
+        var totals = GetTotals(connection => count += connection.RequestCount);
+        requestCount = count;
         return totals;
     }
 
@@ -254,28 +249,26 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             left.BytesReceived + right.BytesReceived,
             left.BytesSent + right.BytesSent);
 
-    private void TickConnections(long since, long now)
+    /// <summary>Visits all connections, without the lock.</summary>
+    /// <returns>What the others have carried, which are closed.</returns>
+    private Totals ForEach(Action<FastCgiConnection> visit)
     {
         // Pooled: with thousands of connections, a new array per second would go to the large object heap.
         FastCgiConnection[] connections;
         int count;
+        Totals closed;
         lock (_lock)
         {
+            closed = _closed;
             count = _connections.Count;
             connections = ArrayPool<FastCgiConnection>.Shared.Rent(count);
             _connections.CopyTo(connections);
         }
 
         foreach (var connection in connections.AsSpan(0, count))
-        {
-            ThreadRoot.Run(
-                (connection, since, now),
-                static tick => tick.connection.OnTick(tick.since, tick.now),
-                server.Log,
-                static tick => tick.connection.Fail());
-        }
-
+            visit(connection);
         ArrayPool<FastCgiConnection>.Shared.Return(connections, clearArray: true);
+        return closed;
     }
 
     private List<FastCgiConnection> ToList()

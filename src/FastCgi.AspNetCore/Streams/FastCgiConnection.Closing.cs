@@ -3,6 +3,9 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>How requests leave the connection, and how the connection ends: each in one step under the lock.</content>
 internal sealed partial class FastCgiConnection
 {
+    private const int MaxEndingLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength
+        + ProtocolConstants.HeaderLength;
+
     /// <summary>
     /// Completes a request in one step: removes it from the table, appends the suitable ending, and queues everything.
     /// </summary>
@@ -21,8 +24,10 @@ internal sealed partial class FastCgiConnection
             ? DecideCut(scope, request, cutsSend: false)
             : scope.State.Lifetime.OnComplete(
                 request.KeepConnection, _manager.IsStopping, isLast: scope.State.Requests.Count == 0);
-        if (GetLength(ending) is > 0 and var length)
-            WriteEnding(records.Write(Output.Pool, length), request.Id, ending, status.GetValueOrDefault());
+        var written = WriteEnding(
+            stackalloc byte[MaxEndingLength], request.Id, ending, status.GetValueOrDefault());
+        if (!written.IsEmpty)
+            written.CopyTo(records.Write(Output.Pool, written.Length));
         request.QueueLast(scope, records.Head);
         OnRequestLeft(scope, request.IsInputOver);
         var chain = sends ? Output.Collect(scope) : null;
@@ -43,8 +48,8 @@ internal sealed partial class FastCgiConnection
             ending = DecideCut(scope, request, cutsSend: !scope.State.Output.IsIdle);
             if (ending == RequestEnding.CutByClose)
                 Output.CutSend(scope);
-            if (GetLength(ending) is > 0 and var length)
-                WriteEnding(Output.WriteControl(scope, length), request.Id, ending, status: default);
+            Output.WriteControl(
+                scope, WriteEnding(stackalloc byte[MaxEndingLength], request.Id, ending, status: default));
             OnRequestLeft(scope, request.IsInputOver);
         }
 
@@ -84,9 +89,8 @@ internal sealed partial class FastCgiConnection
                 // Also of responses that are complete, but not sent.
                 RecordOutput.DropQueued(scope);
                 Output.CutSend(scope);
-                WriteEnding(
-                    Output.WriteControl(scope, ProtocolConstants.HeaderLength), started?.Id ?? 1,
-                        RequestEnding.CutByClose, status: default);
+                Output.WriteControl(scope, WriteEnding(
+                    stackalloc byte[MaxEndingLength], started?.Id ?? 1, RequestEnding.CutByClose, status: default));
                 Output.CloseWhenSent(scope);
             }
         }
@@ -104,15 +108,8 @@ internal sealed partial class FastCgiConnection
         Run(ref ready);
     }
 
-    /// <summary>Has a request executed on another thread, as if it had become ready now. Returns at once.</summary>
-    public void Run(RequestStream request)
-    {
-        var ready = new ReadyRequests();
-        ready.Add(request);
-        Run(ref ready);
-    }
-
-    private void Run(ref ReadyRequests ready)
+    /// <summary>Has requests executed on other threads, as if they had become ready now. Returns at once.</summary>
+    public void Run(ref ReadyRequests ready)
     {
         if (!ready.HasWork)
             return;
@@ -267,37 +264,29 @@ internal sealed partial class FastCgiConnection
         return null;
     }
 
-    private static int GetLength(RequestEnding ending) => ending switch
-    {
-        RequestEnding.Complete => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength,
-        RequestEnding.CompleteWithFarewell
-            => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength + ProtocolConstants.HeaderLength,
-        RequestEnding.CutByEndRequest => RecordWriter.FixedRecordLength,
-        RequestEnding.CutByClose => ProtocolConstants.HeaderLength,
-        _ => 0,
-    };
-
-    private static void WriteEnding(Span<byte> destination, ushort id, RequestEnding ending, ProtocolStatus status)
+    private static ReadOnlySpan<byte> WriteEnding(
+        Span<byte> destination, ushort id, RequestEnding ending, ProtocolStatus status)
     {
         switch (ending)
         {
             case RequestEnding.Complete or RequestEnding.CompleteWithFarewell:
                 RecordWriter.WriteHeader(destination, RecordType.Stdout, id, contentLength: 0);
                 RecordWriter.WriteEndRequest(destination[ProtocolConstants.HeaderLength..], id, appStatus: 0, status);
-                if (ending == RequestEnding.CompleteWithFarewell)
-                {
-                    destination = destination[^ProtocolConstants.HeaderLength..];
-                    RecordWriter.WriteHeader(
-                        destination, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
-                }
+                if (ending == RequestEnding.Complete)
+                    return destination[..^ProtocolConstants.HeaderLength];
 
-                break;
+                RecordWriter.WriteHeader(
+                    destination[^ProtocolConstants.HeaderLength..], RecordType.GetValuesResult,
+                    ProtocolConstants.NullRequestId, contentLength: 0);
+                return destination;
             case RequestEnding.CutByEndRequest:
                 RecordWriter.WriteEndRequest(destination, id, appStatus: 1, ProtocolStatus.RequestComplete);
-                break;
+                return destination[..RecordWriter.FixedRecordLength];
             case RequestEnding.CutByClose:
                 RecordWriter.WriteHeader(destination, RecordType.AbortRequest, id, contentLength: 0);
-                break;
+                return destination[..ProtocolConstants.HeaderLength];
+            default:
+                return [];
         }
     }
 

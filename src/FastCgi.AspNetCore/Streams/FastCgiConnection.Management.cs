@@ -3,13 +3,6 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>Management records (FastCGI specification, section 4), which have request id 0.</content>
 internal sealed partial class FastCgiConnection
 {
-    // Bits of the names that were answered.
-    private const int MaxConnections = 1;
-    private const int MaxRequests = 2;
-    private const int Multiplexes = 4;
-
-    private bool CanMultiplex => _server.Options.Limits.MaxRequestsPerConnection > 1;
-
     private ProtocolError OnManagementPiece(ConnectionScope scope, in RecordPiece piece)
     {
         switch (piece.Header.Type)
@@ -27,8 +20,12 @@ internal sealed partial class FastCgiConnection
         }
 
         if (piece.IsEnd)
-            RecordWriter.WriteUnknownType(
-                Output.WriteControl(scope, RecordWriter.FixedRecordLength), piece.Header.Type);
+        {
+            Span<byte> record = stackalloc byte[RecordWriter.FixedRecordLength];
+            RecordWriter.WriteUnknownType(record, piece.Header.Type);
+            Output.WriteControl(scope, record);
+        }
+
         return ProtocolError.None;
     }
 
@@ -40,15 +37,12 @@ internal sealed partial class FastCgiConnection
 
         Span<byte> result = stackalloc byte[128];
         var length = ProtocolConstants.HeaderLength;
-        var answered = 0;
         var reader = new NameValuePairReader(content);
         while (reader.TryRead(out var name, out _))
         {
-            var (value, bit) = GetValue(name);
-            if (bit == 0 || (answered & bit) != 0)
+            if (GetValue(name) is not { } value || result[..length].IndexOf(name) >= 0)
                 continue;
 
-            answered |= bit;
             var text = value.ToString(CultureInfo.InvariantCulture);
             length += NameValuePairWriter.Write(result[length..], name, Encoding.ASCII.GetBytes(text));
         }
@@ -58,33 +52,27 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.MalformedGetValues;
 
         // A web server that asks is about to multiplex.
-        scope.State.IsMultiplexed |= (answered & Multiplexes) != 0 && CanMultiplex;
+        scope.State.IsMultiplexed |= _server.Options.Limits.MaxRequestsPerConnection > 1
+            && result[..length].IndexOf(ProtocolConstants.MultiplexesConnectionsName) >= 0;
 
         RecordWriter.WriteHeader(
             result, RecordType.GetValuesResult, ProtocolConstants.NullRequestId,
                 length - ProtocolConstants.HeaderLength);
-        result[..length].CopyTo(Output.WriteControl(scope, length));
+        Output.WriteControl(scope, result[..length]);
         return ProtocolError.None;
     }
 
-    /// <returns>The value of a name and its bit, which is 0 if the name is unknown.</returns>
-    private (long Value, int Bit) GetValue(ReadOnlySpan<byte> name)
+    /// <returns><see langword="null"/> if the name is unknown.</returns>
+    private long? GetValue(ReadOnlySpan<byte> name)
     {
         var limits = _server.Options.Limits;
         if (name.SequenceEqual(ProtocolConstants.MaxConnectionsName))
-        {
-            var limit = limits.MaxConcurrentConnections ?? long.MaxValue;
-            return (Math.Min(limit, _server.GetMaxConnections()), MaxConnections);
-        }
-
+            return Math.Min(limits.MaxConcurrentConnections ?? long.MaxValue, _server.GetMaxConnections());
         if (name.SequenceEqual(ProtocolConstants.MaxRequestsName))
-        {
-            var limit = limits.MaxConcurrentRequests ?? long.MaxValue;
-            return (Math.Min(limits.MaxRequestsPerConnection, limit), MaxRequests);
-        }
+            return Math.Min(limits.MaxConcurrentRequests ?? long.MaxValue, limits.MaxRequestsPerConnection);
+        if (name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName))
+            return limits.MaxRequestsPerConnection > 1 ? 1 : 0;
 
-        return name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName)
-            ? (CanMultiplex ? 1 : 0, Multiplexes)
-            : default;
+        return null;
     }
 }

@@ -25,7 +25,8 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
 
         var role = (FastCgiRole)body.Role;
-        if (!_server.IsServed(role))
+        // Options may contain any number.
+        if (role is not (FastCgiRole.Responder or FastCgiRole.Authorizer) || !_server.Options.Roles.Contains(role))
         {
             ReportRole(role, ref ready);
             Refuse(scope, id, body.KeepConnection, ProtocolStatus.UnknownRole);

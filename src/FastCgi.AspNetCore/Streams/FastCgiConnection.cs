@@ -33,14 +33,14 @@ internal sealed partial class FastCgiConnection
     // The requests that have left although their application still runs.
     private int _lingeringCount;
     private bool _isReceivePaused;
-    private readonly int _openedSecond;
+    private readonly long _openedAt;
 
     public FastCgiConnection(ConnectionManager manager, ConnectionTransport transport)
     {
         _manager = manager;
         _server = manager.Server;
         _transport = transport;
-        _openedSecond = manager.Second;
+        _openedAt = manager.Now;
         var records = _server.Records;
         _receivedRecords = records is null ? null : new RecordDescriber(Id, "received", records.Write);
         Output = new RecordOutput(_server.Buffers, this, transport, _state)
@@ -48,7 +48,7 @@ internal sealed partial class FastCgiConnection
             SentRecords = records is null ? null : new RecordDescriber(Id, "sent", records.Write),
         };
         using var scope = EnterLock();
-        scope.State.Lifetime.Begin(manager.Now);
+        scope.State.Lifetime.Begin(_openedAt);
     }
 
     public StreamContext Context => _server;
@@ -66,6 +66,16 @@ internal sealed partial class FastCgiConnection
         }
     }
 
+    /// <summary>Whether it has requests, even if their params are still arriving.</summary>
+    public bool HasRequests
+    {
+        get
+        {
+            using var scope = EnterLock();
+            return scope.State.Requests.Count > 0;
+        }
+    }
+
     public string Id
         => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, CreateId(), null) ?? _id;
 
@@ -75,7 +85,7 @@ internal sealed partial class FastCgiConnection
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
     /// <summary>The seconds since the connection was opened.</summary>
-    public int Age => Math.Max(0, _manager.Second - _openedSecond);
+    public int Age => (int)_server.Time.GetElapsedTime(_openedAt, _manager.Now).TotalSeconds;
 
     /// <summary>Takes the lock of the connection: its parser, request table, lifetime and output.</summary>
     public ConnectionScope EnterLock() => _state.Enter();
@@ -259,8 +269,7 @@ internal sealed partial class FastCgiConnection
 
         using (var scope = EnterLock())
         {
-            var answer = HttpAnswer;
-            answer.CopyTo(Output.WriteControl(scope, answer.Length));
+            Output.WriteControl(scope, HttpAnswer);
             Output.CloseWhenSent(scope);
         }
 

@@ -76,19 +76,22 @@ internal sealed class RecordOutput(
     }
 
     /// <summary>Queues a record that belongs to no response: a management record, or only END_REQUEST.</summary>
-    public Span<byte> WriteControl(ConnectionScope scope, int length)
+    public void WriteControl(ConnectionScope scope, ReadOnlySpan<byte> record)
     {
         // Nobody would return the memory of a closed connection's queue.
-        if (_isClosed)
-            return new byte[length];
+        if (_isClosed || record.IsEmpty)
+            return;
 
         Volatile.Write(ref _hasWork, true);
-        return scope.State.Output.Control.Write(Pool, length);
+        record.CopyTo(scope.State.Output.Control.Write(Pool, record.Length));
     }
 
     public void WriteEndRequest(ConnectionScope scope, ushort requestId, ProtocolStatus status)
-        => RecordWriter.WriteEndRequest(
-            WriteControl(scope, RecordWriter.FixedRecordLength), requestId, appStatus: 0, status);
+    {
+        Span<byte> record = stackalloc byte[RecordWriter.FixedRecordLength];
+        RecordWriter.WriteEndRequest(record, requestId, appStatus: 0, status);
+        WriteControl(scope, record);
+    }
 
     /// <summary>Makes the transport close the connection as soon as everything is sent.</summary>
     public void CloseWhenSent(ConnectionScope scope)

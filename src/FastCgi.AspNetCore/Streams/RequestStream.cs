@@ -77,7 +77,12 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public bool TryClaimDropped() => TryMove(RequestPhase.Dropped, RequestPhase.Aborted);
 
     /// <summary>Has it executed on another thread. Returns at once.</summary>
-    public void RunLater() => connection.Run(this);
+    public void RunLater()
+    {
+        var ready = new ReadyRequests();
+        ready.Add(this);
+        connection.Run(ref ready);
+    }
 
     /// <summary>Makes the request leave its connection. Only a thread that claims the request interferes.</summary>
     public void Leave(ConnectionScope scope, RequestPhase how)

@@ -3,19 +3,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>What the connections of one server share.</summary>
 internal class StreamContext
 {
-    private readonly uint _roles;
-
-    public required FastCgiServerOptions Options
-    {
-        get;
-        init
-        {
-            field = value;
-            MaxResponseBufferSize = value.Limits.MaxResponseBufferSize ?? long.MaxValue;
-            foreach (var role in value.Roles)
-                _roles |= GetBit(role);
-        }
-    }
+    public required FastCgiServerOptions Options { get; init; }
 
     /// <summary>Creates the stream of a request that begins.</summary>
     public required Func<FastCgiConnection, RequestStart, RequestStream> CreateStream { get; init; }
@@ -33,7 +21,7 @@ internal class StreamContext
     public Action? OnTick { get; init; }
 
     /// <summary>How many bytes of a response may be queued before a write waits.</summary>
-    public long MaxResponseBufferSize { get; private init; }
+    public long MaxResponseBufferSize => Options.Limits.MaxResponseBufferSize ?? long.MaxValue;
 
     public required ILogger Log { get; init; }
     public required ServerClock Time { get; init; }
@@ -53,10 +41,4 @@ internal class StreamContext
 
     /// <summary>Gets the limit of connections that follows from it.</summary>
     public required Func<long> GetMaxConnections { get; init; }
-
-    public bool IsServed(FastCgiRole role) => (_roles & GetBit(role)) != 0;
-
-    /// <returns>0 if the number is not a role.</returns>
-    private static uint GetBit(FastCgiRole role)
-        => role is FastCgiRole.Responder or FastCgiRole.Authorizer ? 1u << (int)role : 0;
 }
