@@ -115,7 +115,8 @@ app.MapFallback(async (HttpContext context) =>
 {
     var body = new MemoryStream();
     await context.Request.Body.CopyToAsync(body);
-    return Results.Text(string.Join(' ', context.Request.Method, context.Request.Scheme, context.Request.Host.Host, context.Request.PathBase.Value,
+    return Results.Text(string.Join(
+        ' ', context.Request.Method, context.Request.Scheme, context.Request.Host.Host, context.Request.PathBase.Value,
         context.Request.Path.Value, context.Request.QueryString.Value, context.Connection.RemoteIpAddress,
         context.Request.Headers.Authorization,
         context.Connection.ClientCertificate?.GetCertHashString(),

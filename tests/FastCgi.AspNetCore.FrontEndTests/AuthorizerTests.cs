@@ -108,7 +108,8 @@ public sealed class AuthorizerTests
     private static void MapPage(WebApplication app) => app.Map(Page, static async (HttpContext context) =>
     {
         using var reader = new StreamReader(context.Request.Body);
-        return $"{context.Request.Method} page for {context.GetServerVariable("REMOTE_USER")}: {await reader.ReadToEndAsync()}";
+        return $"{context.Request.Method} page for {context.GetServerVariable("REMOTE_USER")}: "
+            + $"{await reader.ReadToEndAsync()}";
     });
 
     private static string WriteReports(ConfiguredSite site)

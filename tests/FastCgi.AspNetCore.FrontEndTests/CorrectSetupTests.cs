@@ -27,7 +27,11 @@ public sealed class CorrectSetupTests
                 Listener = kind == FrontEndKind.HaProxy ? Listener.Application : Listener.ClosedSocket,
                 Application = Configure,
                 // Its document adds this on ports other than 80 and 443.
-                Right = kind == FrontEndKind.Nginx && !isFull ? [("include fastcgi_params;", "include fastcgi_params; fastcgi_param HTTP_HOST $host:$server_port;")] : [],
+                Right = kind == FrontEndKind.Nginx && !isFull
+                    ? [(
+                        "include fastcgi_params;",
+                        "include fastcgi_params; fastcgi_param HTTP_HOST $host:$server_port;")]
+                    : [],
             },
             isWrong: false);
 

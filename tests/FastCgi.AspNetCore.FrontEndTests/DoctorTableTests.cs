@@ -58,7 +58,8 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
             output.WriteLine(report);
             var start = report.IndexOf($" {id}  ", StringComparison.Ordinal);
             Assert.True(start >= 0, $"{id} is not found");
-            var finding = report[start..(report.IndexOf("\n\n", start, StringComparison.Ordinal) is > 0 and var end ? end : report.Length)];
+            var finding = report[start..(
+                report.IndexOf("\n\n", start, StringComparison.Ordinal) is > 0 and var end ? end : report.Length)];
             Assert.Contains(
                 line, finding[finding.IndexOf("  add   ", StringComparison.Ordinal)..], StringComparison.Ordinal);
             Assert.Contains("  see   docs/", finding, StringComparison.Ordinal);

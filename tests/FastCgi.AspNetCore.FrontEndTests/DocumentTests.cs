@@ -115,7 +115,8 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
             return context.Request.Headers.Authorization.ToString();
         });
         app.MapPost("/upload", (HttpRequest request) => Content.HashAsync(request.Body));
-        app.MapFallback((HttpContext context) => string.Join(' ', context.Request.Scheme, context.Request.Host.Host, context.Request.PathBase.Value,
+        app.MapFallback((HttpContext context) => string.Join(
+            ' ', context.Request.Scheme, context.Request.Host.Host, context.Request.PathBase.Value,
             context.Request.Path.Value, context.Request.QueryString.Value, context.Connection.RemoteIpAddress));
     }
 

@@ -27,7 +27,8 @@ public sealed class HostTests(ITestOutputHelper output) : FrontEndTest(output)
             new FrontEndSetup { Kind = FrontEndKind.Nginx, UsesUnixSocket = true },
             static app => app.MapFallback(static (HttpRequest request) => request.Host.ToString()),
             more: $"location /plain {{ {await ReadParametersAsync(isNew)} fastcgi_pass app; }}"
-                + $"location /documented {{ {await ReadParametersAsync(isNew)} fastcgi_param HTTP_HOST $host:$server_port; fastcgi_pass app; }}");
+                + $"location /documented {{ {await ReadParametersAsync(isNew)} "
+                + "fastcgi_param HTTP_HOST $host:$server_port; fastcgi_pass app; }");
         var host = new Uri(site.Url).Authority;
 
         Assert.Equal(host, await site.Client.GetStringAsync("/documented"));

@@ -153,7 +153,9 @@ public sealed class IdentityTests
         block,
         static app => app.UseAuthentication().Use(
             static (HttpContext context, RequestDelegate _) => context.Response.WriteAsync(
-                context.User.Identity is { IsAuthenticated: true } user ? $"{user.Name} {user.AuthenticationType}" : "nobody")),
+                context.User.Identity is { IsAuthenticated: true } user
+                    ? $"{user.Name} {user.AuthenticationType}"
+                    : "nobody")),
         configureBuilder: static builder => builder.Services.AddAuthentication().AddFastCgi());
 
     /// <returns>The response body, or the status of a refusal.</returns>

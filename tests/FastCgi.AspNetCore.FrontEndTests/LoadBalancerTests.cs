@@ -51,7 +51,10 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
                 IsDocumented = true,
                 IsBehindBalancer = true,
             },
-            static app => app.MapGet("/", static (HttpContext context) => $"{context.Connection.RemoteIpAddress} {context.Connection.RemotePort}"));
+            static app => app.MapGet(
+                "/",
+                static (HttpContext context) =>
+                    $"{context.Connection.RemoteIpAddress} {context.Connection.RemotePort}"));
         using var balancer = site.CreateClient(clientCertificate: null, Balancer.Address);
         balancer.DefaultRequestHeaders.Add("X-Forwarded-For", forwardedFor);
 

@@ -36,7 +36,8 @@ public sealed class MultiplexedConnectionTests
 
         // Shows the server that HAProxy shares the connection. Otherwise, it might wait for the application until the
         // next request.
-        await Task.WhenAll(GetAsync(site.Client, "/both"), GetAsync(site.Client, "/both")).WaitAsync(FrontEndTest.Patience);
+        await Task.WhenAll(GetAsync(site.Client, "/both"), GetAsync(site.Client, "/both"))
+            .WaitAsync(FrontEndTest.Patience);
         var upload = site.Client.PostAsync("/stuck", new ByteArrayContent(Content.Create(8 * 1024 * 1024)));
         var connection = await stuckOn.Task.WaitAsync(FrontEndTest.Patience);
         for (var i = 0; i < 20; i++)

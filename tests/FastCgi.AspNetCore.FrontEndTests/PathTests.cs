@@ -99,12 +99,14 @@ public sealed class PathTests
             static app =>
             {
                 app.MapGet("/link", static (HttpContext context) =>
-                    context.RequestServices.GetRequiredService<LinkGenerator>().GetPathByName(context, "item", new { id = 7 }));
+                    context.RequestServices.GetRequiredService<LinkGenerator>()
+                        .GetPathByName(context, "item", new { id = 7 }));
                 app.MapGet("/item/{id:int}", static (int id) => id).WithName("item");
                 app.MapFallback("{**path}", static (HttpContext context) =>
                 {
                     context.Response.Headers["X-Raw-Target"] = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
-                    return $"{context.Request.PathBase.Value}|{context.Request.Path.Value}|{context.Request.QueryString.Value}";
+                    var request = context.Request;
+                    return $"{request.PathBase.Value}|{request.Path.Value}|{request.QueryString.Value}";
                 });
             },
             configureServer);

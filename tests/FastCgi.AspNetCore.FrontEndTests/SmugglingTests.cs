@@ -14,7 +14,10 @@ public sealed class SmugglingTests(ITestOutputHelper output) : FrontEndTest(outp
     [
         ("a length and chunks", $"Content-Length: {5 + Hidden.Length}\r\nTransfer-Encoding: chunked",
             "0\r\n\r\n" + Hidden),
-        ("chunks and a short length", "Transfer-Encoding: chunked\r\nContent-Length: 4", "1\r\nx\r\n0\r\n\r\n" + Hidden),
+        (
+            "chunks and a short length",
+            "Transfer-Encoding: chunked\r\nContent-Length: 4",
+            "1\r\nx\r\n0\r\n\r\n" + Hidden),
         ("chunks behind a space", "Content-Length: 5\r\nTransfer-Encoding : chunked", "0\r\n\r\n" + Hidden),
         ("chunks of another name", "Content-Length: 5\r\nTransfer-Encoding: xchunked", "0\r\n\r\n" + Hidden),
         ("chunks on a folded line", "Content-Length: 5\r\nTransfer-Encoding:\r\n chunked", "0\r\n\r\n" + Hidden),

@@ -165,8 +165,10 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         var options = new ForwardedHeadersOptions { ForwardedHeaders = ForwardedHeaders.All };
         options.KnownProxies.Clear();
         options.KnownIPNetworks.Clear();
-        var site = await StartAsync(new FrontEndSetup { Kind = kind }, app => app.UseForwardedHeaders(options).Run(static context
-            => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress}")));
+        var site = await StartAsync(
+            new FrontEndSetup { Kind = kind },
+            app => app.UseForwardedHeaders(options).Run(
+                static context => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress}")));
         site.Client.DefaultRequestHeaders.Add("X-Forwarded-For", "203.0.113.9");
         site.Client.DefaultRequestHeaders.Add("X-Forwarded-Proto", "https");
 

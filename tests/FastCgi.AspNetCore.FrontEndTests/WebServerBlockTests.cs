@@ -27,7 +27,9 @@ public sealed class WebServerBlockTests
         await using var site = new ConfiguredSite();
         var application = await site.StartApplicationAsync(
             usesUnixSocket ? site.GetUnixAddress("app.sock") : "fastcgi://127.0.0.1:0",
-            static app => app.MapFallback(static (HttpRequest request) => $"{request.PathBase.Value} {request.Path.Value} {request.Headers.Authorization}"),
+            static app => app.MapFallback(
+                static (HttpRequest request) =>
+                    $"{request.PathBase.Value} {request.Path.Value} {request.Headers.Authorization}"),
             options => options.PathBase = pathBase,
             static builder =>
             {
@@ -44,7 +46,8 @@ public sealed class WebServerBlockTests
         await File.WriteAllTextAsync(file, logged);
         // The path base is set in the application.
         var findings = (await ToolRun.RunAsync("doctor", file, "--no-connect")).Out;
-        Assert.EndsWith($": 0 problems, {(pathBase.Length > 0 ? "1 note" : "0 notes")}\n", findings, StringComparison.Ordinal);
+        Assert.EndsWith(
+            $": 0 problems, {(pathBase.Length > 0 ? "1 note" : "0 notes")}\n", findings, StringComparison.Ordinal);
         var block = logged
             .Replace("listen [::]:80;", $"listen [::1]:{port};", StringComparison.Ordinal)
             .Replace("listen 80;", $"listen 127.0.0.1:{port};", StringComparison.Ordinal)

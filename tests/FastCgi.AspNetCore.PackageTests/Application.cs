@@ -49,7 +49,8 @@ internal sealed class Application : IAsyncDisposable
     public async Task AddToProjectAsync(string text)
     {
         var project = Directory.GetFiles(_folder.Path, "*.*proj").Single();
-        await File.WriteAllTextAsync(project, (await File.ReadAllTextAsync(project)).Replace("</Project>", text + "</Project>", StringComparison.Ordinal));
+        await File.WriteAllTextAsync(project, (await File.ReadAllTextAsync(project)).Replace(
+            "</Project>", text + "</Project>", StringComparison.Ordinal));
     }
 
     /// <summary>The runtime configuration of the published application, as text; null if it has none.</summary>
@@ -171,7 +172,11 @@ internal sealed class Application : IAsyncDisposable
         var folder = Directory.CreateDirectory(feed.GetFolder(name)).FullName;
         await File.WriteAllTextAsync(
             Path.Combine(folder, "nuget.config"),
-            $"""<configuration><packageSources>{(usesFeedAlone ? "<clear />" : "")}<add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
+            $"""
+            <configuration><packageSources>
+            {(usesFeedAlone ? "<clear />" : "")}<add key="feed" value="{feed.Path}" />
+            </packageSources></configuration>
+            """);
         await DotnetCommand.RunAsync(folder, ["new", .. template, "--name", Name, "--output", folder, "--no-restore"]);
         await DotnetCommand.RunAsync(
             folder, "add", "package", "FastCgi.AspNetCore", "--version", PackageFeed.Version, "--no-restore");
@@ -183,7 +188,10 @@ internal sealed class Application : IAsyncDisposable
     {
         var program = Directory.GetFiles(folder, "Program.*").Single();
         var (line, added) = program.EndsWith(".fs", StringComparison.Ordinal)
-            ? ("    let builder = WebApplication.CreateBuilder(args)\n", "    Microsoft.AspNetCore.Hosting.WebHostBuilderFastCgiExtensions.UseFastCgi(builder.WebHost) |> ignore\n")
+            ? (
+                "    let builder = WebApplication.CreateBuilder(args)\n",
+                "    Microsoft.AspNetCore.Hosting.WebHostBuilderFastCgiExtensions.UseFastCgi(builder.WebHost) |> "
+                    + "ignore\n")
             : ("var builder = WebApplication.CreateBuilder(args);\n", "builder.WebHost.UseFastCgi();\n");
         var text = (await File.ReadAllTextAsync(program)).ReplaceLineEndings("\n");
         Assert.Contains(line, text, StringComparison.Ordinal);

@@ -14,7 +14,11 @@ internal sealed class NativeAotFactAttribute : FactAttribute
         using var folder = new ScratchFolder();
         await File.WriteAllTextAsync(
             Path.Combine(folder.Path, "probe.csproj"),
-            """<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><TargetFramework>net10.0</TargetFramework><PublishAot>true</PublishAot></PropertyGroup></Project>""");
+            """
+            <Project Sdk="Microsoft.NET.Sdk">
+              <PropertyGroup><TargetFramework>net10.0</TargetFramework><PublishAot>true</PublishAot></PropertyGroup>
+            </Project>
+            """);
         var (exitCode, output) = await DotnetCommand.TryRunAsync(
             folder.Path, "restore", "-r", "linux-x64", "-p:NuGetAudit=false");
         var error = output.Split('\n')

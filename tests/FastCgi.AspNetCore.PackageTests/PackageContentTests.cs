@@ -46,7 +46,10 @@ public sealed partial class PackageContentTests
         Assert.All(
             members, name => Assert.Contains(types, type => name[2..].StartsWith(type, StringComparison.Ordinal)));
         Assert.Contains("P:FastCgi.AspNetCore.FastCgiServerLimits.MaxRequestBodySize", members);
-        Assert.Contains("M:Microsoft.AspNetCore.Hosting.WebHostBuilderFastCgiExtensions.UseFastCgi(Microsoft.AspNetCore.Hosting.IWebHostBuilder)", members);
+        Assert.Contains(
+            "M:Microsoft.AspNetCore.Hosting.WebHostBuilderFastCgiExtensions.UseFastCgi("
+                + "Microsoft.AspNetCore.Hosting.IWebHostBuilder)",
+            members);
         Assert.DoesNotContain("P:FastCgi.AspNetCore.FastCgiListenOptions.Origin", members);
     }
 

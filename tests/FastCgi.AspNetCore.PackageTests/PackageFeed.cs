@@ -46,8 +46,10 @@ internal sealed class PackageFeed : IDisposable
         var packages = Environment.GetEnvironmentVariable("NUGET_PACKAGES")
             ?? System.IO.Path.Combine(
                 Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
-        foreach (var restored in Directory.GetDirectories(packages, "fastcgi.*").Select(static folder => System.IO.Path.Combine(folder, Version)).Where(Directory.Exists))
-            Directory.Delete(restored, recursive: true);
+        var restored = Directory.GetDirectories(packages, "fastcgi.*")
+            .Select(static folder => System.IO.Path.Combine(folder, Version));
+        foreach (var folder in restored.Where(Directory.Exists))
+            Directory.Delete(folder, recursive: true);
     }
 
     private static async Task<PackageFeed> CreateAsync()

@@ -18,8 +18,10 @@ public sealed class PackageTargetsTests
     /// <summary>The application's own setting takes precedence, in each of three forms.</summary>
     [Theory]
     [InlineData("", "{}", "0")]
-    [InlineData("<PropertyGroup><FastCgiThreadPoolSpinning>true</FastCgiThreadPoolSpinning></PropertyGroup>", "{}", null)]
-    [InlineData($"""<ItemGroup><RuntimeHostConfigurationOption Include="{Spinning}" Value="20" /></ItemGroup>""", "{}", "20")]
+    [InlineData(
+        "<PropertyGroup><FastCgiThreadPoolSpinning>true</FastCgiThreadPoolSpinning></PropertyGroup>", "{}", null)]
+    [InlineData(
+        $"""<ItemGroup><RuntimeHostConfigurationOption Include="{Spinning}" Value="20" /></ItemGroup>""", "{}", "20")]
     [InlineData("", $$"""{ "configProperties": { "{{Spinning}}": 30 } }""", null)]
     public async Task SpinLimit_SetByTheApplication_Stays(string project, string runtimeTemplate, string? expected)
     {

@@ -29,7 +29,11 @@ public sealed partial class ReadmeTests
     internal static async Task CopySourceAsync(string folder)
     {
         const string Copy =
-            """mkdir "$2/clone" && tar -c -C "$1" --exclude=bin --exclude=obj --exclude=./.git --exclude=./tests --exclude=./perf . | tar -x -C "$2/clone" """;
+            """
+            mkdir "$2/clone" &&
+            tar -c -C "$1" --exclude=bin --exclude=obj --exclude=./.git --exclude=./tests --exclude=./perf . |
+            tar -x -C "$2/clone"
+            """;
         using var process = Process.Start("sh", ["-c", Copy, "sh", Repository.Root, folder]);
         await process.WaitForExitAsync();
         Assert.Equal(0, process.ExitCode);
@@ -60,7 +64,9 @@ public sealed partial class ReadmeTests
     internal static async Task<(int ExitCode, string Output)> RunAsync(IEnumerable<string> arguments)
     {
         var startInfo = new ProcessStartInfo("unshare", arguments);
-        foreach (var name in startInfo.Environment.Keys.Where(static name => name == "CI" || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase)).ToList())
+        var ofTheBuild = startInfo.Environment.Keys
+            .Where(static name => name == "CI" || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase));
+        foreach (var name in ofTheBuild.ToList())
             startInfo.Environment.Remove(name);
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
         // A compiler server that is killed with the machine would leave its socket in /tmp.
@@ -72,7 +78,8 @@ public sealed partial class ReadmeTests
         return await DotnetCommand.RunAsync(startInfo);
     }
 
-    [GeneratedRegex(@"^<!-- run by ReadmeTests -->\n```sh\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
+    [GeneratedRegex(
+        @"^<!-- run by ReadmeTests -->\n```sh\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
     private static partial Regex Commands();
 
     [GeneratedRegex(@"^(dotnet|sed|\$\(command -v sudo\)|curl) ")]

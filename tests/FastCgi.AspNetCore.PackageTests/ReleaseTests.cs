@@ -16,7 +16,9 @@ public sealed class ReleaseTests
 
         var packages = Directory.GetFiles(feed.Path, "*.*nupkg").Order(StringComparer.Ordinal).ToList();
         Assert.NotEmpty(packages);
-        var sums = packages.Select(static file => $"{Convert.ToHexStringLower(SHA256.HashData(File.ReadAllBytes(file)))}  {Path.GetFileName(file)}");
+        var sums = packages.Select(
+            static file =>
+                $"{Convert.ToHexStringLower(SHA256.HashData(File.ReadAllBytes(file)))}  {Path.GetFileName(file)}");
         Assert.Equal(
             sums.Order(StringComparer.Ordinal),
             (await File.ReadAllLinesAsync(Path.Combine(feed.Path, "SHA256SUMS"))).Order(StringComparer.Ordinal));
@@ -104,6 +106,11 @@ public sealed class ReleaseTests
     {
         var feed = await PackageFeed.Instance;
         await File.WriteAllTextAsync(
-            Path.Combine(folder, "nuget.config"), $"""<configuration><packageSources><clear /><add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
+            Path.Combine(folder, "nuget.config"),
+            $"""
+            <configuration><packageSources>
+            <clear /><add key="feed" value="{feed.Path}" />
+            </packageSources></configuration>
+            """);
     }
 }

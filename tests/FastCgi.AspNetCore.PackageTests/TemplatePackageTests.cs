@@ -60,7 +60,10 @@ public sealed partial class TemplatePackageTests : IDisposable
         await DotnetCommand.RunAsync(
             _folder.Path, "new", "fastcgi-web", "--name", Name, "--output", Created, "--debug:custom-hive", hive);
         await File.WriteAllTextAsync(
-            Path.Combine(Created, "nuget.config"), $"""<configuration><packageSources><add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
+            Path.Combine(Created, "nuget.config"),
+            $"""
+            <configuration><packageSources><add key="feed" value="{feed.Path}" /></packageSources></configuration>
+            """);
     }
 
     private void AssertNamesAreReplaced()

@@ -27,7 +27,8 @@ public sealed class FileTests(ParitySites sites) : ParityTest(sites)
     [InlineData("/download")]
     public Task Get_Range_IsTheSame(string target) => CompareAsync(async client =>
     {
-        foreach (var range in (string[])["bytes=0-0", "bytes=70000-70099", "bytes=-5", "bytes=500000-", "bytes=5-1", "bytes=0-1,4-5"])
+        foreach (var range in (string[])[
+            "bytes=0-0", "bytes=70000-70099", "bytes=-5", "bytes=500000-", "bytes=5-1", "bytes=0-1,4-5"])
             await client.SendAsync(ClientRequest.Get(target).With("Range", range));
     });
 
@@ -54,7 +55,8 @@ public sealed class FileTests(ParitySites sites) : ParityTest(sites)
     [InlineData("zstd, *;q=0")]
     public Task Get_CompressedResponse_IsTheSame(string encodings) => CompareAsync(async client =>
     {
-        foreach (var target in (string[])["/results/json", "/results/flushed", "/results/html", "/results/events", "/results/no-content"])
+        foreach (var target in (string[])[
+            "/results/json", "/results/flushed", "/results/html", "/results/events", "/results/no-content"])
             await client.SendAsync(ClientRequest.Get(target).With("Accept-Encoding", encodings));
     });
 

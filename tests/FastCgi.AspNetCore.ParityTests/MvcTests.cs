@@ -70,9 +70,11 @@ public sealed class MvcTests(ParitySites sites) : ParityTest(sites)
     [Fact]
     public Task Post_Upload_IsTheSame() => CompareAsync(async client =>
     {
-        await client.SendAsync(new MultipartBody().AddField("caption", "a picture").AddFile("picture", "a.png", "image/png", [0x89, 0x50, 0, 255])
+        await client.SendAsync(new MultipartBody().AddField("caption", "a picture").AddFile(
+            "picture", "a.png", "image/png", [0x89, 0x50, 0, 255])
             .Post("/guestbook/picture"));
-        await client.SendAsync(new MultipartBody().AddField("caption", "large").AddFile("picture", "a.png", "image/png", new byte[100_001])
+        await client.SendAsync(new MultipartBody().AddField("caption", "large").AddFile(
+            "picture", "a.png", "image/png", new byte[100_001])
             .Post("/guestbook/picture"));
     });
 

@@ -51,8 +51,10 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
         .With("Via", "1.1 cache").With("Cache-Control", "no-cache").With("Content-Language", "en")));
 
     [Fact]
-    public Task Get_RepeatedHeaders_AreSeenTheSame() => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo?repeated")
-        .With("X-Twice", "one").With("X-Twice", "two, three").With("Accept", "a/b").With("Accept", "c/d").With("Cookie", "a=1").With("Cookie", "b=2")));
+    public Task Get_RepeatedHeaders_AreSeenTheSame()
+        => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo?repeated")
+        .With("X-Twice", "one").With("X-Twice", "two, three").With(
+            "Accept", "a/b").With("Accept", "c/d").With("Cookie", "a=1").With("Cookie", "b=2")));
 
     [Theory]
     [InlineData("other.example")]
@@ -87,7 +89,8 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
     [InlineData("/body/own-limit", 51)]
     [InlineData("/body/caught", 51)]
     public Task Post_LimitedBodyInChunks_IsTheSame(string target, int length) => CompareAsync(
-        client => client.SendAsync(ClientRequest.Post(target, "text/plain", new string('x', length)) with { IsChunked = true }));
+        client => client.SendAsync(
+            ClientRequest.Post(target, "text/plain", new string('x', length)) with { IsChunked = true }));
 
     [Fact]
     [Trait("Contract", "C12")]

@@ -144,10 +144,12 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         builder.Logging.ClearProviders();
         builder.Services.AddSignalR();
         var app = builder.Build();
-        app.UseWhen(context => context.Features.Get<IFastCgiRequestFeature>() is null, kestrel => kestrel.UseForwardedHeaders(new()
-        {
-            ForwardedHeaders = ForwardedHeaders.XForwardedFor | ForwardedHeaders.XForwardedProto,
-        }));
+        app.UseWhen(
+            context => context.Features.Get<IFastCgiRequestFeature>() is null,
+            kestrel => kestrel.UseForwardedHeaders(new()
+            {
+                ForwardedHeaders = ForwardedHeaders.XForwardedFor | ForwardedHeaders.XForwardedProto,
+            }));
         app.UseHttpsRedirection();
         app.MapHub<ChatHub>("/chat");
         foreach (var path in new[] { "/whoami", "/chat/whoami" })

@@ -15,7 +15,8 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
         """
         site() { curl -fsS -H 'Host: app.example.com' -b /tmp/cookies -c /tmp/cookies "http://127.0.0.1$@"; }
         token=$(site /Account/Login | grep -o '__RequestVerificationToken[^>]*value="[^"]*' | sed 's/.*"//')
-        site /Account/Login -o /dev/null --data-urlencode "__RequestVerificationToken=$token" -d 'Name=Ada&Password=fastcgi'
+        site /Account/Login -o /dev/null --data-urlencode "__RequestVerificationToken=$token" \
+            -d 'Name=Ada&Password=fastcgi'
         """;
 
     // A page for signed-in users; others are redirected to the form.
@@ -130,7 +131,9 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
         => int.Parse(Regex.Match(report, name + @": +(\d+)").Groups[1].Value, CultureInfo.InvariantCulture);
 
     /// <summary>The lines that the page predicts in nginx's log.</summary>
-    [GeneratedRegex(@" connect\(\) to unix:/run/app-[12]/app\.sock failed \(111: Connection refused\) while connecting to upstream,")]
+    [GeneratedRegex(
+        @" connect\(\) to unix:/run/app-[12]/app\.sock failed \(111: Connection refused\) "
+            + "while connecting to upstream,")]
     private static partial Regex Announced();
 
     [GeneratedRegex(@"^upstream app \{\n.*?\n\}", RegexOptions.Singleline)]

@@ -42,11 +42,14 @@ public sealed class ModFcgidDocumentTests : IDisposable
         var body = RandomNumberGenerator.GetBytes(5_000_000);
 
         Assert.Equal(
-            $"POST https {FrontEndDocument.HostName} /app /a%2Fb ?c 127.0.0.1 Bearer token {clientCertificate.GetCertHashString()} {Hash(body)}",
-            await server.SendAsync(certificate, clientCertificate, $"https://{FrontEndDocument.HostName}/app/a%2Fb?c", body));
+            $"POST https {FrontEndDocument.HostName} /app /a%2Fb ?c 127.0.0.1 Bearer token "
+                + $"{clientCertificate.GetCertHashString()} {Hash(body)}",
+            await server.SendAsync(
+                certificate, clientCertificate, $"https://{FrontEndDocument.HostName}/app/a%2Fb?c", body));
         Assert.Equal(
             $"POST https {FrontEndDocument.HostName}  /a ?c 127.0.0.1 Bearer token  {s_noBody}",
-            await server.SendAsync(certificate, clientCertificate: null, $"https://{FrontEndDocument.HostName}/a?c", []));
+            await server.SendAsync(
+                certificate, clientCertificate: null, $"https://{FrontEndDocument.HostName}/a?c", []));
         await AssertNothingIsSaidAsync();
     }
 

@@ -59,6 +59,8 @@ public sealed class TwoAppsTests : IDisposable
         return AppProcess.StartProgramAsync(
             program,
             startCount: 2,
-            ["--contentRoot", Path.GetDirectoryName(program)!, "--Shop:FastCgi:Endpoints:Web:Url", $"fastcgi://unix:{Shop}", "--Blog:FastCgi:Endpoints:Web:Url", $"fastcgi://unix:{Blog}", .. arguments]);
+            [
+                "--contentRoot", Path.GetDirectoryName(program)!, "--Shop:FastCgi:Endpoints:Web:Url",
+                $"fastcgi://unix:{Shop}", "--Blog:FastCgi:Endpoints:Web:Url", $"fastcgi://unix:{Blog}", .. arguments]);
     }
 }

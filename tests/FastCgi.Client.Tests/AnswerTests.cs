@@ -17,8 +17,10 @@ public sealed class AnswerTests : IDisposable
     {
         byte[] answer =
         [
-            .. Record(Stderr, 1, "warn"u8, padding: 3), .. Record(Stdout, 1, "Status: 201 Created\r\nX-A: b\r\n"u8, padding: 5, reserved: 9),
-            .. Record(Stdout, 1, "\r\nhel"u8), .. Record(Stderr, 1, "ing"u8), .. Record(Stderr, 1), .. Record(Stdout, 1, "lo"u8, padding: 255),
+            .. Record(Stderr, 1, "warn"u8, padding: 3),
+            .. Record(Stdout, 1, "Status: 201 Created\r\nX-A: b\r\n"u8, padding: 5, reserved: 9),
+            .. Record(Stdout, 1, "\r\nhel"u8), .. Record(Stderr, 1, "ing"u8), .. Record(Stderr, 1), .. Record(
+                Stdout, 1, "lo"u8, padding: 255),
             .. Record(Stdout, 1, padding: 8), .. ScriptedConnection.EndOfRequest(appStatus: 258),
         ];
         // With a single slot, each request waits until the receiving loop has released the connection.
@@ -99,7 +101,8 @@ public sealed class AnswerTests : IDisposable
     public async Task Body_EndedAsFailed_GivesWhatCameAndFails()
     {
         var (connection, sending) = await _application.BeginAsync(_client);
-        await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhello"u8), .. ScriptedConnection.EndOfRequest(appStatus: 1)]);
+        await connection.SendAsync(
+            [.. Record(Stdout, 1, "A: b\n\nhello"u8), .. ScriptedConnection.EndOfRequest(appStatus: 1)]);
 
         using var response = await sending.Within("the answer");
         var body = new byte[5];
@@ -118,13 +121,16 @@ public sealed class AnswerTests : IDisposable
     public async Task End_WithoutAnAnswer_SaysWhy(int protocolStatus, int appStatus, string text)
     {
         var (connection, sending) = await _application.BeginAsync(_client);
-        await connection.SendAsync([.. Record(Stderr, 1, "the reason"u8), .. ScriptedConnection.EndOfRequest(appStatus: appStatus, protocolStatus: protocolStatus)]);
+        await connection.SendAsync([.. Record(Stderr, 1, "the reason"u8), .. ScriptedConnection.EndOfRequest(
+            appStatus: appStatus, protocolStatus: protocolStatus)]);
 
         var exception = await sending.FailAsync();
         Assert.Equal(FastCgiProtocolError.NoAnswer, exception.Error);
         Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message, StringComparison.Ordinal);
         Assert.Contains(text, exception.Message, StringComparison.Ordinal);
-        Assert.Equal(new FastCgiCompletion(appStatus, (FastCgiProtocolStatus)protocolStatus, "the reason"), exception.Completion);
+        Assert.Equal(
+            new FastCgiCompletion(appStatus, (FastCgiProtocolStatus)protocolStatus, "the reason"),
+            exception.Completion);
     }
 
     public static TheoryData<string, byte[]> Malformed => new()
@@ -159,7 +165,11 @@ public sealed class AnswerTests : IDisposable
     [Fact]
     public async Task Connection_EndedAnywhere_Fails()
     {
-        byte[] answer = [.. Record(Stdout, 1, "A: b\r\n\r\n"u8), .. Record(Stdout, 1, "hello"u8, padding: 3), .. Record(Stdout, 1), .. ScriptedConnection.EndOfRequest()];
+        byte[] answer = [
+            .. Record(Stdout, 1, "A: b\r\n\r\n"u8),
+            .. Record(Stdout, 1, "hello"u8, padding: 3),
+            .. Record(Stdout, 1),
+            .. ScriptedConnection.EndOfRequest()];
         for (var length = 0; length < answer.Length; length++)
         {
             var (connection, sending) = await _application.BeginAsync(_client);
@@ -172,7 +182,8 @@ public sealed class AnswerTests : IDisposable
                 await response.ReadTextAsync();
                 await response.Completion.Within("the end");
             });
-            Assert.Equal(FastCgiProtocolError.ConnectionClosed, Assert.IsType<FastCgiProtocolException>(exception).Error);
+            Assert.Equal(
+                FastCgiProtocolError.ConnectionClosed, Assert.IsType<FastCgiProtocolException>(exception).Error);
             Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message, StringComparison.Ordinal);
         }
     }
@@ -195,7 +206,8 @@ public sealed class AnswerTests : IDisposable
     [Fact]
     public async Task Headers_WithoutEnd_AreRefusedAtTheLimit()
     {
-        using var client = CreateClient(new FastCgiClientOptions { MaxResponseHeadersSize = 100_000, MaxResponseBufferSize = 1_000 });
+        using var client = CreateClient(
+            new FastCgiClientOptions { MaxResponseHeadersSize = 100_000, MaxResponseBufferSize = 1_000 });
         var (connection, sending) = await _application.BeginAsync(client);
         await connection.SendAsync(Record(Stdout, 1, Encoding.ASCII.GetBytes(new string('x', 60_000))));
         await connection.SendAsync(Record(Stdout, 1, Encoding.ASCII.GetBytes(new string('x', 60_000))));
@@ -209,7 +221,9 @@ public sealed class AnswerTests : IDisposable
     {
         using var client = CreateClient(new FastCgiClientOptions { MaxStandardErrorSize = 10 });
         var (connection, sending) = await _application.BeginAsync(client);
-        await connection.SendAsync([.. Record(Stderr, 1, "12345678"u8), .. Record(Stderr, 1, "90abcdef"u8), .. ScriptedConnection.Answer("A: b\n\n")]);
+        await connection.SendAsync(
+            [.. Record(Stderr, 1, "12345678"u8), .. Record(Stderr, 1, "90abcdef"u8), .. ScriptedConnection.Answer(
+                "A: b\n\n")]);
 
         using var response = await sending.Within("the answer");
         Assert.Equal("1234567890", (await response.Completion).StandardError);
@@ -222,11 +236,15 @@ public sealed class AnswerTests : IDisposable
         const int RecordSize = 32_000;
         const int Records = 500;
         var received = new ReceivedOutput();
-        using var client = CreateClient(new FastCgiClientOptions { MaxResponseBufferSize = 64 * 1024, Trace = received });
+        using var client = CreateClient(
+            new FastCgiClientOptions { MaxResponseBufferSize = 64 * 1024, Trace = received });
         var (connection, sending) = await _application.BeginAsync(client);
         await connection.SendAsync(Record(Stdout, 1, "A: b\n\n"u8));
         using var response = await sending.Within("the head");
-        byte[] body = [.. Enumerable.Repeat(Record(Stdout, 1, new byte[RecordSize]), Records).SelectMany(static record => record), .. Record(Stdout, 1), .. ScriptedConnection.EndOfRequest()];
+        byte[] body = [
+            .. Enumerable.Repeat(Record(Stdout, 1, new byte[RecordSize]), Records).SelectMany(static record => record),
+            .. Record(Stdout, 1),
+            .. ScriptedConnection.EndOfRequest()];
         var writing = connection.SendAsync(body);
 
         var buffer = new byte[1_000];
@@ -235,7 +253,9 @@ public sealed class AnswerTests : IDisposable
         {
             read += length;
             // A record counts completely when it begins, and the client waits only between receives.
-            Assert.True(received.Bytes - read <= 64 * 1024 + (2 * RecordSize) + (32 * 1024), $"{received.Bytes} received, {read} read");
+            Assert.True(
+                received.Bytes - read <= 64 * 1024 + (2 * RecordSize) + (32 * 1024),
+                $"{received.Bytes} received, {read} read");
             await Task.Yield();
         }
 

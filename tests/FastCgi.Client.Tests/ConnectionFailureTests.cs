@@ -20,7 +20,9 @@ public sealed class ConnectionFailureTests : IDisposable
         silent.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
         using var refused = new FastCgiClient(folder.GetPath("app.sock"));
         exception = await Assert.ThrowsAnyAsync<SocketException>(() => refused.SendAsync(Requests.Create()));
-        Assert.Equal($"fastcgi://unix:{folder.Path}/app.sock refused the connection: no process is listening.", exception.Message);
+        Assert.Equal(
+            $"fastcgi://unix:{folder.Path}/app.sock refused the connection: no process is listening.",
+            exception.Message);
     }
 
     [RootFact]
@@ -31,7 +33,8 @@ public sealed class ConnectionFailureTests : IDisposable
         File.SetUnixFileMode(_application.Address["unix:".Length..], UnixFileMode.UserRead | UnixFileMode.UserWrite);
         Sandbox.RunAsOrdinaryUser(() =>
         {
-            var exception = Assert.ThrowsAny<SocketException>(() => client.SendAsync(Requests.Create()).GetAwaiter().GetResult());
+            var exception = Assert.ThrowsAny<SocketException>(
+                () => client.SendAsync(Requests.Create()).GetAwaiter().GetResult());
             Assert.StartsWith("Permission denied: ", exception.Message, StringComparison.Ordinal);
             Assert.Contains(_application.Address, exception.Message, StringComparison.Ordinal);
         });
@@ -172,6 +175,7 @@ public sealed class ConnectionFailureTests : IDisposable
 
     private sealed class FailingStream(Exception failure) : MemoryStream
     {
-        public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken) => Task.FromException(failure);
+        public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
+            => Task.FromException(failure);
     }
 }

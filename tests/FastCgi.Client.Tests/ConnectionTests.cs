@@ -31,7 +31,14 @@ public sealed class ConnectionTests : IDisposable
         var clock = new FakeClock();
         using var client = new FastCgiClient(
             _application.Address,
-            new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1, IdleTimeout = Timeout.InfiniteTimeSpan, PooledConnectionLifetime = TimeSpan.FromSeconds(10), TimeProvider = clock });
+            new FastCgiClientOptions
+            {
+                KeepConnections = true,
+                MaxConnections = 1,
+                IdleTimeout = Timeout.InfiniteTimeSpan,
+                PooledConnectionLifetime = TimeSpan.FromSeconds(10),
+                TimeProvider = clock,
+            });
         var connection = await ServeAsync(client, "first", null);
         clock.Advance(TimeSpan.FromSeconds(6));
         var answer = client.GetAsync();
@@ -48,7 +55,12 @@ public sealed class ConnectionTests : IDisposable
     public async Task IdleTimeout_ClosesTheConnection()
     {
         var clock = new FakeClock();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, IdleTimeout = TimeSpan.FromSeconds(10), TimeProvider = clock });
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions
+        {
+            KeepConnections = true,
+            IdleTimeout = TimeSpan.FromSeconds(10),
+            TimeProvider = clock,
+        });
         var connection = await ServeAsync(client, "hello", null);
         // A second request proves that the receiving loop has released the connection.
         await ServeAsync(client, "again", connection);
@@ -66,7 +78,8 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task MaxConnections_Reached_WaitsForOne()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
+        using var client = new FastCgiClient(
+            _application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
         var first = client.GetAsync();
         var second = client.GetAsync();
         var connection = await _application.AnswerAsync("A: b\n\none");
@@ -93,7 +106,8 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task MaxConnections_AWaitThatIsCancelled_TakesNothing()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
+        using var client = new FastCgiClient(
+            _application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
         var first = client.GetAsync();
         var connection = await _application.AcceptRequestAsync();
         using var cancellation = new CancellationTokenSource();
@@ -115,7 +129,8 @@ public sealed class ConnectionTests : IDisposable
         var connection = await _application.AcceptRequestAsync();
         await cancellation.CancelAsync();
 
-        var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => answer.Within("the cancellation"));
+        var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(
+            () => answer.Within("the cancellation"));
         Assert.Equal(cancellation.Token, exception.CancellationToken);
         Assert.Null(await connection.ReadRecordAsync());
     }
@@ -132,7 +147,8 @@ public sealed class ConnectionTests : IDisposable
 
         Assert.Null(await connection.ReadRecordAsync());
         await Assert.ThrowsAsync<ObjectDisposedException>(() => response.Completion);
-        await Assert.ThrowsAsync<ObjectDisposedException>(async () => await response.Body.ReadExactlyAsync(new byte[1]));
+        await Assert.ThrowsAsync<ObjectDisposedException>(
+            async () => await response.Body.ReadExactlyAsync(new byte[1]));
     }
 
     [Fact]
@@ -155,7 +171,8 @@ public sealed class ConnectionTests : IDisposable
     public async Task Answer_BeforeTheBodyIsSent_LeavesTheConnection()
     {
         var pipe = new System.IO.Pipelines.Pipe();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
+        using var client = new FastCgiClient(
+            _application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
         var answer = client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
         var connection = await _application.AcceptAsync();
         await connection.SendAsync(ScriptedConnection.Answer("Status: 413 Too Large\n\nno"));
@@ -172,13 +189,16 @@ public sealed class ConnectionTests : IDisposable
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var kept = await ServeAsync(client, "hello", null);
-        var answer = client.SendAsync(Requests.Create(method, body: method == "PUT" ? new MemoryStream("body"u8.ToArray()) : null));
+        var answer = client.SendAsync(
+            Requests.Create(method, body: method == "PUT" ? new MemoryStream("body"u8.ToArray()) : null));
         await kept.ReadRequestAsync();
         kept.Dispose();
 
         var connection = await _application.AcceptAsync();
         var records = await connection.ReadRequestAsync();
-        Assert.Equal(method == "PUT" ? "body"u8.ToArray() : [], records.Where(static record => record.Type == Stdin).SelectMany(static record => record.Content));
+        Assert.Equal(
+            method == "PUT" ? "body"u8.ToArray() : [],
+            records.Where(static record => record.Type == Stdin).SelectMany(static record => record.Content));
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nagain"));
         (await answer.Within("the answer")).Dispose();
     }
@@ -187,9 +207,12 @@ public sealed class ConnectionTests : IDisposable
     [InlineData("POST", false, false)]
     [InlineData("PATCH", false, false)]
     [InlineData("POST", true, true)]
-    public async Task KeptConnection_ClosedUnderAnUnsafeRequest_IsTriedAgainOnlyIfAllowed(string method, bool isAllowed, bool isTried)
+    public async Task KeptConnection_ClosedUnderAnUnsafeRequest_IsTriedAgainOnlyIfAllowed(
+        string method, bool isAllowed, bool isTried)
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, RetriesUnsafeRequests = isAllowed });
+        using var client = new FastCgiClient(
+            _application.Address,
+            new FastCgiClientOptions { KeepConnections = true, RetriesUnsafeRequests = isAllowed });
         var kept = await ServeAsync(client, "hello", null);
         var answer = client.SendAsync(Requests.Create(method));
         await kept.ReadRequestAsync();
@@ -208,7 +231,9 @@ public sealed class ConnectionTests : IDisposable
         var pipe = new System.IO.Pipelines.Pipe();
         await pipe.Writer.WriteAsync("body"u8.ToArray());
         await pipe.Writer.CompleteAsync();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, StreamsBodiesOfUnknownLength = true });
+        using var client = new FastCgiClient(
+            _application.Address,
+            new FastCgiClientOptions { KeepConnections = true, StreamsBodiesOfUnknownLength = true });
         var kept = await ServeAsync(client, "hello", null);
         var answer = client.SendAsync(Requests.Create("PUT", body: pipe.Reader.AsStream()));
         await kept.ReadRequestAsync();
@@ -245,7 +270,8 @@ public sealed class ConnectionTests : IDisposable
     public void Dispose() => _application.Dispose();
 
     /// <summary>Serves a request on the given connection, or on the next one.</summary>
-    private async Task<ScriptedConnection> ServeAsync(FastCgiClient client, string text, ScriptedConnection? connection, bool? keeps = null)
+    private async Task<ScriptedConnection> ServeAsync(
+        FastCgiClient client, string text, ScriptedConnection? connection, bool? keeps = null)
     {
         var answer = client.GetAsync();
         connection ??= await _application.AcceptAsync();

@@ -2,7 +2,9 @@ using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>A body that is shorter or longer than its CONTENT_LENGTH fails the request, whenever the response comes.</summary>
+/// <summary>
+/// A body that is shorter or longer than its CONTENT_LENGTH fails the request, whenever the response comes.
+/// </summary>
 public sealed class ContentLengthTests : IDisposable
 {
     private const int Declared = 1_000;

@@ -118,8 +118,9 @@ public sealed class FarewellTests : IDisposable
     }
 
     /// <summary>
-    /// The listening socket outlives the servers, like a systemd socket, so that connections wait in its queue. Requests wait
-    /// for connections, and responses end near the 32 KiB of a receive: a farewell may follow when the next request begins.
+    /// The listening socket outlives the servers, like a systemd socket, so that connections wait in its queue.
+    /// Requests wait for connections, and responses end near the 32 KiB of a receive: a farewell may follow when the
+    /// next request begins.
     /// </summary>
     [Fact]
     public async Task Server_RestartedGracefully_LosesNoGet()
@@ -139,7 +140,8 @@ public sealed class FarewellTests : IDisposable
         {
             var previous = restart - 1;
             await Waiting.UntilAsync(
-                () => loops.Any(static loop => loop.IsFaulted) || Volatile.Read(ref answers[previous]) > 10 * Loops, "responses");
+                () => loops.Any(static loop => loop.IsFaulted) || Volatile.Read(ref answers[previous]) > 10 * Loops,
+                "responses");
             await server.StopAsync();
             await server.DisposeAsync();
             server = await StartServerAsync(address, logs, restart);

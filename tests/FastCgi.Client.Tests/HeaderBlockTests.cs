@@ -20,7 +20,8 @@ public sealed class HeaderBlockTests
         var head = HeaderBlock.Parse(Encoding.Latin1.GetBytes(block));
 
         Assert.Equal((status, reason, headers), (head.StatusCode, head.ReasonPhrase, head.Headers.Count));
-        Assert.DoesNotContain(head.Headers, static header => header.Key.Equals("Status", StringComparison.OrdinalIgnoreCase));
+        Assert.DoesNotContain(
+            head.Headers, static header => header.Key.Equals("Status", StringComparison.OrdinalIgnoreCase));
     }
 
     [Theory]
@@ -43,7 +44,8 @@ public sealed class HeaderBlockTests
     [InlineData("Content-Length: \e]0;x\a\n\n", "'?]0;x?' instead of digits")]
     public void Parse_Malformed_SaysWhy(string block, string why)
     {
-        var exception = Assert.Throws<FastCgiProtocolException>(() => HeaderBlock.Parse(Encoding.Latin1.GetBytes(block)));
+        var exception = Assert.Throws<FastCgiProtocolException>(
+            () => HeaderBlock.Parse(Encoding.Latin1.GetBytes(block)));
 
         Assert.Equal(FastCgiProtocolError.MalformedHeaders, exception.Error);
         Assert.Contains(why, exception.Message, StringComparison.Ordinal);
@@ -60,7 +62,8 @@ public sealed class HeaderBlockTests
     public void FindEnd_OfEveryPrefix_IsFoundWhenItIsThere(string text)
     {
         var bytes = Encoding.Latin1.GetBytes(text);
-        var end = text.IndexOf("\n\r\n", StringComparison.Ordinal) is var crlf and >= 0 ? crlf + 3 : text.IndexOf("\n\n", StringComparison.Ordinal) + 2;
+        var end = text.IndexOf("\n\r\n", StringComparison.Ordinal) is var crlf
+            and >= 0 ? crlf + 3 : text.IndexOf("\n\n", StringComparison.Ordinal) + 2;
         var from = 0;
         for (var length = 0; length <= bytes.Length; length++)
         {

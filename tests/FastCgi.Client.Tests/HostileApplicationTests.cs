@@ -11,20 +11,25 @@ public sealed class HostileApplicationTests : IDisposable
     [Fact]
     public async Task Peer_ThatSpeaksBeforeTheRequest_IsQuoted()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { Trace = new EarlySpeech(_application) });
+        using var client = new FastCgiClient(
+            _application.Address, new FastCgiClientOptions { Trace = new EarlySpeech(_application) });
 
-        Assert.Contains("'SSH-2.0-OpenSSH_9.2??'", (await client.GetAsync().FailAsync()).Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "'SSH-2.0-OpenSSH_9.2??'", (await client.GetAsync().FailAsync()).Message, StringComparison.Ordinal);
     }
 
     [Fact]
     public async Task Answer_SentTwice_ReachesNoOtherRequest()
     {
         using var trace = new SecondAnswer();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1, Trace = trace });
+        using var client = new FastCgiClient(
+            _application.Address,
+            new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1, Trace = trace });
         var first = client.GetAsync("/1");
         var connection = await _application.AcceptRequestAsync();
         var second = client.GetAsync("/2");
-        await connection.SendAsync([.. ScriptedConnection.Answer("A: b\n\nof the first"), .. ScriptedConnection.Answer("A: b\n\nof the first")]);
+        await connection.SendAsync([.. ScriptedConnection.Answer("A: b\n\nof the first"), .. ScriptedConnection.Answer(
+            "A: b\n\nof the first")]);
         Assert.Equal("of the first", await first);
 
         await _application.AnswerAsync("A: b\n\nof the second");
@@ -47,7 +52,8 @@ public sealed class HostileApplicationTests : IDisposable
         body.GoOn();
         var other = await _application.AcceptAsync();
         var records = await other.ReadRequestAsync();
-        Assert.Equal("0123456789", string.Concat(records.Where(static record => record.Type == Stdin).Select(static record => System.Text.Encoding.ASCII.GetString(record.Content))));
+        Assert.Equal("0123456789", string.Concat(records.Where(static record => record.Type == Stdin).Select(
+            static record => System.Text.Encoding.ASCII.GetString(record.Content))));
         await other.SendAsync(ScriptedConnection.Answer("A: b\n\nx"));
         (await sent.Within("the answer")).Dispose();
         Assert.Equal(1, body.MostReaders);
@@ -74,10 +80,13 @@ public sealed class HostileApplicationTests : IDisposable
                 SpeakAsync().GetAwaiter().GetResult();
         }
 
-        private async Task SpeakAsync() => await (await application.AcceptAsync()).SendAsync("SSH-2.0-OpenSSH_9.2\r\n"u8.ToArray());
+        private async Task SpeakAsync()
+            => await (await application.AcceptAsync()).SendAsync("SSH-2.0-OpenSSH_9.2\r\n"u8.ToArray());
     }
 
-    /// <summary>Blocks the receiving loop at the second response, so that the next request could begin before it.</summary>
+    /// <summary>
+    /// Blocks the receiving loop at the second response, so that the next request could begin before it.
+    /// </summary>
     private sealed class SecondAnswer : Connections.RecordTrace, IDisposable
     {
         private readonly ManualResetEventSlim _begun = new();
@@ -123,7 +132,8 @@ public sealed class HostileApplicationTests : IDisposable
                 await destination.WriteAsync(buffer.AsMemory(0, read), cancellationToken);
         }
 
-        public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+        public override async ValueTask<int> ReadAsync(
+            Memory<byte> buffer, CancellationToken cancellationToken = default)
         {
             MostReaders = Math.Max(MostReaders, Interlocked.Increment(ref _readers));
             _reading.TrySetResult();

@@ -31,11 +31,25 @@ public sealed class HttpHandlerTests : IDisposable
 
         Assert.Equal(
             Encoding.UTF8.GetString(Pairs(
-                ("QUERY_STRING", "d=%20"), ("REQUEST_METHOD", "GET"), ("CONTENT_TYPE", ""), ("CONTENT_LENGTH", ""), ("SCRIPT_NAME", "/a b/c"),
-                ("REQUEST_URI", "/a%20b/c?d=%20"), ("DOCUMENT_URI", "/a b/c"), ("SERVER_PROTOCOL", "HTTP/1.1"), ("REQUEST_SCHEME", "https"), ("HTTPS", "on"),
-                ("GATEWAY_INTERFACE", "CGI/1.1"), ("SERVER_SOFTWARE", "nginx/1.22.1"), ("REMOTE_ADDR", "127.0.0.1"), ("REMOTE_PORT", "0"),
-                ("SERVER_ADDR", "127.0.0.1"), ("SERVER_PORT", "8443"), ("SERVER_NAME", "example.com"), ("HTTP_HOST", "example.com:8443"),
-                ("HTTP_ACCEPT", "text/html, */*"), ("HTTP_COOKIE", "a=1; b=2"), ("HTTP_USER_AGENT", "test/1.0 (x)"), ("SCRIPT_FILENAME", "/srv/index.php"))),
+                ("QUERY_STRING", "d=%20"), ("REQUEST_METHOD", "GET"), ("CONTENT_TYPE", ""), ("CONTENT_LENGTH", ""), (
+                    "SCRIPT_NAME", "/a b/c"),
+                ("REQUEST_URI", "/a%20b/c?d=%20"),
+                ("DOCUMENT_URI", "/a b/c"),
+                ("SERVER_PROTOCOL", "HTTP/1.1"),
+                ("REQUEST_SCHEME", "https"),
+                ("HTTPS", "on"),
+                ("GATEWAY_INTERFACE", "CGI/1.1"),
+                ("SERVER_SOFTWARE", "nginx/1.22.1"),
+                ("REMOTE_ADDR", "127.0.0.1"),
+                ("REMOTE_PORT", "0"),
+                ("SERVER_ADDR", "127.0.0.1"),
+                ("SERVER_PORT", "8443"),
+                ("SERVER_NAME", "example.com"),
+                ("HTTP_HOST", "example.com:8443"),
+                ("HTTP_ACCEPT", "text/html, */*"),
+                ("HTTP_COOKIE", "a=1; b=2"),
+                ("HTTP_USER_AGENT", "test/1.0 (x)"),
+                ("SCRIPT_FILENAME", "/srv/index.php"))),
             Encoding.UTF8.GetString(await GetParamsAsync(message)));
     }
 
@@ -44,7 +58,10 @@ public sealed class HttpHandlerTests : IDisposable
     [InlineData("no type; charset=")]
     public async Task Post_HasTypeLengthAndBody(string type)
     {
-        using var message = new HttpRequestMessage(HttpMethod.Post, "http://example.com/") { Content = new ByteArrayContent("grüße"u8.ToArray()) };
+        using var message = new HttpRequestMessage(HttpMethod.Post, "http://example.com/")
+        {
+            Content = new ByteArrayContent("grüße"u8.ToArray()),
+        };
         message.Content.Headers.TryAddWithoutValidation("Content-Type", type);
         var sending = _client.SendAsync(message);
         var connection = await _application.AcceptAsync();
@@ -52,8 +69,10 @@ public sealed class HttpHandlerTests : IDisposable
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\n"));
         (await sending.Within("the answer")).Dispose();
 
-        Assert.Equal("grüße"u8.ToArray(), records.Where(static record => record.Type == Stdin).SelectMany(static record => record.Content));
-        var pairs = Encoding.UTF8.GetString([.. records.Where(static record => record.Type == Params).SelectMany(static record => record.Content)]);
+        Assert.Equal("grüße"u8.ToArray(), records.Where(static record => record.Type == Stdin).SelectMany(
+            static record => record.Content));
+        var pairs = Encoding.UTF8.GetString(
+            [.. records.Where(static record => record.Type == Params).SelectMany(static record => record.Content)]);
         Assert.Contains($"CONTENT_TYPE{type}\u000e", pairs, StringComparison.Ordinal);
         Assert.Contains("CONTENT_LENGTH7", pairs, StringComparison.Ordinal);
         Assert.DoesNotContain("HTTP_CONTENT", pairs, StringComparison.Ordinal);
@@ -88,7 +107,10 @@ public sealed class HttpHandlerTests : IDisposable
         var connection = await _application.AcceptAsync();
 
         var exception = await Assert.ThrowsAsync<HttpRequestException>(() => sending.Within("the failure"));
-        Assert.Contains("Sent 100 bytes of the request body, but CONTENT_LENGTH is 1,000", exception.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "Sent 100 bytes of the request body, but CONTENT_LENGTH is 1,000",
+            exception.Message,
+            StringComparison.Ordinal);
         while (await connection.ReadRecordAsync() is { } record)
             Assert.False(record is { Type: Stdin, Content.Length: 0 });
     }
@@ -101,10 +123,16 @@ public sealed class HttpHandlerTests : IDisposable
         var sending = _client.GetAsync("http://example.com/");
         var connection = await _application.AcceptRequestAsync();
         await connection.SendAsync(
-            [.. Record(Stderr, 1, "careful"u8), .. ScriptedConnection.Answer("Status: 404 Nowhere\nSet-Cookie: a=1\nSet-Cookie: b=2\nContent-Type: text/plain\nContent-Length: 4\n\nbody")]);
+            [.. Record(Stderr, 1, "careful"u8), .. ScriptedConnection.Answer(
+                "Status: 404 Nowhere\nSet-Cookie: a=1\nSet-Cookie: b=2\nContent-Type: text/plain\nContent-Length: 4\n\n"
+                    + "body")]);
 
         using var response = await sending.Within("the answer");
-        Assert.Equal((HttpStatusCode.NotFound, "Nowhere", "text/plain", 4), (response.StatusCode, response.ReasonPhrase, response.Content.Headers.ContentType!.ToString(), response.Content.Headers.ContentLength));
+        Assert.Equal((HttpStatusCode.NotFound, "Nowhere", "text/plain", 4), (
+            response.StatusCode,
+            response.ReasonPhrase,
+            response.Content.Headers.ContentType!.ToString(),
+            response.Content.Headers.ContentLength));
         Assert.Equal(["a=1", "b=2"], response.Headers.GetValues("Set-Cookie"));
         Assert.Equal("body", await response.Content.ReadAsStringAsync());
         await Waiting.UntilAsync(() => standardError is not null, "standard error");

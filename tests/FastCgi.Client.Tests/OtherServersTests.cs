@@ -13,7 +13,8 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         {
             using var client = new HttpClient(servers.CreateHandler(server, options));
             var answers = Enumerable.Range(0, 60).Select(_ => client.GetStringAsync("http://example.com/"));
-            Assert.All(await Task.WhenAll(answers).Within("the answers"), static answer => Assert.Equal("GET 0 0", answer));
+            Assert.All(
+                await Task.WhenAll(answers).Within("the answers"), static answer => Assert.Equal("GET 0 0", answer));
         }
     }
 
@@ -27,14 +28,17 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         await AssertArrivesAsync(new StreamContent(new OneWayStream(large)), large);
         await AssertArrivesAsync(new StreamContent(new OneWayStream(large[..100])), large[..100]);
         await AssertArrivesAsync(JsonContent.Create(new[] { 1, 2, 3 }), "[1,2,3]"u8.ToArray());
-        using var head = await client.SendAsync(new HttpRequestMessage(HttpMethod.Head, "http://example.com/")).Within("HEAD");
+        using var head = await client.SendAsync(new HttpRequestMessage(HttpMethod.Head, "http://example.com/"))
+            .Within("HEAD");
         Assert.True(head.IsSuccessStatusCode);
         Assert.Empty(await head.Content.ReadAsByteArrayAsync());
 
         async Task AssertArrivesAsync(HttpContent content, byte[] body)
         {
             using var response = await client.PostAsync("http://example.com/", content).Within("the answer");
-            Assert.Equal($"POST {body.Length} {body.Sum(static value => (long)value)}", await response.Content.ReadAsStringAsync());
+            Assert.Equal(
+                $"POST {body.Length} {body.Sum(static value => (long)value)}",
+                await response.Content.ReadAsStringAsync());
         }
     }
 }

@@ -3,7 +3,9 @@ using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
-/// <summary>Requests are cancelled at any time, and the application closes or stays silent: the pool loses no slot.</summary>
+/// <summary>
+/// Requests are cancelled at any time, and the application closes or stays silent: the pool loses no slot.
+/// </summary>
 public sealed class PoolStressTests
 {
     private const int MaxConnections = 2;
@@ -28,10 +30,13 @@ public sealed class PoolStressTests
             TimeProvider = clock,
         }))
         {
-            await Task.WhenAll(Enumerable.Range(0, 4).Select(thread => Task.Run(() => AskAsync(client, clock, new Random((seed * 4) + thread))))).Within("the requests");
+            await Task.WhenAll(Enumerable.Range(0, 4).Select(thread => Task.Run(
+                () => AskAsync(client, clock, new Random((seed * 4) + thread)))))
+                .Within("the requests");
             Volatile.Write(ref isGood, true);
             for (var i = 0; i < 10; i++)
-                await Task.WhenAll(Enumerable.Range(0, 2 * MaxConnections).Select(_ => client.GetAsync())).Within("good answers");
+                await Task.WhenAll(Enumerable.Range(0, 2 * MaxConnections).Select(_ => client.GetAsync()))
+                    .Within("good answers");
         }
 
         listener.Dispose();

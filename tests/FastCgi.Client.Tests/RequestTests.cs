@@ -13,12 +13,19 @@ public sealed class RequestTests : IDisposable
     [Fact]
     public async Task Get_IsBeginParamsAndAnEmptyStdin()
     {
-        var request = new FastCgiRequestMessage { Parameters = { { "REQUEST_METHOD", "GET" }, { "", "" }, { "A", "b" }, { "A", "c" } } };
+        var request = new FastCgiRequestMessage
+        {
+            Parameters = { { "REQUEST_METHOD", "GET" }, { "", "" }, { "A", "b" }, { "A", "c" } },
+        };
         var answer = _client.SendAsync(request);
 
         using var connection = await _application.AcceptAsync();
         var pairs = Pairs(("REQUEST_METHOD", "GET"), ("", ""), ("A", "b"), ("A", "c"));
-        byte[] expected = [.. Begin(keepConnection: false), .. Record(Params, 1, pairs, padding: -pairs.Length & 7), .. Record(Params, 1), .. Record(Stdin, 1)];
+        byte[] expected = [
+            .. Begin(keepConnection: false),
+            .. Record(Params, 1, pairs, padding: -pairs.Length & 7),
+            .. Record(Params, 1),
+            .. Record(Stdin, 1)];
         var sent = await connection.ReadAsync(expected.Length);
         // The content of the padding is arbitrary.
         var padding = expected.AsSpan().IndexOf((byte)0xEE);
@@ -47,7 +54,8 @@ public sealed class RequestTests : IDisposable
     public async Task Params_BeyondARecord_ArePairsThatAreWholeIfTheyCan()
     {
         var request = new FastCgiRequestMessage();
-        var pairs = Enumerable.Range(0, 5).Select(static i => ($"N{i}", new string((char)('a' + i), 20_000))).Append(("LARGE", new string('x', 150_000))).ToArray();
+        var pairs = Enumerable.Range(0, 5).Select(static i => ($"N{i}", new string((char)('a' + i), 20_000))).Append(
+            ("LARGE", new string('x', 150_000))).ToArray();
         foreach (var (name, value) in pairs)
             request.Parameters.Add(name, value);
 
@@ -77,7 +85,8 @@ public sealed class RequestTests : IDisposable
         var records = await SendAsync(Requests.Create("POST", body: new OneWayStream(body)));
 
         Assert.Equal(body, Join(records, Stdin));
-        Assert.Contains($"CONTENT_LENGTH{length}", Encoding.ASCII.GetString(Join(records, Params)), StringComparison.Ordinal);
+        Assert.Contains(
+            $"CONTENT_LENGTH{length}", Encoding.ASCII.GetString(Join(records, Params)), StringComparison.Ordinal);
         Assert.Empty(Directory.GetFiles(Path.GetTempPath(), "fastcgi-body-*"));
     }
 
@@ -89,13 +98,17 @@ public sealed class RequestTests : IDisposable
 
         var exception = await _client.SendAsync(request).FailAsync();
         Assert.Equal(FastCgiProtocolError.RequestBodyLength, exception.Error);
-        Assert.Contains($"Sent {length:N0} bytes of the request body, but CONTENT_LENGTH is 1,000", exception.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"Sent {length:N0} bytes of the request body, but CONTENT_LENGTH is 1,000",
+            exception.Message,
+            StringComparison.Ordinal);
     }
 
     [Fact]
     public async Task Authorizer_HasItsRole()
     {
-        var records = await SendAsync(new FastCgiRequestMessage { Role = FastCgiRequestRole.Authorizer, Parameters = { { "A", "b" } } });
+        var records = await SendAsync(
+            new FastCgiRequestMessage { Role = FastCgiRequestRole.Authorizer, Parameters = { { "A", "b" } } });
 
         Assert.Equal([0, 2, 0, 0, 0, 0, 0, 0], records[0].Content);
     }
@@ -104,7 +117,8 @@ public sealed class RequestTests : IDisposable
     public async Task Body_ThatComesPieceByPiece_IsSentAtOnce_WhileTheAnswerComes()
     {
         var pipe = new System.IO.Pipelines.Pipe();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
+        using var client = new FastCgiClient(
+            _application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
         var answer = client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
         using var connection = await _application.AcceptAsync();
         await pipe.Writer.WriteAsync("first"u8.ToArray());
@@ -133,7 +147,8 @@ public sealed class RequestTests : IDisposable
     {
         var pipe = new System.IO.Pipelines.Pipe();
         await pipe.Writer.CompleteAsync(new InvalidDataException("The source is broken."));
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
+        using var client = new FastCgiClient(
+            _application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
         var answer = client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
         using var connection = await _application.AcceptAsync();
 

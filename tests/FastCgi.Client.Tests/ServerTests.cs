@@ -17,7 +17,8 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
     private readonly CollectedLogs _logs = new();
     private WebApplication? _application;
 
-    private ICollection<string> Addresses => _application!.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses;
+    private ICollection<string> Addresses
+        => _application!.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses;
 
     public async Task InitializeAsync()
     {
@@ -26,9 +27,15 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
         builder.WebHost.UseUrls($"fastcgi://unix:{_folder.GetPath("app.sock")}", "fastcgi://127.0.0.1:0");
         builder.Logging.ClearProviders().AddProvider(_logs);
         _application = builder.Build();
-        _application.MapGet("/", static (HttpContext context) => $"{context.Request.Scheme} {context.Request.Host} {context.Request.QueryString} {context.Connection.RemoteIpAddress}");
-        _application.MapPost("/hash", static async (HttpContext context) => await context.Response.WriteAsync(Convert.ToHexString(await SHA256.HashDataAsync(context.Request.Body))));
-        _application.MapPost("/echo", static (HttpContext context) => context.Request.Body.CopyToAsync(context.Response.Body));
+        _application.MapGet(
+            "/",
+            static (HttpContext context) =>
+                $"{context.Request.Scheme} {context.Request.Host} {context.Request.QueryString} "
+                    + $"{context.Connection.RemoteIpAddress}");
+        _application.MapPost("/hash", static async (HttpContext context) => await context.Response.WriteAsync(
+            Convert.ToHexString(await SHA256.HashDataAsync(context.Request.Body))));
+        _application.MapPost(
+            "/echo", static (HttpContext context) => context.Request.Body.CopyToAsync(context.Response.Body));
         await _application.StartAsync();
     }
 
@@ -49,10 +56,12 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
     {
         foreach (var address in Addresses)
         {
-            using var client = new HttpClient(new FastCgiHttpHandler(address, new FastCgiClientOptions { MaxConnections = 4, KeepConnections = keepsConnections }));
+            using var client = new HttpClient(new FastCgiHttpHandler(
+                address, new FastCgiClientOptions { MaxConnections = 4, KeepConnections = keepsConnections }));
             var answers = Enumerable.Range(0, 200).Select(async i =>
             {
-                Assert.Equal($"http example.com ?{i} 127.0.0.1", await client.GetStringAsync($"http://example.com/?{i}"));
+                Assert.Equal(
+                    $"http example.com ?{i} 127.0.0.1", await client.GetStringAsync($"http://example.com/?{i}"));
                 using var echo = await client.PostAsync("http://example.com/echo", new StringContent($"body {i}"));
                 Assert.Equal($"body {i}", await echo.Content.ReadAsStringAsync());
             });
@@ -66,12 +75,14 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
         var body = new byte[20_000_000];
         new Random(1).NextBytes(body);
         using var client = new HttpClient(new FastCgiHttpHandler(Addresses.First()));
-        using var hash = await client.PostAsync("http://example.com/hash", new ByteArrayContent(body)).Within("the hash");
+        using var hash = await client.PostAsync("http://example.com/hash", new ByteArrayContent(body))
+            .Within("the hash");
         Assert.Equal(System.Net.HttpStatusCode.OK, hash.StatusCode);
         Assert.Equal(Convert.ToHexString(SHA256.HashData(body)), await hash.Content.ReadAsStringAsync());
 
         // The body exceeds all buffers, so it must stream in both directions at once.
-        using var echo = await client.PostAsync("http://example.com/echo", new StreamContent(new MemoryStream(body))).Within("the echo");
+        using var echo = await client.PostAsync("http://example.com/echo", new StreamContent(new MemoryStream(body)))
+            .Within("the echo");
         Assert.Equal(body, await echo.Content.ReadAsByteArrayAsync());
     }
 
@@ -79,7 +90,8 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
     [Fact]
     public async Task Requests_GivenUpAtAnyTime_LeaveTheOthersWhole()
     {
-        using var client = new FastCgiClient(Addresses.First(), new FastCgiClientOptions { MaxConnections = 3, KeepConnections = true });
+        using var client = new FastCgiClient(
+            Addresses.First(), new FastCgiClientOptions { MaxConnections = 3, KeepConnections = true });
         var (answered, givenUp) = (0, 0);
         await Task.WhenAll(Enumerable.Range(0, 8).Select(async worker =>
         {
@@ -92,7 +104,8 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
                     cancellation.CancelAfter(TimeSpan.FromMicroseconds(random.Next(5_000)));
                 try
                 {
-                    using var response = await client.SendAsync(Requests.Create("POST", "/echo", new MemoryStream(body)), cancellation.Token);
+                    using var response = await client.SendAsync(
+                        Requests.Create("POST", "/echo", new MemoryStream(body)), cancellation.Token);
                     using var echo = new MemoryStream();
                     await response.Body.CopyToAsync(echo, cancellation.Token);
                     Assert.Equal(body.Length, echo.Length);
@@ -108,6 +121,7 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
         Assert.Equal(480, answered + givenUp);
         Assert.True(answered > 100, $"{answered}");
         var last = Enumerable.Range(0, 3).Select(_ => client.GetAsync());
-        Assert.All(await Task.WhenAll(last).Within("the last"), static text => Assert.StartsWith("http www.example.test", text, StringComparison.Ordinal));
+        Assert.All(await Task.WhenAll(last).Within("the last"), static text => Assert.StartsWith(
+            "http www.example.test", text, StringComparison.Ordinal));
     }
 }

@@ -22,15 +22,32 @@ public sealed class CheckCommandTests
         server.Logs.Expected.Add("ApplicationError");
         // On a busy machine, a slow response is not missing.
         var (code, text, _) = await ToolRun.RunAsync("check", server.Address, "--hostile", "--json", "--timeout", "30");
-        var results = JsonDocument.Parse(text).RootElement.GetProperty("results").EnumerateArray().Select(static result => (Id: result.GetProperty("id").GetString()!, Result: result.GetProperty("result").GetString()!, Detail: result.GetProperty("detail").GetString())).ToList();
+        var results = JsonDocument.Parse(text).RootElement.GetProperty("results").EnumerateArray().Select(
+            static result => (
+                Id: result.GetProperty("id").GetString()!,
+                Result: result.GetProperty("result").GetString()!,
+                Detail: result.GetProperty("detail").GetString())).ToList();
 
         Assert.DoesNotContain(results, static result => result.Result == "fail");
         Assert.Equal(0, code);
         Assert.Equal(CheckCommand.All.Select(static check => check.Id), results.Select(static result => result.Id));
         // There is nothing else that cannot be seen.
-        Assert.Equal(["stderr-end"], results.Where(static result => result.Result == "skipped").Select(static result => result.Id));
+        Assert.Equal(["stderr-end"], results.Where(static result => result.Result == "skipped").Select(
+            static result => result.Id));
         Assert.Subset(
-            new HashSet<string> { "id-zero", "unknown-type", "server-types", "version", "no-method", "half-close", "authorizer", "filter", "before-stdin", "stdin-early" },
+            new HashSet<string>
+            {
+                "id-zero",
+                "unknown-type",
+                "server-types",
+                "version",
+                "no-method",
+                "half-close",
+                "authorizer",
+                "filter",
+                "before-stdin",
+                "stdin-early",
+            },
             results.Where(static result => result.Result == "choice").Select(static result => result.Id).ToHashSet());
     }
 
@@ -51,10 +68,13 @@ public sealed class CheckCommandTests
         });
 
         var (code, text, _) = await ToolRun.RunAsync("check", server.Address, "--json", "--timeout", "0.5");
-        var results = JsonDocument.Parse(text).RootElement.GetProperty("results").EnumerateArray().ToDictionary(static result => result.GetProperty("id").GetString()!, static result => result.GetProperty("result").GetString());
+        var results = JsonDocument.Parse(text).RootElement.GetProperty("results").EnumerateArray().ToDictionary(
+            static result => result.GetProperty("id").GetString()!,
+            static result => result.GetProperty("result").GetString());
 
         Assert.Equal(1, code);
-        foreach (var id in (string[])["ids", "version", "get-values", "unknown-management", "keep", "unknown-role", "told-truth"])
+        foreach (var id in (string[])[
+            "ids", "version", "get-values", "unknown-management", "keep", "unknown-role", "told-truth"])
             Assert.Equal("fail", results[id]);
     }
 
@@ -63,11 +83,13 @@ public sealed class CheckCommandTests
     {
         await using var server = await SampleServer.StartAsync();
 
-        var (code, text, _) = await ToolRun.RunAsync("check", server.Address, "--only", "answer", "--only", "before-stdin");
+        var (code, text, _) = await ToolRun.RunAsync(
+            "check", server.Address, "--only", "answer", "--only", "before-stdin");
         Assert.Equal(0, code);
         Assert.Contains("pass    answer ", text, StringComparison.Ordinal);
         Assert.Contains("choice  before-stdin ", text, StringComparison.Ordinal);
-        Assert.EndsWith($"{server.Address}: 1 passed, 0 failed, 1 choices, 0 skipped\n", text, StringComparison.Ordinal);
+        Assert.EndsWith(
+            $"{server.Address}: 1 passed, 0 failed, 1 choices, 0 skipped\n", text, StringComparison.Ordinal);
         Assert.DoesNotContain('\e', text);
     }
 
@@ -76,5 +98,6 @@ public sealed class CheckCommandTests
         => Assert.Equal(3, (await ToolRun.RunAsync("check", "unix:/nonexistent/app.sock")).Code);
 
     [Fact]
-    public void Checks_HaveNamesOfTheirOwn() => Assert.Equal(CheckCommand.All.Count, CheckCommand.All.Select(static check => check.Id).Distinct().Count());
+    public void Checks_HaveNamesOfTheirOwn()
+        => Assert.Equal(CheckCommand.All.Count, CheckCommand.All.Select(static check => check.Id).Distinct().Count());
 }

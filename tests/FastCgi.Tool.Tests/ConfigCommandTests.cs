@@ -7,7 +7,12 @@ public sealed class ConfigCommandTests
     public async Task Configuration_IsThatOfTheDocument(string kind)
     {
         var document = new FrontEndDocument(kind);
-        foreach (var (heading, option) in new[] { (FrontEndDocument.Smallest, Array.Empty<string>()), (FrontEndDocument.Full, ["--tls"]), (FrontEndDocument.BehindBalancer, ["--behind-balancer"]) })
+        foreach (var (heading, option) in new[]
+        {
+            (FrontEndDocument.Smallest, Array.Empty<string>()),
+            (FrontEndDocument.Full, ["--tls"]),
+            (FrontEndDocument.BehindBalancer, ["--behind-balancer"]),
+        })
         {
             var (code, text, _) = await ToolRun.RunAsync(["config", kind, .. option]);
 
@@ -37,7 +42,12 @@ public sealed class ConfigCommandTests
             var (code, text, _) = await ToolRun.RunAsync(["config", kind, "--address", address, .. option]);
 
             Assert.Equal(0, code);
-            Assert.Contains(option is ["--tls"] && kind == "nginx" ? expected.Replace("fastcgi_pass", "server", StringComparison.Ordinal) : expected, text, StringComparison.Ordinal);
+            Assert.Contains(
+                option is ["--tls"] && kind == "nginx"
+                    ? expected.Replace("fastcgi_pass", "server", StringComparison.Ordinal)
+                    : expected,
+                text,
+                StringComparison.Ordinal);
             Assert.DoesNotContain("/run/hello", text, StringComparison.Ordinal);
             Assert.DoesNotContain("9000", text, StringComparison.Ordinal);
             Assert.DoesNotContain("/run/app", text, StringComparison.Ordinal);
@@ -49,7 +59,8 @@ public sealed class ConfigCommandTests
     {
         foreach (var kind in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o" })
         {
-            var (_, text, _) = await ToolRun.RunAsync("config", kind, "--tls", "--name", "shop.test", "--path-base", "/shop");
+            var (_, text, _) = await ToolRun.RunAsync(
+                "config", kind, "--tls", "--name", "shop.test", "--path-base", "/shop");
 
             Assert.Contains("/shop", text, StringComparison.Ordinal);
             Assert.DoesNotContain("example.com", text, StringComparison.Ordinal);

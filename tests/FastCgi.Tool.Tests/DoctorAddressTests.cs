@@ -71,21 +71,31 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
                 await stream.WriteAsync(RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8]));
         });
 
-        await AssertProblemAsync("bad-answer", "add   fastcgi request ADDRESS / -v\n", server.Address, "--timeout", "1");
+        await AssertProblemAsync(
+            "bad-answer", "add   fastcgi request ADDRESS / -v\n", server.Address, "--timeout", "1");
     }
 
     [Fact]
     public async Task Answer_OfAnError_IsSeen()
-        => await AssertProblemAsync("error-status", "add   --Logging:LogLevel:FastCgi.AspNetCore Debug\n", _server!.Address, "--path", "/error");
+        => await AssertProblemAsync(
+            "error-status",
+            "add   --Logging:LogLevel:FastCgi.AspNetCore Debug\n",
+            _server!.Address,
+            "--path",
+            "/error");
 
     [Fact]
     public async Task Php_AtTheAddress_IsSeen()
     {
-        var answer = "Status: 404 Not Found\r\nX-Powered-By: PHP/8.2\r\nContent-type: text/html; charset=UTF-8\r\n\r\nFile not found.\n"u8.ToArray();
+        var answer = ("Status: 404 Not Found\r\nX-Powered-By: PHP/8.2\r\n"u8
+            + "Content-type: text/html; charset=UTF-8\r\n\r\nFile not found.\n"u8).ToArray();
         await using var server = new FakeServer(async stream =>
         {
             if (await stream.ReadAsync(new byte[1_000]) > 0)
-                await stream.WriteAsync((byte[])[.. RecordBytes.Record(RecordBytes.Stderr, 1, "Primary script unknown\n"u8), .. RecordBytes.Record(RecordBytes.Stdout, 1, answer), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
+                await stream.WriteAsync((byte[])[
+                    .. RecordBytes.Record(RecordBytes.Stderr, 1, "Primary script unknown\n"u8),
+                    .. RecordBytes.Record(RecordBytes.Stdout, 1, answer),
+                    .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
         });
 
         var (_, output, _) = await ToolRun.RunAsync("doctor", server.Address, "--timeout", "1");
@@ -118,13 +128,16 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await using var server = new FakeServer(
             async stream =>
             {
-                // The probe of the protocol, the request, and GET_VALUES, which is answered once the queue has its length.
+                // The probe of the protocol, the request, and GET_VALUES, which is answered once the queue has its
+                // length.
                 var kind = new byte[8];
                 if (await stream.ReadAtLeastAsync(kind, kind.Length, throwOnEndOfStream: false) < kind.Length)
                     return false;
                 if (kind[1] == RecordBytes.BeginRequest)
                 {
-                    await stream.WriteAsync((byte[])[.. RecordBytes.Record(RecordBytes.Stdout, 1, "Status: 200 OK\r\n\r\n"u8), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
+                    await stream.WriteAsync((byte[])[
+                        .. RecordBytes.Record(RecordBytes.Stdout, 1, "Status: 200 OK\r\n\r\n"u8),
+                        .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
                     return false;
                 }
 
@@ -176,7 +189,9 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await using var one = await ApplicationProcess.StartAsync(first, "export HOME=/tmp;");
         await using var two = await ApplicationProcess.StartAsync(second, prefix);
         var file = _folder.Write("site.conf", System.Text.Encoding.UTF8.GetBytes(
-            $"upstream hello {{\n server unix:{first};\n server unix:{second};\n}}\nserver {{\n listen 80;\n location / {{\n include fastcgi_params;\n fastcgi_pass hello;\n }}\n}}\n"));
+            $"upstream hello {{\n server unix:{first};\n server unix:{second};\n}}\n"
+                + "server "
+                + $"{{\n listen 80;\n location / {{\n include fastcgi_params;\n fastcgi_pass hello;\n }}\n}}\n"));
 
         var (_, output, _) = await ToolRun.RunAsync("doctor", file, "--timeout", "20");
 
@@ -192,11 +207,19 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
 
     private static async Task<int> FindDescriptorsAsync(string path)
     {
-        using var process = System.Diagnostics.Process.Start(new System.Diagnostics.ProcessStartInfo("sh", ["-c", $"ls /proc/$(ss -Hxlnp | grep -F {path} | sed 's/.*pid=\\([0-9]*\\).*/\\1/')/fd | wc -l"]) { RedirectStandardOutput = true })!;
+        using var process = System.Diagnostics.Process.Start(
+            new System.Diagnostics.ProcessStartInfo(
+                "sh",
+                ["-c", $"ls /proc/$(ss -Hxlnp | grep -F {path} | sed 's/.*pid=\\([0-9]*\\).*/\\1/')/fd | wc -l"])
+            {
+                RedirectStandardOutput = true,
+            })!;
         return int.Parse(await process.StandardOutput.ReadToEndAsync());
     }
 
-    /// <summary>The problem is named with its line, and the server of the tests, which is well, does not have it.</summary>
+    /// <summary>
+    /// The problem is named with its line, and the server of the tests, which is well, does not have it.
+    /// </summary>
     private async Task AssertProblemAsync(string id, string line, params string[] arguments)
     {
         var (code, output, _) = await ToolRun.RunAsync(["doctor", .. arguments]);

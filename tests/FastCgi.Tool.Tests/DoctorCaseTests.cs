@@ -29,7 +29,8 @@ public sealed class DoctorCaseTests : IDisposable
                     words.Add(row[1], row[2]);
                 else if (!line.StartsWith('#'))
                     cases.Add(
-                        index + 1, site[1], site[2].Replace("{case}", Fill(row[0]), StringComparison.Ordinal), row[1..]);
+                        index + 1, site[1], site[2].Replace("{case}", Fill(row[0]), StringComparison.Ordinal), row[
+                            1..]);
             }
 
             return cases;

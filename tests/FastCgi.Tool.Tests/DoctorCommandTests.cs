@@ -23,10 +23,16 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     [Fact]
     public async Task Nginx_WholeConfiguration_IsReadWithItsFiles()
     {
-        var text = "nginx: the configuration file /x/nginx.conf syntax is ok\n# configuration file /x/nginx.conf:\nhttp {\n  include /x/sites/*;\n}\n"
-            + "# configuration file /x/sites/a:\nserver {\n  listen 80;\n  location / { fastcgi_pass unix:/run/hello/app.sock; }\n}\n";
+        var text =
+            "nginx: the configuration file /x/nginx.conf syntax is ok\n# configuration file /x/nginx.conf:\nhttp {\n"
+                + "  include /x/sites/*;\n}\n"
+            + "# configuration file /x/sites/a:\nserver {\n  listen 80;\n"
+            + "  location / { fastcgi_pass unix:/run/hello/app.sock; }\n}\n";
 
-        Assert.Contains("problem params-missing  /x/sites/a:3\n", (await RunAsync(text, "--no-connect")).Output, StringComparison.Ordinal);
+        Assert.Contains(
+            "problem params-missing  /x/sites/a:3\n",
+            (await RunAsync(text, "--no-connect")).Output,
+            StringComparison.Ordinal);
     }
 
     [LinuxFact]
@@ -34,7 +40,8 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     {
         foreach (var server in new[] { "nginx", "apache" })
         {
-            var (code, output, _) = await RunAsync(Replace(GetConfiguration(server, FrontEndDocument.Smallest), Socket, "/nonexistent/app.sock"));
+            var (code, output, _) = await RunAsync(
+                Replace(GetConfiguration(server, FrontEndDocument.Smallest), Socket, "/nonexistent/app.sock"));
 
             Assert.Equal(1, code);
             Assert.Contains("problem no-socket  /nonexistent/app.sock\n", output, StringComparison.Ordinal);
@@ -88,38 +95,63 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         Assert.Contains($"{_server.Address}: GET / returns 200 in ", output, StringComparison.Ordinal);
         Assert.Contains("GET_VALUES FCGI_MAX_CONNS=", output, StringComparison.Ordinal);
         string[] webServers = ["www-data:", "nginx:", "caddy:", "haproxy:", "lighttpd:", "http:", "apache:"];
-        var isOneThere = File.ReadLines("/etc/passwd").Any(line => webServers.Any(user => line.StartsWith(user, StringComparison.Ordinal)));
+        var isOneThere = File.ReadLines("/etc/passwd")
+            .Any(line => webServers.Any(user => line.StartsWith(user, StringComparison.Ordinal)));
         Assert.Contains(isOneThere ? "problem permission  " : "no web-server user", output, StringComparison.Ordinal);
     }
 
     [Fact]
     public async Task Head_BeyondTheBuffer_IsAProblem()
     {
-        var text = GetConfiguration("nginx", FrontEndDocument.Smallest).Replace(Socket, SocketPath, StringComparison.Ordinal);
+        var text =
+            GetConfiguration("nginx", FrontEndDocument.Smallest).Replace(Socket, SocketPath, StringComparison.Ordinal);
 
         var (code, output, _) = await RunAsync(text, "--path", "/large");
 
         Assert.Equal(1, code);
-        Assert.Matches(@"problem head-buffer  fastcgi://unix:.*\n  seen  /large returns 5\d\d\d bytes of response headers", output);
+        Assert.Matches(
+            @"problem head-buffer  fastcgi://unix:.*\n  seen  /large returns 5\d\d\d bytes of response headers",
+            output);
     }
 
     [Fact]
     public async Task Json_HasTheFindings()
     {
-        var (_, output, _) = await RunAsync(Replace(GetConfiguration("nginx", FrontEndDocument.Smallest), Params, ""), "--no-connect", "--json");
+        var (_, output, _) = await RunAsync(
+            Replace(GetConfiguration("nginx", FrontEndDocument.Smallest), Params, ""), "--no-connect", "--json");
         var document = JsonDocument.Parse(output).RootElement;
 
         Assert.Equal(1, document.GetProperty("problems").GetInt32());
         var finding = document.GetProperty("findings").EnumerateArray().First();
-        Assert.Equal(("params-missing", "include fastcgi_params;", "docs/troubleshooting.md#400-bad-request"), (finding.GetProperty("id").GetString(), finding.GetProperty("line").GetString(), finding.GetProperty("document").GetString()));
+        Assert.Equal(("params-missing", "include fastcgi_params;", "docs/troubleshooting.md#400-bad-request"), (
+            finding.GetProperty("id").GetString(),
+            finding.GetProperty("line").GetString(),
+            finding.GetProperty("document").GetString()));
     }
 
     /// <summary>The web server's own check comes first.</summary>
     [Theory]
-    [InlineData("nginx", "events {}\nhttp {\nserver { listen 80; location / { fastcgi_nothing on; fastcgi_pass 127.0.0.1:9000; } } }", "nginx -t -q -c ", "unknown directive \"fastcgi_nothing\"")]
-    [InlineData("haproxy", "global\nfrontend f\n bind :80\n mode nothing\n default_backend b\nbackend b\n server s 127.0.0.1:9000 proto fcgi\n", "haproxy -c -f ", "unknown proxy mode 'nothing'")]
-    [InlineData("lighttpd", "server.document-root = \"/tmp\"\nfastcgi.server = (\"/\" => ((\"port\" => 9000))\n", "lighttpd -tt -f ", "")]
-    [InlineData("caddy", "http://:8080 {\n\treverse_proxy 127.0.0.1:9000 {\n\t\ttransport nothing\n\t}\n}\n", "caddy validate ", "transport.nothing")]
+    [InlineData(
+        "nginx",
+        "events {}\nhttp {\nserver { listen 80; location / { fastcgi_nothing on; fastcgi_pass 127.0.0.1:9000; } } }",
+        "nginx -t -q -c ",
+        "unknown directive \"fastcgi_nothing\"")]
+    [InlineData(
+        "haproxy",
+        "global\nfrontend f\n bind :80\n mode nothing\n default_backend b\nbackend b\n"
+            + " server s 127.0.0.1:9000 proto fcgi\n",
+        "haproxy -c -f ",
+        "unknown proxy mode 'nothing'")]
+    [InlineData(
+        "lighttpd",
+        "server.document-root = \"/tmp\"\nfastcgi.server = (\"/\" => ((\"port\" => 9000))\n",
+        "lighttpd -tt -f ",
+        "")]
+    [InlineData(
+        "caddy",
+        "http://:8080 {\n\treverse_proxy 127.0.0.1:9000 {\n\t\ttransport nothing\n\t}\n}\n",
+        "caddy validate ",
+        "transport.nothing")]
     [InlineData("h2o", "hosts:\n  \"a\":\n    nothing: 1\n", "h2o -t -c ", "unknown command: nothing")]
     public async Task WebServer_ChecksItsFile(string server, string text, string command, string line)
     {
@@ -127,14 +159,23 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         var (code, output, error) = await RunAsync(text, "--server", server, "--timeout", "1");
 
         Assert.True(code == 1, output + error);
-        Assert.Contains($"problem web-server-check  {_folder.GetPath("site.conf")}\n  seen  {command}", output, StringComparison.Ordinal);
+        Assert.Contains(
+            $"problem web-server-check  {_folder.GetPath("site.conf")}\n  seen  {command}",
+            output,
+            StringComparison.Ordinal);
         Assert.Contains(line, output, StringComparison.Ordinal);
     }
 
     /// <summary>Debian's apachectl creates a folder that only root can create.</summary>
     [RootTheory]
-    [InlineData("apache", "ServerRoot /tmp\nLoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\nNothing on\nProxyPass / fcgi://127.0.0.1:9000/\n", "apache", "Invalid command 'Nothing'")]
-    public Task Apache_ChecksItsFile(string server, string text, string command, string line) => WebServer_ChecksItsFile(server, text, command, line);
+    [InlineData(
+        "apache",
+        "ServerRoot /tmp\nLoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\nNothing on\n"
+            + "ProxyPass / fcgi://127.0.0.1:9000/\n",
+        "apache",
+        "Invalid command 'Nothing'")]
+    public Task Apache_ChecksItsFile(string server, string text, string command, string line)
+        => WebServer_ChecksItsFile(server, text, command, line);
 
     /// <summary>Of h2o's configuration, only the addresses are read.</summary>
     [Theory]
@@ -159,12 +200,19 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     {
         Programs.Require("nginx");
         var (_, output, _) = await ToolRun.RunAsync("doctor", "--no-connect", "--json");
-        Assert.All(output.TrimEnd().Split('\n'), static line => Assert.Matches("/etc/", JsonDocument.Parse(line).RootElement.GetRawText()));
+        Assert.All(output.TrimEnd().Split('\n'), static line => Assert.Matches(
+            "/etc/", JsonDocument.Parse(line).RootElement.GetRawText()));
     }
 
     [Fact]
     public async Task Strict_NotesAreFindings()
-        => Assert.Equal(1, (await RunAsync("server { location /a/ { include fastcgi_params; fastcgi_pass 127.0.0.1:9000; } }", "--no-connect", "--strict")).Code);
+        => Assert.Equal(
+            1,
+            (
+                await RunAsync(
+                    "server { location /a/ { include fastcgi_params; fastcgi_pass 127.0.0.1:9000; } }",
+                    "--no-connect",
+                    "--strict")).Code);
 
     [Fact]
     public async Task Configuration_WithoutFastCgi_CannotBeLookedAt()
@@ -180,7 +228,8 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     }
 
     private static string GetConfiguration(string server, string heading)
-        => new FrontEndDocument(server).GetConfiguration(heading, "80").Replace("listen 80 ssl", "listen 443 ssl", StringComparison.Ordinal);
+        => new FrontEndDocument(server).GetConfiguration(heading, "80")
+            .Replace("listen 80 ssl", "listen 443 ssl", StringComparison.Ordinal);
 
     private static string Replace(string text, string documented, string mistaken)
     {

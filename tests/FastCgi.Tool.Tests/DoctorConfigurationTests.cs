@@ -14,13 +14,16 @@ public sealed class DoctorConfigurationTests : IDisposable
     [InlineData("maxconn 1000", false)]
     public async Task HaProxy_SocketOutsideOfItsRoot_IsFound(string global, bool isFound)
     {
-        var text = $"global\n    {global}\n\n" + GetConfiguration("haproxy", FrontEndDocument.Smallest).Replace("127.0.0.1:9000", "/run/hello/app.sock", StringComparison.Ordinal);
+        var text = $"global\n    {global}\n\n" + GetConfiguration("haproxy", FrontEndDocument.Smallest).Replace(
+            "127.0.0.1:9000", "/run/hello/app.sock", StringComparison.Ordinal);
 
         var output = await RunAsync(text);
 
         Assert.True(isFound == output.Contains("problem chroot", StringComparison.Ordinal), output);
-        Assert.Equal(isFound, output.Contains($"problem chroot  {_folder.GetPath("site.conf")}:18\n", StringComparison.Ordinal));
-        Assert.Equal(isFound, output.Contains("add   server app 127.0.0.1:9000 proto fcgi\n", StringComparison.Ordinal));
+        Assert.Equal(
+            isFound, output.Contains($"problem chroot  {_folder.GetPath("site.conf")}:18\n", StringComparison.Ordinal));
+        Assert.Equal(
+            isFound, output.Contains("add   server app 127.0.0.1:9000 proto fcgi\n", StringComparison.Ordinal));
     }
 
     /// <summary>A section inherits from the preceding defaults.</summary>
@@ -30,25 +33,38 @@ public sealed class DoctorConfigurationTests : IDisposable
     [InlineData("", 1)]
     public async Task HaProxy_Defaults_Count(string defaults, int findings)
     {
-        var text = defaults + GetConfiguration("haproxy", FrontEndDocument.Smallest).Replace("    option http-no-delay ", "    # ", StringComparison.Ordinal).Replace("    timeout server 120s ", "    # ", StringComparison.Ordinal);
+        var text = defaults
+            + GetConfiguration("haproxy", FrontEndDocument.Smallest)
+                .Replace("    option http-no-delay ", "    # ", StringComparison.Ordinal)
+                .Replace("    timeout server 120s ", "    # ", StringComparison.Ordinal);
 
         var output = await RunAsync(text);
 
-        Assert.Equal(findings, output.Split('\n').Count(static line => line.StartsWith("problem ", StringComparison.Ordinal) || line.StartsWith("note ", StringComparison.Ordinal)));
+        Assert.Equal(findings, output.Split('\n').Count(
+            static line => line.StartsWith("problem ", StringComparison.Ordinal)
+                || line.StartsWith("note ", StringComparison.Ordinal)));
     }
 
     /// <summary>As Debian has them: the main file includes the sites, and a site what several share.</summary>
     [Fact]
     public async Task Apache_Includes_AreFollowed()
     {
-        Write("sites/hello.conf", "<VirtualHost *:80>\n    Include ${SHARED}/*.conf\n    ProxyPass \"/\" \"unix:/run/hello/app.sock|fcgi://hello/\" flushpackets=on timeout=120\n</VirtualHost>\n");
+        Write(
+            "sites/hello.conf",
+            "<VirtualHost *:80>\n    Include ${SHARED}/*.conf\n    ProxyPass \"/\" "
+                + "\"unix:/run/hello/app.sock|fcgi://hello/\" flushpackets=on timeout=120\n</VirtualHost>\n");
         Write("sites/.hidden.conf", "ProxyPass \"/\" \"fcgi://127.0.0.1:1/\"\n");
         Write("shared/authorization.conf", "<Location \"/\">\n    CGIPassAuth On\n</Location>\n");
         Write("mods/a.load", "LoadModule proxy_module mod_proxy.so\nLoadModule proxy_fcgi_module mod_proxy_fcgi.so\n");
-        var main = $"ServerRoot \"{_folder.Path}\"\nDefine SHARED shared\nIncludeOptional mods/*.load\nIncludeOptional nowhere/*.conf\nIncludeOptional sit?s/*\nInclude site.conf\n";
+        var main =
+            $"ServerRoot \"{_folder.Path}\"\nDefine SHARED shared\nIncludeOptional mods/*.load\n"
+                + "IncludeOptional nowhere/*.conf\nIncludeOptional sit?s/*\nInclude site.conf\n";
 
         var output = await RunAsync(main);
-        Assert.Contains($"{_folder.GetPath("sites/hello.conf")}:3: / to unix:/run/hello/app.sock|fcgi://hello/", output, StringComparison.Ordinal);
+        Assert.Contains(
+            $"{_folder.GetPath("sites/hello.conf")}:3: / to unix:/run/hello/app.sock|fcgi://hello/",
+            output,
+            StringComparison.Ordinal);
         Assert.Contains(": 0 problems, ", output, StringComparison.Ordinal);
 
         Write("shared/authorization.conf", "\n");
@@ -56,7 +72,10 @@ public sealed class DoctorConfigurationTests : IDisposable
         // Of a folder, all files count.
         File.Delete(_folder.GetPath("sites/.hidden.conf"));
         output = await RunAsync(main.Replace("sit?s/*", "sites", StringComparison.Ordinal));
-        Assert.Contains($"problem authorization-dropped  {_folder.GetPath("sites/hello.conf")}:3\n", output, StringComparison.Ordinal);
+        Assert.Contains(
+            $"problem authorization-dropped  {_folder.GetPath("sites/hello.conf")}:3\n",
+            output,
+            StringComparison.Ordinal);
         Assert.Contains("problem module-missing  ", output, StringComparison.Ordinal);
         Assert.Contains(": 2 problems, ", output, StringComparison.Ordinal);
     }
@@ -65,13 +84,16 @@ public sealed class DoctorConfigurationTests : IDisposable
     [Fact]
     public async Task Apache_HostsOfSeveralFiles_AreKeptApart()
     {
-        const string Host = "<VirtualHost *:80>\n    ProxyPass \"/\" \"fcgi://127.0.0.1:9000/\" flushpackets=on timeout=120\n    <Location \"/\">\n        CGIPassAuth On\n    </Location>\n</VirtualHost>\n";
+        const string Host =
+            "<VirtualHost *:80>\n    ProxyPass \"/\" \"fcgi://127.0.0.1:9000/\" flushpackets=on timeout=120\n"
+                + "    <Location \"/\">\n        CGIPassAuth On\n    </Location>\n</VirtualHost>\n";
         Write("sites/a.conf", Host);
         Write("sites/b.conf", Host.Replace("On", "Off", StringComparison.Ordinal));
 
         var output = await RunAsync($"ServerRoot {_folder.Path}\nInclude sites/*.conf\n");
 
-        Assert.Contains($"problem authorization-dropped  {_folder.GetPath("sites/b.conf")}:2\n", output, StringComparison.Ordinal);
+        Assert.Contains(
+            $"problem authorization-dropped  {_folder.GetPath("sites/b.conf")}:2\n", output, StringComparison.Ordinal);
         Assert.Contains(": 1 problem, ", output, StringComparison.Ordinal);
     }
 
@@ -83,9 +105,11 @@ public sealed class DoctorConfigurationTests : IDisposable
     {
         Write("sites/hello.conf", "server {\n  listen 80;\n  location / {\n    fastcgi_pass 127.0.0.1:9000;\n  }\n}\n");
 
-        var output = await RunAsync($"http {{\n{string.Format(System.Globalization.CultureInfo.InvariantCulture, include, _folder.Path)}\n}}\n");
+        var output = await RunAsync(
+            $"http {{\n{include.Replace("{0}", _folder.Path, StringComparison.Ordinal)}\n}}\n");
 
-        Assert.Contains($"problem params-missing  {_folder.GetPath("sites/hello.conf")}:4\n", output, StringComparison.Ordinal);
+        Assert.Contains(
+            $"problem params-missing  {_folder.GetPath("sites/hello.conf")}:4\n", output, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -93,19 +117,33 @@ public sealed class DoctorConfigurationTests : IDisposable
     {
         Write("conf-enabled/50-hello.conf", "fastcgi.server = (\"/\" => ((\"socket\" => \"/run/hello/\" + name)))\n");
 
-        var output = await RunAsync("server.modules = (\"mod_fastcgi\")\nvar.name = \"app.sock\"\nname = \"app.sock\"\nserver.stream-response-body = 1\ninclude \"conf-enabled/*.conf\"\n");
+        var output = await RunAsync(
+            "server.modules = (\"mod_fastcgi\")\nvar.name = \"app.sock\"\nname = \"app.sock\"\n"
+                + "server.stream-response-body = 1\ninclude \"conf-enabled/*.conf\"\n");
 
-        Assert.Contains($"{_folder.GetPath("conf-enabled/50-hello.conf")}:1: / to /run/hello/app.sock\n", output, StringComparison.Ordinal);
-        Assert.Contains($"problem check-local  {_folder.GetPath("conf-enabled/50-hello.conf")}:1\n", output, StringComparison.Ordinal);
+        Assert.Contains(
+            $"{_folder.GetPath("conf-enabled/50-hello.conf")}:1: / to /run/hello/app.sock\n",
+            output,
+            StringComparison.Ordinal);
+        Assert.Contains(
+            $"problem check-local  {_folder.GetPath("conf-enabled/50-hello.conf")}:1\n",
+            output,
+            StringComparison.Ordinal);
         Assert.Contains(": 1 problem, ", output, StringComparison.Ordinal);
     }
 
     [Theory]
-    [InlineData("ServerRoot {0}\nInclude sit*.conf\n<VirtualHost *:80>\n  ProxyPass / fcgi://127.0.0.1:9000/\n</VirtualHost>\n")]
-    [InlineData("include {0}/sit*.conf;\nserver { location / { include fastcgi_params; fastcgi_pass 127.0.0.1:9000; } }\n")]
+    [InlineData(
+        "ServerRoot {0}\nInclude sit*.conf\n"
+            + "<VirtualHost *:80>\n  ProxyPass / fcgi://127.0.0.1:9000/\n</VirtualHost>\n")]
+    [InlineData(
+        "include {0}/sit*.conf;\nserver { location / { include fastcgi_params; fastcgi_pass 127.0.0.1:9000; } }\n")]
     [InlineData("include \"sit*.conf\"\nfastcgi.server = (\"/\" => ((\"port\" => 9000)))\n")]
     public async Task Include_OfTheFileItself_Ends(string text)
-        => Assert.Contains("127.0.0.1:9000", await RunAsync(text.Replace("{0}", _folder.Path, StringComparison.Ordinal)), StringComparison.Ordinal);
+        => Assert.Contains(
+            "127.0.0.1:9000",
+            await RunAsync(text.Replace("{0}", _folder.Path, StringComparison.Ordinal)),
+            StringComparison.Ordinal);
 
     /// <summary>HAProxy reserves a part of its buffer.</summary>
     [Theory]
@@ -114,16 +152,19 @@ public sealed class DoctorConfigurationTests : IDisposable
     public async Task HaProxy_HeadBeyondTheBuffer_IsFound(string global, bool isEnough)
     {
         await using var application = await SampleServer.StartAsync(usesUnixSocket: false);
-        var text = global + GetConfiguration("haproxy", FrontEndDocument.Smallest).Replace("127.0.0.1:9000", application.Address["fastcgi://".Length..], StringComparison.Ordinal);
+        var text = global + GetConfiguration("haproxy", FrontEndDocument.Smallest).Replace(
+            "127.0.0.1:9000", application.Address["fastcgi://".Length..], StringComparison.Ordinal);
 
-        var (_, output, _) = await ToolRun.RunAsync("doctor", _folder.Write("site.conf", Encoding.UTF8.GetBytes(text)), "--path", "/large");
+        var (_, output, _) = await ToolRun.RunAsync(
+            "doctor", _folder.Write("site.conf", Encoding.UTF8.GetBytes(text)), "--path", "/large");
 
         Assert.Equal(isEnough, !output.Contains("problem head-buffer  ", StringComparison.Ordinal));
         Assert.Equal(isEnough, !output.Contains("add   tune.bufsize 32768\n", StringComparison.Ordinal));
     }
 
     private static string GetConfiguration(string server, string heading)
-        => new FrontEndDocument(server).GetConfiguration(heading, "80").Replace("listen 80 ssl", "listen 443 ssl", StringComparison.Ordinal);
+        => new FrontEndDocument(server).GetConfiguration(heading, "80")
+            .Replace("listen 80 ssl", "listen 443 ssl", StringComparison.Ordinal);
 
     private void Write(string name, string text)
     {
@@ -132,5 +173,7 @@ public sealed class DoctorConfigurationTests : IDisposable
     }
 
     private async Task<string> RunAsync(string text)
-        => (await ToolRun.RunAsync("doctor", _folder.Write("site.conf", Encoding.UTF8.GetBytes(text)), "--no-connect")).Out;
+        => (
+            await ToolRun.RunAsync(
+                "doctor", _folder.Write("site.conf", Encoding.UTF8.GetBytes(text)), "--no-connect")).Out;
 }

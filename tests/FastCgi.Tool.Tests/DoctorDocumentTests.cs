@@ -13,8 +13,10 @@ public sealed partial class DoctorDocumentTests
     private static readonly string[] s_messages =
     [
         .. typeof(FastCgiServerOptions).Assembly.GetTypes()
-            .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
-            .SelectMany(static method => method.GetCustomAttributes<LoggerMessageAttribute>().Select(static message => message.Message)),
+            .SelectMany(
+                static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
+            .SelectMany(static method => method.GetCustomAttributes<LoggerMessageAttribute>().Select(
+                static message => message.Message)),
     ];
 
     [Fact]
@@ -22,7 +24,8 @@ public sealed partial class DoctorDocumentTests
     {
         var text = Read("tool.md");
         var start = text.IndexOf("| id | problem |", StringComparison.Ordinal);
-        var named = Code().Matches(text[start..text.IndexOf("\n## config\n", start, StringComparison.Ordinal)]).Select(static match => match.Groups["name"].Value).Distinct().Order(StringComparer.Ordinal);
+        var named = Code().Matches(text[start..text.IndexOf("\n## config\n", start, StringComparison.Ordinal)]).Select(
+            static match => match.Groups["name"].Value).Distinct().Order(StringComparer.Ordinal);
 
         Assert.Equal(DoctorReport.Ids, named);
     }
@@ -30,7 +33,10 @@ public sealed partial class DoctorDocumentTests
     [Fact]
     public void Documents_ThatMessagesName_AreThere()
     {
-        var links = s_messages.SelectMany(static message => Link().Matches(message)).Select(static match => (Page: match.Groups["page"].Value, Anchor: match.Groups["anchor"].Value)).Distinct().ToList();
+        var links = s_messages.SelectMany(static message => Link().Matches(message))
+            .Select(static match => (Page: match.Groups["page"].Value, Anchor: match.Groups["anchor"].Value))
+            .Distinct()
+            .ToList();
 
         Assert.NotEmpty(links);
         Assert.All(links, static link => Assert.Contains(link.Anchor, ReadAnchors(link.Page)));
@@ -51,9 +57,12 @@ public sealed partial class DoctorDocumentTests
     }
 
     private static IEnumerable<string> ReadAnchors(string page)
-        => Heading().Matches(Read(page)).Select(static heading => Regex.Replace(heading.Groups["text"].Value.ToLowerInvariant(), "[^a-z0-9 -]", "").Replace(' ', '-'));
+        => Heading().Matches(Read(page)).Select(
+            static heading => Regex.Replace(heading.Groups["text"].Value.ToLowerInvariant(), "[^a-z0-9 -]", "")
+                .Replace(' ', '-'));
 
-    private static string Read(string name) => File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name));
+    private static string Read(string name)
+        => File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name));
 
     [GeneratedRegex("`(?<name>[a-z]+(-[a-z]+)*)`")]
     private static partial Regex Code();

@@ -33,7 +33,10 @@ public sealed class HostileTests : IDisposable
     public async Task Request_Verbose_MasksWhatIsSecret(string name)
     {
         using var application = new Application(_folder, "A: b\n\nhello");
-        Assert.DoesNotContain("s3cret", (await ToolRun.RunAsync("request", application.Address, "/", "-v", "-p", name + "=s3cret")).Error, StringComparison.Ordinal);
+        Assert.DoesNotContain(
+            "s3cret",
+            (await ToolRun.RunAsync("request", application.Address, "/", "-v", "-p", name + "=s3cret")).Error,
+            StringComparison.Ordinal);
     }
 
     [Theory]
@@ -56,9 +59,17 @@ public sealed class HostileTests : IDisposable
     [InlineData("check", "--only", "get-values", "--only", "unknown-type")]
     public async Task Others_LetNoEscapesThrough(params string[] arguments)
     {
-        foreach (var output in new[] { "Status: 500 " + Escape + "\nX: " + Escape + "\n\n{\"" + Escape + "\":1}", "Content-Type: application/json\n\n{\"application\":\"" + Escape + "\"}", "Status: " + Escape + "\n\n" })
+        foreach (var output in new[]
         {
-            using var application = new Application(_folder, output, "said " + Escape) { Values = [("FCGI_MAX_CONNS", Escape), (Escape, "1")] };
+            "Status: 500 " + Escape + "\nX: " + Escape + "\n\n{\"" + Escape + "\":1}",
+            "Content-Type: application/json\n\n{\"application\":\"" + Escape + "\"}",
+            "Status: " + Escape + "\n\n",
+        })
+        {
+            using var application = new Application(_folder, output, "said " + Escape)
+            {
+                Values = [("FCGI_MAX_CONNS", Escape), (Escape, "1")],
+            };
             var (_, text, error) = await ToolRun.RunAsync([arguments[0], application.Address, .. arguments[1..]]);
             AssertClean(text + error);
         }
@@ -69,7 +80,19 @@ public sealed class HostileTests : IDisposable
     {
         await using var server = await SampleServer.StartAsync();
         var status = (await ToolRun.RunAsync("request", server.Address, "/fastcgi-status?format=json")).Out;
-        foreach (var name in new[] { "application", "endpoints", "connections", "requests", "recent", "resources", "limits", "recommendations", "errors", "activeRequests" })
+        foreach (var name in new[]
+        {
+            "application",
+            "endpoints",
+            "connections",
+            "requests",
+            "recent",
+            "resources",
+            "limits",
+            "recommendations",
+            "errors",
+            "activeRequests",
+        })
         {
             var node = System.Text.Json.Nodes.JsonNode.Parse(status)!.AsObject();
             node[name] = null;
@@ -84,10 +107,12 @@ public sealed class HostileTests : IDisposable
     {
         using var port = new PortReservation();
         using var application = new Application(_folder, "A: b\n\nbody", "said " + Escape + "\nand more");
-        using var proxy = ToolRun.Start("proxy", application.Address, "--listen", $"http://127.0.0.1:{port.EndPoint.Port}");
+        using var proxy = ToolRun.Start(
+            "proxy", application.Address, "--listen", $"http://127.0.0.1:{port.EndPoint.Port}");
         await proxy.UntilErrorHasAsync("Listening");
         using var socket = TestSockets.Connect(port.EndPoint);
-        await socket.SendAsync(Encoding.ASCII.GetBytes("GET /x" + Escape.Replace(' ', 'x') + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+        await socket.SendAsync(Encoding.ASCII.GetBytes(
+            "GET /x" + Escape.Replace(' ', 'x') + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
         await proxy.UntilOutHasAsync("GET /");
         await proxy.StopAsync();
         AssertClean(proxy.Out);
@@ -99,7 +124,9 @@ public sealed class HostileTests : IDisposable
     {
         using var port = new PortReservation();
         using var application = new Application(_folder, "A: b\n\nhello");
-        using var proxy = ToolRun.Start("proxy", application.Address, "--listen", $"http://127.0.0.1:{port.EndPoint.Port}", "--record", "/dev/full");
+        using var proxy = ToolRun.Start(
+            "proxy", application.Address, "--listen", $"http://127.0.0.1:{port.EndPoint.Port}", "--record",
+            "/dev/full");
         await proxy.UntilErrorHasAsync("Listening");
         using var client = new HttpClient();
 
@@ -111,19 +138,40 @@ public sealed class HostileTests : IDisposable
     [Theory]
     [InlineData("nginx", "server { location / { root \"abc")]
     [InlineData("nginx", "server { listen; server_name; location / { fastcgi_pass; fastcgi_pass 127.0.0.1:9; } }")]
-    [InlineData("nginx", "upstream a; upstream; upstream { } server { location / { fastcgi_pass a; } } upstream b { server; keepalive; }  server { location { fastcgi_pass b; } }")]
+    [InlineData(
+        "nginx",
+        "upstream a; upstream; upstream { } server { location / { fastcgi_pass a; } } upstream b { server; keepalive; "
+            + "}  server { location { fastcgi_pass b; } }")]
     [InlineData("nginx", "include conf[z-a].conf; include conf[!]x]; include [; include \"\"; include ;")]
-    [InlineData("nginx", "user; fastcgi_param; server { fastcgi_param A; listen 99999999999; fastcgi_read_timeout; client_max_body_size 99999999999999999999g; location / { fastcgi_read_timeout 99999999999999999999d; fastcgi_buffer_size x; fastcgi_pass 127.0.0.1:9; } }")]
-    [InlineData("apache", "<VirtualHost\nProxyPass\nProxyPass /\n<Location>\nSetHandler\nInclude conf[z-a]\nServerRoot\nDefine\n</Location>\n</VirtualHost>\n</VirtualHost>")]
-    [InlineData("apache", "ProxyPass / fcgi://127.0.0.1:99999/ timeout=99999999999999 enablereuse\nProxyTimeout 99999999999999\nLimitRequestBody 99999999999999999999")]
+    [InlineData(
+        "nginx",
+        "user; fastcgi_param; server { fastcgi_param A; listen 99999999999; fastcgi_read_timeout; client_max_body_size "
+            + "99999999999999999999g; location / { fastcgi_read_timeout 99999999999999999999d; fastcgi_buffer_size "
+            + "x; fastcgi_pass 127.0.0.1:9; } }")]
+    [InlineData(
+        "apache",
+        "<VirtualHost\nProxyPass\nProxyPass /\n<Location>\nSetHandler\nInclude conf[z-a]\nServerRoot\nDefine\n"
+            + "</Location>\n</VirtualHost>\n</VirtualHost>")]
+    [InlineData(
+        "apache",
+        "ProxyPass / fcgi://127.0.0.1:99999/ timeout=99999999999999 enablereuse\nProxyTimeout 99999999999999\n"
+            + "LimitRequestBody 99999999999999999999")]
     [InlineData("lighttpd", "server.modules = (\nfastcgi.server = (\"/\" => ((\"host\" => ")]
-    [InlineData("lighttpd", "fastcgi.server = (\"/\" => ((\"host\" => \"x\", \"port\" => \"999999999999\", \"socket\" => ())))\nserver.max-request-size = 99999999999999999999\ninclude \"conf[z-a].conf\"\n}\n}\nelse {")]
-    [InlineData("haproxy", "backend\nserver\nserver a\nserver a 127.0.0.1:99999 proto\nuse-fcgi-app\nbackend x\nserver a proto fcgi\ntimeout\ntimeout server 99999999999999999999d\nfcgi-app\ndocroot\nset-param\ndefaults\nfrontend f\nbind\nuse_backend\ndefault_backend")]
+    [InlineData(
+        "lighttpd",
+        "fastcgi.server = (\"/\" => ((\"host\" => \"x\", \"port\" => \"999999999999\", \"socket\" => ())))\n"
+            + "server.max-request-size = 99999999999999999999\ninclude \"conf[z-a].conf\"\n}\n}\nelse {")]
+    [InlineData(
+        "haproxy",
+        "backend\nserver\nserver a\nserver a 127.0.0.1:99999 proto\nuse-fcgi-app\nbackend x\nserver a proto fcgi\n"
+            + "timeout\ntimeout server 99999999999999999999d\nfcgi-app\ndocroot\nset-param\ndefaults\nfrontend f\n"
+            + "bind\nuse_backend\ndefault_backend")]
     [InlineData("caddy", "(a) {\nreverse_proxy 127.0.0.1:9 {\ntransport fastcgi\nimport a\n}\n}\n:80 {\nimport a\n}\n")]
     public async Task Doctor_OfABrokenConfiguration_EndsWithACode(string server, string text)
     {
         var file = _folder.Write("broken.conf", Encoding.UTF8.GetBytes(text));
-        Assert.Contains((await ToolRun.RunAsync("doctor", file, "--server", server, "--no-connect")).Code, new[] { 0, 1, 3 });
+        Assert.Contains(
+            (await ToolRun.RunAsync("doctor", file, "--server", server, "--no-connect")).Code, new[] { 0, 1, 3 });
     }
 
     /// <summary>The site keeps working.</summary>
@@ -133,7 +181,8 @@ public sealed class HostileTests : IDisposable
         using var port = new PortReservation();
         using var application = new Application(_folder, "A: b\n\nhello");
         var url = $"http://127.0.0.1:{port.EndPoint.Port}";
-        await using var proxy = ServerProcess.Start("bash", ["-c", $"exec dotnet '{ApplicationProcess.Tool}' proxy {application.Address} --listen {url} > /dev/full"]);
+        await using var proxy = ServerProcess.Start("bash", [
+            "-c", $"exec dotnet '{ApplicationProcess.Tool}' proxy {application.Address} --listen {url} > /dev/full"]);
         await Waiting.UntilAsync(() => proxy.Output.Contains("Listening", StringComparison.Ordinal), "the proxy");
         using var client = new HttpClient();
 
@@ -155,7 +204,8 @@ public sealed class HostileTests : IDisposable
     }
 
     [LinuxFact]
-    public async Task Doctor_OfAFileWithoutEnd_IsThree() => Assert.Equal(3, (await ToolRun.RunAsync("doctor", "/dev/zero", "--no-connect")).Code);
+    public async Task Doctor_OfAFileWithoutEnd_IsThree()
+        => Assert.Equal(3, (await ToolRun.RunAsync("doctor", "/dev/zero", "--no-connect")).Code);
 
     [Theory]
     [InlineData("nginx", "a {")]
@@ -167,7 +217,8 @@ public sealed class HostileTests : IDisposable
     {
         // In a separate process, which a stack overflow would end.
         var file = _folder.Write("deep.conf", Encoding.UTF8.GetBytes(string.Concat(Enumerable.Repeat(part, 20_000))));
-        await using var process = ServerProcess.Start("dotnet", [ApplicationProcess.Tool, "doctor", file, "--server", server, "--no-connect"]);
+        await using var process = ServerProcess.Start(
+            "dotnet", [ApplicationProcess.Tool, "doctor", file, "--server", server, "--no-connect"]);
         await Waiting.UntilAsync(() => process.HasExited, "the doctor to end");
         Assert.DoesNotContain("Stack overflow", process.Output, StringComparison.Ordinal);
         Assert.DoesNotContain("Unhandled", process.Output, StringComparison.Ordinal);
@@ -188,7 +239,9 @@ public sealed class HostileTests : IDisposable
             _answer =
             [
                 .. error.Length > 0 ? RecordBytes.Record(7, 1, Encoding.UTF8.GetBytes(error)) : [],
-                .. output.Length > 0 ? RecordBytes.Record(6, 1, Encoding.UTF8.GetBytes(output)) : [], .. RecordBytes.Record(6, 1), .. RecordBytes.Record(3, 1, new byte[8]),
+                .. output.Length > 0 ? RecordBytes.Record(6, 1, Encoding.UTF8.GetBytes(output)) : [],
+                .. RecordBytes.Record(6, 1),
+                .. RecordBytes.Record(3, 1, new byte[8]),
             ];
             _listener.Bind(new UnixDomainSocketEndPoint(Address));
             _listener.Listen();

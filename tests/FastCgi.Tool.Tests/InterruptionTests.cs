@@ -42,7 +42,8 @@ public sealed class InterruptionTests
 
     [Fact]
     public async Task Command_ThatFails_FailsWithItsException()
-        => await Assert.ThrowsAsync<NotSupportedException>(() => Interruption.RunAsync(static _ => throw new NotSupportedException()));
+        => await Assert.ThrowsAsync<NotSupportedException>(
+            () => Interruption.RunAsync(static _ => throw new NotSupportedException()));
 
     [Fact]
     public async Task StandardError_ThatStalls_HoldsNothing()

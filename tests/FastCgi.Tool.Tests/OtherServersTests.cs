@@ -20,7 +20,8 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     [Theory, Values("php-fpm", "libfcgi", "go", "ours")]
     public async Task Proxy_RequestsAtTheSameTime_AreAllAnswered(string server)
     {
-        using var handler = new FastCgiHttpHandler(GetAddress(server), new FastCgiClientOptions { KeepConnections = false })
+        using var handler = new FastCgiHttpHandler(
+            GetAddress(server), new FastCgiClientOptions { KeepConnections = false })
         {
             Parameters = { ["SCRIPT_FILENAME"] = OtherServers.Script },
         };
@@ -35,7 +36,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         var single = await MeasureAsync(direct, "http://example.com/sum");
         var proxied = await MeasureAsync(client, $"http://127.0.0.1:{port.EndPoint.Port}/sum");
 
-        Assert.True(proxied < (1.5 * single) + TimeSpan.FromMilliseconds(200), $"{Requests} requests took {proxied}, and {single} with a connection for each.");
+        Assert.True(
+            proxied < (1.5 * single) + TimeSpan.FromMilliseconds(200),
+            $"{Requests} requests took {proxied}, and {single} with a connection for each.");
     }
 
     [Theory, Values("php-fpm", "libfcgi", "go", "ours")]
@@ -44,7 +47,10 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         using var port = new PortReservation();
         using var proxy = await StartProxyAsync(server, port);
         using var client = new HttpClient();
-        using var request = new HttpRequestMessage(HttpMethod.Post, $"http://127.0.0.1:{port.EndPoint.Port}/sum") { Content = new StringContent(new string('a', 300_000)) };
+        using var request = new HttpRequestMessage(HttpMethod.Post, $"http://127.0.0.1:{port.EndPoint.Port}/sum")
+        {
+            Content = new StringContent(new string('a', 300_000)),
+        };
         request.Headers.TransferEncodingChunked = true;
 
         using var response = await client.SendAsync(request).Within("the answer");
@@ -55,7 +61,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     [Theory, Values("php-fpm", "libfcgi", "go", "ours")]
     public async Task Request_StandardInput_ArrivesComplete(string server)
     {
-        var command = $"head -c 300000 /dev/zero | tr '\\0' a | dotnet '{ApplicationProcess.Tool}' request {GetAddress(server)} /sum -p SCRIPT_FILENAME='{OtherServers.Script}' -d @-";
+        var command =
+            $"head -c 300000 /dev/zero | tr '\\0' a | dotnet '{ApplicationProcess.Tool}' request {GetAddress(server)} "
+                + $"/sum -p SCRIPT_FILENAME='{OtherServers.Script}' -d @-";
         await using var process = ServerProcess.Start("bash", ["-c", command]);
 
         Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
@@ -68,11 +76,13 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
         Assert.Matches("^Status: 200 OK\n(.+\n)+\nPOST 3 294$", await RequestAsync("-d", "abc", "-i"));
         Assert.Matches("^Status: 200 OK\n(.+\n)+\n$", await RequestAsync("-I"));
         Assert.Matches("^3 requests in .*\n3 × status 200\n", await RequestAsync("--repeat", "3"));
-        Assert.Equal("GET 0 0", JsonDocument.Parse(await RequestAsync("--json")).RootElement.GetProperty("body").GetString());
+        Assert.Equal(
+            "GET 0 0", JsonDocument.Parse(await RequestAsync("--json")).RootElement.GetProperty("body").GetString());
 
         async Task<string> RequestAsync(params string[] options)
         {
-            var (code, text, error) = await ToolRun.RunAsync(["request", GetAddress(server), "/sum", "-p", $"SCRIPT_FILENAME={OtherServers.Script}", .. options]);
+            var (code, text, error) = await ToolRun.RunAsync(
+                ["request", GetAddress(server), "/sum", "-p", $"SCRIPT_FILENAME={OtherServers.Script}", .. options]);
             Assert.Equal((0, ""), (code, error));
             return text;
         }
@@ -84,13 +94,18 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     {
         // libfcgi does not respond to many checks.
         var timeout = server == "libfcgi" ? "1" : "5";
-        using var run = ToolRun.Start("check", GetAddress(server), "-p", $"SCRIPT_FILENAME={OtherServers.Script}", "--hostile", "--json", "--timeout", timeout);
+        using var run = ToolRun.Start(
+            "check", GetAddress(server), "-p", $"SCRIPT_FILENAME={OtherServers.Script}", "--hostile", "--json",
+            "--timeout", timeout);
         await run.WaitAsync();
         var failed = JsonDocument.Parse(run.Out).RootElement.GetProperty("results").EnumerateArray()
-            .Where(static result => result.GetProperty("result").GetString() == "fail").Select(static result => result.GetProperty("id").GetString());
+            .Where(static result => result.GetProperty("result").GetString() == "fail").Select(
+                static result => result.GetProperty("id").GetString());
         var page = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "other-servers.md"));
-        var documented = Regex.Matches(page, @"^\| `(?<check>[a-z-]+)` \| (?<servers>[^|]*(php-fpm|Go|libfcgi)[^|]*) \|", RegexOptions.Multiline)
-            .Where(row => row.Groups["servers"].Value.Contains(server, StringComparison.OrdinalIgnoreCase)).Select(static row => row.Groups["check"].Value);
+        var documented = Regex.Matches(
+            page, @"^\| `(?<check>[a-z-]+)` \| (?<servers>[^|]*(php-fpm|Go|libfcgi)[^|]*) \|", RegexOptions.Multiline)
+            .Where(row => row.Groups["servers"].Value.Contains(server, StringComparison.OrdinalIgnoreCase)).Select(
+                static row => row.Groups["check"].Value);
 
         Assert.Equal(documented.Order(StringComparer.Ordinal), failed.Order(StringComparer.Ordinal));
     }
@@ -98,7 +113,8 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
     private static async Task<TimeSpan> MeasureAsync(HttpClient client, string url)
     {
         var begin = Stopwatch.GetTimestamp();
-        var answers = await Task.WhenAll(Enumerable.Range(0, Requests).Select(_ => client.GetStringAsync(url))).Within("the answers");
+        var answers = await Task.WhenAll(Enumerable.Range(0, Requests).Select(_ => client.GetStringAsync(url)))
+            .Within("the answers");
         Assert.All(answers, static answer => Assert.Equal("GET 0 0", answer));
         return Stopwatch.GetElapsedTime(begin);
     }
@@ -107,7 +123,9 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
 
     private async Task<ToolRun> StartProxyAsync(string server, PortReservation port)
     {
-        var run = ToolRun.Start("proxy", GetAddress(server), "--listen", $"http://127.0.0.1:{port.EndPoint.Port}", "-p", $"SCRIPT_FILENAME={OtherServers.Script}");
+        var run = ToolRun.Start(
+            "proxy", GetAddress(server), "--listen", $"http://127.0.0.1:{port.EndPoint.Port}", "-p",
+            $"SCRIPT_FILENAME={OtherServers.Script}");
         await run.UntilErrorHasAsync("Listening on");
         return run;
     }

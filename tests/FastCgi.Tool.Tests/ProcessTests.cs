@@ -24,7 +24,8 @@ public sealed class ProcessTests
     [InlineData("top unix:/nonexistent/app.sock --json > /dev/full", 3)]
     public async Task ClosedStreams_HaveAnExitCode(string command, int code)
     {
-        await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet '{s_tool}' {command}; exit $?"]);
+        await using var process = ServerProcess.Start(
+            "bash", ["-c", $"set -o pipefail; dotnet '{s_tool}' {command}; exit $?"]);
         Assert.Equal(code, await process.WaitForExitAsync(Waiting.Patience));
     }
 
@@ -35,7 +36,8 @@ public sealed class ProcessTests
     public async Task ReaderThatGoes_EndsTheCommand(string command)
     {
         await using var server = await SampleServer.StartAsync();
-        await using var process = ServerProcess.Start("bash", ["-c", $"set -o pipefail; dotnet '{s_tool}' {string.Format(null, command, server.Address)}"]);
+        await using var process = ServerProcess.Start(
+            "bash", ["-c", $"set -o pipefail; dotnet '{s_tool}' {string.Format(null, command, server.Address)}"]);
 
         Assert.Equal(3, await process.WaitForExitAsync(Waiting.Patience));
         Assert.Contains("fastcgi: Broken pipe", process.Output, StringComparison.Ordinal);
@@ -50,10 +52,13 @@ public sealed class ProcessTests
     {
         using var folder = new ScratchFolder();
         await using var server = await SampleServer.StartAsync();
-        var limited = $"export DOTNET_EnableWriteXorExecute=0 DOTNET_EnableDiagnostics=0; ulimit -f 1; dotnet '{s_tool}' {string.Format(null, command, server.Address)}";
+        var limited =
+            $"export DOTNET_EnableWriteXorExecute=0 DOTNET_EnableDiagnostics=0; ulimit -f 1; dotnet '{s_tool}' "
+                + $"{string.Format(null, command, server.Address)}";
         await using var process = ServerProcess.Start("bash", ["-c", $"cd {folder.Path}; {limited}; exit $?"]);
 
-        Assert.Equal(command.Contains("endless", StringComparison.Ordinal) ? 3 : 0, await process.WaitForExitAsync(Waiting.Patience));
+        Assert.Equal(command.Contains("endless", StringComparison.Ordinal) ? 3 : 0, await process.WaitForExitAsync(
+            Waiting.Patience));
         Assert.Equal(1_024, new FileInfo(folder.GetPath("file")).Length);
     }
 
@@ -70,14 +75,22 @@ public sealed class ProcessTests
     public async Task Proxy_Interrupted_EndsWell()
     {
         await using var server = await SampleServer.StartAsync();
-        using var process = Process.Start(new ProcessStartInfo("dotnet", [s_tool, "proxy", server.Address, "--listen", "http://127.0.0.1:0"]) { RedirectStandardError = true, RedirectStandardOutput = true })!;
+        using var process = Process.Start(
+            new ProcessStartInfo("dotnet", [s_tool, "proxy", server.Address, "--listen", "http://127.0.0.1:0"])
+            {
+                RedirectStandardError = true,
+                RedirectStandardOutput = true,
+            })!;
         try
         {
             var line = await process.StandardError.ReadLineAsync().Within("the address");
             Assert.StartsWith("Listening on http://127.0.0.1:", line, StringComparison.Ordinal);
             using var client = new HttpClient();
             for (var i = 0; i < 50; i++)
-                Assert.Equal("hello", await client.GetStringAsync($"{line!.Split(' ', ',')[2]}/?{new string('a', 4_000)}").Within("an answer, while the log is full"));
+                Assert.Equal(
+                    "hello",
+                    await client.GetStringAsync($"{line!.Split(' ', ',')[2]}/?{new string('a', 4_000)}")
+                        .Within("an answer, while the log is full"));
             // A shell's background processes ignore SIGINT.
             Signal.Send(process.Id, IsInterruptIgnored(process) ? "TERM" : "INT");
             await process.WaitForExitAsync().Within("the end");
@@ -98,7 +111,9 @@ public sealed class ProcessTests
         await using var server = await SampleServer.StartAsync();
         await using var process = StartProxy(server.Address, descriptors);
         await Waiting.UntilAsync(
-            () => Task.FromResult(process.Output.Contains("Listening on", StringComparison.Ordinal)), () => process.HasExited ? process.Output : null, "the proxy to listen");
+            () => Task.FromResult(process.Output.Contains("Listening on", StringComparison.Ordinal)),
+            () => process.HasExited ? process.Output : null,
+            "the proxy to listen");
         var url = new Uri(process.Output.Split(' ', ',')[2]);
         var sockets = Enumerable.Range(0, descriptors + 200)
             .Select(static _ => new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)).ToList();
@@ -148,7 +163,9 @@ public sealed class ProcessTests
     private static bool IsInterruptIgnored(Process process)
     {
         const int Interrupt = 2;
-        var ignored = File.ReadLines($"/proc/{process.Id}/status").First(static line => line.StartsWith("SigIgn:", StringComparison.Ordinal))["SigIgn:".Length..].Trim();
+        var ignored = File.ReadLines($"/proc/{process.Id}/status")
+            .First(static line => line.StartsWith("SigIgn:", StringComparison.Ordinal))["SigIgn:".Length..]
+            .Trim();
         return (Convert.ToUInt64(ignored, 16) & (1UL << (Interrupt - 1))) != 0;
     }
 }

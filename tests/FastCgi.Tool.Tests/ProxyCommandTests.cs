@@ -62,7 +62,10 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var response = await client.GetAsync("/");
 
         Assert.Equal(HttpStatusCode.BadGateway, response.StatusCode);
-        Assert.StartsWith("502: fastcgi://unix:/nonexistent/app.sock: no such socket", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+        Assert.StartsWith(
+            "502: fastcgi://unix:/nonexistent/app.sock: no such socket",
+            await response.Content.ReadAsStringAsync(),
+            StringComparison.Ordinal);
         await proxy.UntilOutHasAsync("\n");
         Assert.Equal(502, JsonDocument.Parse(proxy.Out).RootElement.GetProperty("status").GetInt32());
     }
@@ -79,7 +82,8 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
     {
         using var listener = TestSockets.ListenTcp();
         using var proxy = await StartAsync($"{listener.LocalEndPoint}");
-        using var client = new HttpClient(new SocketsHttpHandler { RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1 });
+        using var client = new HttpClient(
+            new SocketsHttpHandler { RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1 });
         client.DefaultRequestHeaders.Add("X-A", "\u00e4");
         using var body = new StringContent("") { Headers = { ContentType = null } };
         body.Headers.TryAddWithoutValidation("Content-Type", "\u00fc");
@@ -119,7 +123,10 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address, "--timeout", "0.5");
         var head = "POST /sum HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n";
 
-        Assert.StartsWith("HTTP/1.1 200 ", await ExchangeAsync([head, "1", "1"], static () => Task.Delay(1_000)), StringComparison.Ordinal);
+        Assert.StartsWith(
+            "HTTP/1.1 200 ",
+            await ExchangeAsync([head, "1", "1"], static () => Task.Delay(1_000)),
+            StringComparison.Ordinal);
     }
 
     /// <summary>The connection is kept, because the unread part of the body is drained.</summary>
@@ -129,18 +136,28 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address);
         var head = "POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123";
 
-        Assert.Contains("\r\nhello", await ExchangeAsync([head, "456789GET / HTTP/1.0\r\n\r\n"], () => proxy.UntilOutHasAsync("POST /unread")), StringComparison.Ordinal);
+        Assert.Contains(
+            "\r\nhello",
+            await ExchangeAsync([head, "456789GET / HTTP/1.0\r\n\r\n"], () => proxy.UntilOutHasAsync("POST /unread")),
+            StringComparison.Ordinal);
     }
 
     [Fact]
     public async Task Upload_Reset_IsLoggedAsTheClients()
     {
         using var proxy = await StartAsync(_server!.Address);
-        using (var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { LingerState = new LingerOption(true, 0) })
+        using (var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)
+        {
+            LingerState = new LingerOption(true, 0),
+        })
         {
             await socket.ConnectAsync(_port.EndPoint);
             await socket.SendAsync("POST /sum HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123"u8.ToArray());
-            await Waiting.UntilAsync(async () => (await ToolRun.RunAsync("top", _server.Address, "--once")).Out.Contains("POST /sum", StringComparison.Ordinal), static () => null, "the request");
+            await Waiting.UntilAsync(
+                async () => (await ToolRun.RunAsync("top", _server.Address, "--once")).Out.Contains(
+                    "POST /sum", StringComparison.Ordinal),
+                static () => null,
+                "the request");
         }
 
         await proxy.UntilOutHasAsync("499 POST /sum  0 bytes");
@@ -159,7 +176,8 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         await log.RunAsync();
         await console.EndAsync(CancellationToken.None);
 
-        Assert.Equal("Requests that are not in the log, because it could not be written in time: 3\n", error.ToString());
+        Assert.Equal(
+            "Requests that are not in the log, because it could not be written in time: 3\n", error.ToString());
     }
 
     [Fact]
@@ -168,7 +186,10 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address);
         var request = "GET http://example.com/target?a=%20 HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
 
-        Assert.Contains("\r\n/target?a=%20", await ExchangeAsync([request], static () => Task.CompletedTask), StringComparison.Ordinal);
+        Assert.Contains(
+            "\r\n/target?a=%20",
+            await ExchangeAsync([request], static () => Task.CompletedTask),
+            StringComparison.Ordinal);
     }
 
     [Fact]
@@ -196,8 +217,14 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
     }
 
     [Theory]
-    [InlineData("CONNECT a.com:443 HTTP/1.1\r\nHost: a.com:443\r\nConnection: close\r\n\r\n", "HTTP/1.1 405 ", "CONNECT is not supported")]
-    [InlineData("GET /hop HTTP/1.0\r\nHost: a\r\nConnection: X-Hop\r\nX-Hop: secret\r\nX-Other: other\r\n\r\n", "HTTP/1.1 200 ", "\r\n\r\nother")]
+    [InlineData(
+        "CONNECT a.com:443 HTTP/1.1\r\nHost: a.com:443\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 405 ",
+        "CONNECT is not supported")]
+    [InlineData(
+        "GET /hop HTTP/1.0\r\nHost: a\r\nConnection: X-Hop\r\nX-Hop: secret\r\nX-Other: other\r\n\r\n",
+        "HTTP/1.1 200 ",
+        "\r\n\r\nother")]
     public async Task HopByHop_IsNotPassed(string request, string start, string text)
     {
         using var proxy = await StartAsync(_server!.Address);
@@ -220,15 +247,21 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
             Assert.Equal(0, await proxy.StopAsync());
         }
 
-        var lines = (await File.ReadAllLinesAsync(file)).Select(static line => JsonDocument.Parse(line).RootElement).ToList();
+        var lines = (await File.ReadAllLinesAsync(file)).Select(static line => JsonDocument.Parse(line).RootElement)
+            .ToList();
         Assert.Equal("fastcgi-recording/1", lines[0].GetProperty("format").GetString());
         Assert.Equal("open", lines[1].GetProperty("event").GetString());
-        byte[] Join(string from) => [.. lines.Skip(1).Where(line => line.TryGetProperty("bytes", out _) && line.GetProperty("from").GetString() == from).SelectMany(static line => line.GetProperty("bytes").GetBytesFromBase64())];
+        byte[] Join(string from) => [
+            .. lines.Skip(1)
+            .Where(line => line.TryGetProperty("bytes", out _) && line.GetProperty("from").GetString() == from)
+            .SelectMany(static line => line.GetProperty("bytes").GetBytesFromBase64())];
         Assert.Equal((1, RecordBytes.BeginRequest), (Join("web")[0], Join("web")[1]));
         Assert.True(Join("app").AsSpan().IndexOf(RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])) >= 0);
         if (!OperatingSystem.IsWindows())
             Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite, File.GetUnixFileMode(file));
-        Assert.Equal(3, (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url, "--record", "/nonexistent/file")).Code);
+        Assert.Equal(
+            3,
+            (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url, "--record", "/nonexistent/file")).Code);
     }
 
     /// <summary>Its reader could stall the site.</summary>
@@ -241,14 +274,17 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
             await make.WaitForExitAsync();
 
         var (code, _, error) = await ToolRun.RunAsync("proxy", _server!.Address, "--listen", Url, "--record", pipe);
-        Assert.Equal((3, $"fastcgi: {pipe} is a pipe. If its reader stalled, the site would too. Record to a file.\n"), (code, error));
+        Assert.Equal(
+            (3, $"fastcgi: {pipe} is a pipe. If its reader stalled, the site would too. Record to a file.\n"),
+            (code, error));
     }
 
     /// <summary>Kestrel listens on all interfaces if it is given this text.</summary>
     [Fact]
     public async Task Listen_WithAnEmptyUser_IsOfTheAddress_WhichOnlyOneCanHave()
     {
-        using var proxy = ToolRun.Start("proxy", _server!.Address, "--listen", Url.Replace("//", "//@", StringComparison.Ordinal));
+        using var proxy = ToolRun.Start(
+            "proxy", _server!.Address, "--listen", Url.Replace("//", "//@", StringComparison.Ordinal));
         await proxy.UntilErrorHasAsync($"Listening on {Url},");
         Assert.Equal(3, (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url)).Code);
     }

@@ -13,7 +13,8 @@ public sealed class RequestCommandTests : IAsyncLifetime
     public async Task DisposeAsync() => await _server!.DisposeAsync();
 
     [Fact]
-    public async Task Get_WritesTheBody() => Assert.Equal((0, "hello", ""), await ToolRun.RunAsync("request", Address, "http://example.com/"));
+    public async Task Get_WritesTheBody()
+        => Assert.Equal((0, "hello", ""), await ToolRun.RunAsync("request", Address, "http://example.com/"));
 
     [Theory]
     [InlineData("/target?a=%20", "/target?a=%20")]
@@ -26,9 +27,17 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [Fact]
     public async Task Headers_AndParameters_AreSent()
     {
-        Assert.Equal("https example.com:8443 127.0.0.1 value", (await ToolRun.RunAsync("request", Address, "https://example.com:8443/client", "-H", "X-A: value")).Out);
-        Assert.Equal("http other 192.0.2.7 ", (await ToolRun.RunAsync("request", Address, "/client", "-H", "Host: other", "-p", "REMOTE_ADDR=192.0.2.7")).Out);
-        Assert.Equal("/srv/index.php", (await ToolRun.RunAsync("request", Address, "/parameter", "-p", "SCRIPT_FILENAME=/srv/index.php")).Out);
+        Assert.Equal(
+            "https example.com:8443 127.0.0.1 value",
+            (await ToolRun.RunAsync("request", Address, "https://example.com:8443/client", "-H", "X-A: value")).Out);
+        Assert.Equal(
+            "http other 192.0.2.7 ",
+            (
+                await ToolRun.RunAsync(
+                    "request", Address, "/client", "-H", "Host: other", "-p", "REMOTE_ADDR=192.0.2.7")).Out);
+        Assert.Equal(
+            "/srv/index.php",
+            (await ToolRun.RunAsync("request", Address, "/parameter", "-p", "SCRIPT_FILENAME=/srv/index.php")).Out);
     }
 
     [Fact]
@@ -46,11 +55,15 @@ public sealed class RequestCommandTests : IAsyncLifetime
     /// <summary>The files of /proc have the length 0, and content.</summary>
     [Fact]
     public async Task Data_OfAFileWithoutLength_IsWhole()
-        => Assert.Equal(await File.ReadAllTextAsync("/proc/version"), (await ToolRun.RunAsync("request", Address, "/", "-d", "@/proc/version")).Out);
+        => Assert.Equal(
+            await File.ReadAllTextAsync("/proc/version"),
+            (await ToolRun.RunAsync("request", Address, "/", "-d", "@/proc/version")).Out);
 
     [Fact]
     public async Task Include_WritesStatusAndHeaders()
-        => Assert.Matches(@"^Status: 200 OK\nContent-Type: text/plain; charset=utf-8\n(Content-Length: 5\n)?\nhello$", (await ToolRun.RunAsync("request", Address, "/", "-i")).Out);
+        => Assert.Matches(
+            @"^Status: 200 OK\nContent-Type: text/plain; charset=utf-8\n(Content-Length: 5\n)?\nhello$",
+            (await ToolRun.RunAsync("request", Address, "/", "-i")).Out);
 
     [Fact]
     public async Task Fail_OfAnErrorStatus_IsOne()
@@ -61,7 +74,8 @@ public sealed class RequestCommandTests : IAsyncLifetime
     }
 
     [Fact]
-    public async Task Head_ShowsHeaders() => Assert.StartsWith("Status: 200 OK\n", (await ToolRun.RunAsync("request", Address, "/head", "-I")).Out, StringComparison.Ordinal);
+    public async Task Head_ShowsHeaders() => Assert.StartsWith(
+        "Status: 200 OK\n", (await ToolRun.RunAsync("request", Address, "/head", "-I")).Out, StringComparison.Ordinal);
 
     [Theory]
     [InlineData("/moved", "GET", "target: GET 0")]
@@ -71,29 +85,40 @@ public sealed class RequestCommandTests : IAsyncLifetime
     {
         string[] data = method == "POST" ? ["-d", "data"] : [];
 
-        Assert.Equal((0, answer, ""), await ToolRun.RunAsync(["request", Address, "http://example.com" + path, "-L", .. data]));
+        Assert.Equal(
+            (0, answer, ""), await ToolRun.RunAsync(["request", Address, "http://example.com" + path, "-L", .. data]));
         Assert.Equal("", (await ToolRun.RunAsync(["request", Address, path, .. data])).Out);
     }
 
     [Fact]
-    public async Task Location_WithoutEnd_IsOne() => Assert.Equal(1, (await ToolRun.RunAsync("request", Address, "/loop", "-L")).Code);
+    public async Task Location_WithoutEnd_IsOne()
+        => Assert.Equal(1, (await ToolRun.RunAsync("request", Address, "/loop", "-L")).Code);
 
     [Fact]
     public async Task Repeat_HasASummary()
     {
         var (code, text, _) = await ToolRun.RunAsync("request", Address, "/error", "--repeat", "3");
         Assert.Equal(0, code);
-        Assert.Matches(@"^3 requests in [0-9.]+ s, [0-9.]+ per second\n3 × status 503\nfastest [0-9.]+ ms, median .*, slowest [0-9.]+ ms\n$", text);
+        Assert.Matches(
+            @"^3 requests in [0-9.]+ s, [0-9.]+ per second\n3 × status 503\n"
+                + @"fastest [0-9.]+ ms, median .*, slowest [0-9.]+ ms\n$",
+            text);
 
-        (code, text, _) = await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--repeat", "2", "--json");
+        (code, text, _) = await ToolRun.RunAsync(
+            "request", "unix:/nonexistent/app.sock", "/", "--repeat", "2", "--json");
         Assert.Equal((3, 2), (code, JsonDocument.Parse(text).RootElement.GetProperty("requests").GetInt32()));
-        Assert.Contains("2 × fastcgi://unix:/nonexistent/app.sock: no such socket", (await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--repeat", "2")).Out, StringComparison.Ordinal);
+        Assert.Contains(
+            "2 × fastcgi://unix:/nonexistent/app.sock: no such socket",
+            (await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--repeat", "2")).Out,
+            StringComparison.Ordinal);
     }
 
     [Fact]
     public async Task Verbose_ShowsParametersAndRecords_AndNoSecrets()
     {
-        string[] arguments = ["request", Address, "/", "-v", "-H", "Cookie: secret=1", "-H", "Authorization: Bearer secret", "-p", "SSL_CLIENT_CERT=secret"];
+        string[] arguments = [
+            "request", Address, "/", "-v", "-H", "Cookie: secret=1", "-H", "Authorization: Bearer secret", "-p",
+            "SSL_CLIENT_CERT=secret"];
 
         var (_, _, error) = await ToolRun.RunAsync(arguments);
         Assert.Contains("* REQUEST_METHOD=GET\n", error, StringComparison.Ordinal);
@@ -103,7 +128,10 @@ public sealed class RequestCommandTests : IAsyncLifetime
         Assert.Contains("RequestComplete, appStatus 0", error, StringComparison.Ordinal);
         Assert.DoesNotContain("secret", error, StringComparison.Ordinal);
 
-        Assert.Contains("* HTTP_COOKIE=secret=1\n", (await ToolRun.RunAsync([.. arguments, "--show-secrets"])).Error, StringComparison.Ordinal);
+        Assert.Contains(
+            "* HTTP_COOKIE=secret=1\n",
+            (await ToolRun.RunAsync([.. arguments, "--show-secrets"])).Error,
+            StringComparison.Ordinal);
     }
 
     [Fact]
@@ -112,10 +140,20 @@ public sealed class RequestCommandTests : IAsyncLifetime
         var (code, text, _) = await ToolRun.RunAsync("request", Address, "/", "--json", "-v", "-H", "Cookie: secret");
         var document = JsonDocument.Parse(text).RootElement;
 
-        Assert.Equal((0, 200, "hello", "RequestComplete"), (code, document.GetProperty("status").GetInt32(), document.GetProperty("body").GetString(), document.GetProperty("protocolStatus").GetString()));
+        Assert.Equal((0, 200, "hello", "RequestComplete"), (
+            code,
+            document.GetProperty("status").GetInt32(),
+            document.GetProperty("body").GetString(),
+            document.GetProperty("protocolStatus").GetString()));
         Assert.True(document.GetProperty("records").GetArrayLength() > 4);
         Assert.DoesNotContain("secret", text, StringComparison.Ordinal);
-        Assert.Contains("no such socket", JsonDocument.Parse((await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--json")).Out).RootElement.GetProperty("error").GetString(), StringComparison.Ordinal);
+        Assert.Contains(
+            "no such socket",
+            JsonDocument
+                .Parse((await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--json")).Out).RootElement
+                .GetProperty("error")
+                .GetString(),
+            StringComparison.Ordinal);
     }
 
     [Fact]

@@ -12,7 +12,8 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
     public async Task InitializeAsync()
     {
         _server = await SampleServer.StartAsync("Hello World!", usesUnixSocket: false);
-        var command = _folder.Write("fastcgi", System.Text.Encoding.UTF8.GetBytes($"#!/bin/sh\nexec dotnet '{Path.Combine(AppContext.BaseDirectory, "FastCgi.Tool.dll")}' \"$@\"\n"));
+        var command = _folder.Write("fastcgi", System.Text.Encoding.UTF8.GetBytes(
+            $"#!/bin/sh\nexec dotnet '{Path.Combine(AppContext.BaseDirectory, "FastCgi.Tool.dll")}' \"$@\"\n"));
         if (!OperatingSystem.IsWindows())
             File.SetUnixFileMode(command, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
     }
@@ -27,12 +28,24 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
 
     [Theory]
     [InlineData("tool request", "Status: 200 OK\n", "Hello World!")]
-    [InlineData("tool request in full", "* HTTP_COOKIE=***\n", "  BEGIN_REQUEST     id 1  8 bytes\n", "Hello World!", "* RequestComplete, appStatus 0, ")]
-    [InlineData("tool check", "pass     padding             Padding is skipped, even 255 bytes after empty records [3.3]\n", ": 41 passed, 0 failed, 10 choices, 1 skipped\n")]
+    [InlineData(
+        "tool request in full",
+        "* HTTP_COOKIE=***\n",
+        "  BEGIN_REQUEST     id 1  8 bytes\n",
+        "Hello World!",
+        "* RequestComplete, appStatus 0, ")]
+    [InlineData(
+        "tool check",
+        "pass     padding             Padding is skipped, even 255 bytes after empty records [3.3]\n",
+        ": 41 passed, 0 failed, 10 choices, 1 skipped\n")]
     [InlineData("tool proxy", "Listening on http://localhost:", "Hello World!", "200 GET /  12 bytes  ", "Stopped.\n")]
     [InlineData("tool repeat", "3 requests in ", "3 × status 200\n", "fastest ")]
     [InlineData("tool doctor", "GET / returns 200 in ", ": 0 problems, ")]
-    [InlineData("tool doctor of a configuration", "problem params-missing  hello.conf:8\n", "  add   include fastcgi_params;\n", "hello.conf: 1 problem, 0 notes\nexit code 1\n")]
+    [InlineData(
+        "tool doctor of a configuration",
+        "problem params-missing  hello.conf:8\n",
+        "  add   include fastcgi_params;\n",
+        "hello.conf: 1 problem, 0 notes\nexit code 1\n")]
     [InlineData("tool config", "    server_name shop.example.com;\n", "        fastcgi_pass 127.0.0.1:")]
     [InlineData("tool top", "requests     1 active, 0 queued, ", "GET /fastcgi-status")]
     public async Task Block_OfTheDocument_WritesWhatItSays(string name, params string[] texts)
@@ -45,7 +58,8 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
         if (block.Contains("curl ", StringComparison.Ordinal))
             Programs.Require("curl");
         _server.Logs.Expected.Add("ApplicationError");
-        await using var process = ServerProcess.Start("bash", ["-ec", $"PATH={_folder.Path}:$PATH\n{block}"], _folder.Path);
+        await using var process = ServerProcess.Start(
+            "bash", ["-ec", $"PATH={_folder.Path}:$PATH\n{block}"], _folder.Path);
 
         var code = await process.WaitForExitAsync(Waiting.Patience);
         Assert.True(code == 0, $"{code}: {process.Output}");

@@ -26,11 +26,16 @@ public sealed class TopCommandTests : IAsyncLifetime
     public async Task Requests_AreSortedByAge()
     {
         using var first = ToolRun.Start("request", _server!.Address, "/hold");
-        await Waiting.UntilAsync(async () => (await ToolRun.RunAsync("top", _server.Address, "--once")).Out.Contains("GET /hold", StringComparison.Ordinal), static () => null, "the request to be seen");
+        await Waiting.UntilAsync(
+            async () => (await ToolRun.RunAsync("top", _server.Address, "--once")).Out.Contains(
+                "GET /hold", StringComparison.Ordinal),
+            static () => null,
+            "the request to be seen");
 
         var (_, text, _) = await ToolRun.RunAsync("top", _server.Address, "--once");
 
-        Assert.InRange(text.IndexOf("GET /hold", StringComparison.Ordinal), 0, text.IndexOf("GET /fastcgi-status", StringComparison.Ordinal));
+        Assert.InRange(text.IndexOf("GET /hold", StringComparison.Ordinal), 0, text.IndexOf(
+            "GET /fastcgi-status", StringComparison.Ordinal));
         await first.StopAsync();
     }
 
@@ -64,7 +69,10 @@ public sealed class TopCommandTests : IAsyncLifetime
         var (code, text, _) = await ToolRun.RunAsync("top", _server!.Address, "--once", "--json");
 
         Assert.Equal(0, code);
-        Assert.Equal(1, JsonDocument.Parse(Assert.Single(text.TrimEnd('\n').Split('\n'))).RootElement.GetProperty("requests").GetProperty("active").GetInt32());
+        Assert.Equal(
+            1,
+            JsonDocument.Parse(Assert.Single(text.TrimEnd('\n').Split('\n'))).RootElement.GetProperty(
+                "requests").GetProperty("active").GetInt32());
     }
 
     [Fact]
@@ -73,7 +81,8 @@ public sealed class TopCommandTests : IAsyncLifetime
         Assert.Equal(1, (await ToolRun.RunAsync("top", _server!.Address, "--path", "/error", "--once")).Code);
         Assert.Equal(1, (await ToolRun.RunAsync("top", _server.Address, "--path", "/", "--once")).Code);
         var missing = await ToolRun.RunAsync("top", "unix:/nonexistent/app.sock", "--once");
-        Assert.Equal((3, "fastcgi: fastcgi://unix:/nonexistent/app.sock: no such socket.\n"), (missing.Code, missing.Error));
+        Assert.Equal(
+            (3, "fastcgi: fastcgi://unix:/nonexistent/app.sock: no such socket.\n"), (missing.Code, missing.Error));
         using var port = new PortReservation();
         var (code, _, error) = await ToolRun.RunAsync("top", $"http://127.0.0.1:{port.EndPoint.Port}/", "--once");
         Assert.Equal(3, code);

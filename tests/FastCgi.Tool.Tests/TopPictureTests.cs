@@ -16,19 +16,26 @@ public sealed class TopPictureTests
 
         Assert.All(lines, line => Assert.InRange(line.Length, 0, width));
         // Of the path, half of the narrow terminal at the least.
-        Assert.Contains(lines, static line => line.StartsWith("1 min  waiting for the web…  ", StringComparison.Ordinal) && line.Contains("GET /" + new string('p', 30), StringComparison.Ordinal));
+        Assert.Contains(
+            lines,
+            static line => line.StartsWith("1 min  waiting for the web…  ", StringComparison.Ordinal)
+                && line.Contains("GET /" + new string('p', 30), StringComparison.Ordinal));
     }
 
     [Fact]
     public void Lines_WithoutATerminal_AreWhole()
-        => Assert.Contains(Draw(int.MaxValue, int.MaxValue, requests: 1), static line => line.Contains(LongState, StringComparison.Ordinal) && line.EndsWith("GET /" + new string('p', 200), StringComparison.Ordinal));
+        => Assert.Contains(
+            Draw(int.MaxValue, int.MaxValue, requests: 1),
+            static line => line.Contains(LongState, StringComparison.Ordinal)
+                && line.EndsWith("GET /" + new string('p', 200), StringComparison.Ordinal));
 
     [Theory]
     [InlineData(40, 1, 6)]
     [InlineData(40, 5, 4)]
     [InlineData(40, 12, 2)]
     public void Findings_TakeHalfOfTheTerminalOrLittle(int height, int findings, int lines)
-        => Assert.Equal(findings * lines, Draw(80, height, 0, findings).Count(static line => line.Contains("word", StringComparison.Ordinal)));
+        => Assert.Equal(findings * lines, Draw(80, height, 0, findings).Count(static line => line.Contains(
+            "word", StringComparison.Ordinal)));
 
     [Fact]
     public void Requests_WithoutRoom_AreCounted()
@@ -47,7 +54,8 @@ public sealed class TopPictureTests
     public void Latency_HasTheUnitThatFits(double? seconds, string text)
         => Assert.Contains(Draw(80, 24, 0, median: seconds), line => line.Contains(text, StringComparison.Ordinal));
 
-    private static IReadOnlyList<string> Draw(int width, int height, int requests, int findings = 0, double? median = null)
+    private static IReadOnlyList<string> Draw(
+        int width, int height, int requests, int findings = 0, double? median = null)
     {
         var status = new StatusSnapshot
         {
@@ -65,16 +73,24 @@ public sealed class TopPictureTests
             Scheduling = "Auto",
             Endpoints = ["fastcgi://unix:/run/shop/app.sock"],
             Connections = new ConnectionTotals(1, 1_234_567, 0, 0, 0, 0, new Dictionary<string, long>()),
-            Requests = new RequestTotals(requests, 0, 1_234_567, new Dictionary<string, long>(), new Dictionary<string, long>()),
+            Requests = new RequestTotals(
+                requests, 0, 1_234_567, new Dictionary<string, long>(), new Dictionary<string, long>()),
             Recent = new RecentStatus(60, 12_345.6, 0, 0, 0, 0, median, null, null, null),
             Resources = new ResourceStatus(0, 0, 0, 0, 100, 0, 1, 0, 0, 1, 0),
             Limits = [],
-            Recommendations = [.. Enumerable.Range(0, findings).Select(static i => new FindingStatus(i, "Finding", "Warning", string.Concat(Enumerable.Repeat("word ", 200)), 1, default))],
+            Recommendations = [.. Enumerable.Range(0, findings).Select(static i => new FindingStatus(
+                i, "Finding", "Warning", string.Concat(Enumerable.Repeat("word ", 200)), 1, default))],
             Errors = [],
             FrontEnds = [],
             OpenConnections = [],
-            ActiveRequests = [.. Enumerable.Range(0, requests).Select(static i => new RequestStatus("c", i, 61, "GET", "/" + new string('p', 200), "127.0.0.1", LongState, 1_024, 0))],
+            ActiveRequests = [.. Enumerable.Range(0, requests).Select(static i => new RequestStatus(
+                "c", i, 61, "GET", "/" + new string('p', 200), "127.0.0.1", LongState, 1_024, 0))],
         };
-        return new TopPicture(status, TopRates.Create(null, status), TopOrder.Age, new ToolConsole(TextWriter.Null, TextWriter.Null, Stream.Null), width).Draw(height);
+        return new TopPicture(
+            status,
+            TopRates.Create(null, status),
+            TopOrder.Age,
+            new ToolConsole(TextWriter.Null, TextWriter.Null, Stream.Null),
+            width).Draw(height);
     }
 }

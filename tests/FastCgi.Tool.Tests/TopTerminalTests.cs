@@ -4,7 +4,10 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary><c>fastcgi top</c> on a terminal, which <c>script</c> creates: its screen, its size, and its state after the command.</summary>
+/// <summary>
+/// <c>fastcgi top</c> on a terminal, which <c>script</c> creates: its screen, its size, and its state after the
+/// command.
+/// </summary>
 public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
 {
     private const string Enter = "\e[?1049h\e[?25l";
@@ -100,15 +103,22 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
     [GeneratedRegex("… [0-9]+ more lines")]
     private static partial Regex LinesMore();
 
-    private static IEnumerable<string> GetLines(string text) => Control().Replace(text, "").Split('\n').Select(static line => line.TrimEnd('\r'));
+    private static IEnumerable<string> GetLines(string text)
+        => Control().Replace(text, "").Split('\n').Select(static line => line.TrimEnd('\r'));
 
     private IEnumerable<string> GetLines() => GetLines(Text);
 
     private void Start(int width, int height, string environment, params string[] arguments)
     {
         // The process that runs the tests may ignore SIGINT, and children inherit that.
-        var command = $"tty > '{_folder.GetPath("terminal")}'; stty cols {width} rows {height}; exec env --default-signal=INT TERM=xterm {environment} dotnet '{s_tool}' top '{_server!.Address}' {string.Join(' ', arguments)}";
-        var start = new ProcessStartInfo("script", ["-qec", command, "/dev/null"]) { RedirectStandardInput = true, RedirectStandardOutput = true };
+        var command =
+            $"tty > '{_folder.GetPath("terminal")}'; stty cols {width} rows {height}; exec env --default-signal=INT "
+                + $"TERM=xterm {environment} dotnet '{s_tool}' top '{_server!.Address}' {string.Join(' ', arguments)}";
+        var start = new ProcessStartInfo("script", ["-qec", command, "/dev/null"])
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+        };
         start.Environment.Remove("NO_COLOR");
         _script = Process.Start(start)!;
         _ = ReadAsync(_script.StandardOutput);

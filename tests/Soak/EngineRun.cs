@@ -94,7 +94,8 @@ internal static class EngineRun
     }
 
     private static async Task<long[]> AskAsync(IPEndPoint tcp, string uri)
-        => [.. (await FastCgiClient.GetAsync(tcp, uri)).Split(' ').Select(static value => long.Parse(value, CultureInfo.InvariantCulture))];
+        => [.. (await FastCgiClient.GetAsync(tcp, uri)).Split(' ').Select(static value => long.Parse(
+            value, CultureInfo.InvariantCulture))];
 
     private static (double ResidentMiB, int Descriptors) ReadProcess(int process)
     {

@@ -82,7 +82,8 @@ internal static class SoakApplication
         }
 
         var buffers = server.Connections!.Server.Buffers;
-        return $"{GC.GetTotalMemory(forceFullCollection: true)} {buffers.RentedCount} {buffers.AllocatedBytes} {server.Connections.Count}";
+        return $"{GC.GetTotalMemory(forceFullCollection: true)} {buffers.RentedCount} {buffers.AllocatedBytes} "
+            + $"{server.Connections.Count}";
     }
 
     private static byte[] MakeContent(int length)

@@ -24,7 +24,9 @@ internal static class SoakReport
         Console.WriteLine();
         foreach (var result in results)
         {
-            Console.WriteLine($"{result.Engine}: {string.Join(", ", result.Progress.Kinds.OrderBy(static kind => kind.Key).Select(static kind => $"{kind.Value:N0} {kind.Key}"))}");
+            var kinds = result.Progress.Kinds.OrderBy(static kind => kind.Key)
+                .Select(static kind => $"{kind.Value:N0} {kind.Key}");
+            Console.WriteLine($"{result.Engine}: {string.Join(", ", kinds)}");
             foreach (var failure in result.Progress.Failures.Concat(FindFaults(result)))
                 Console.WriteLine($"  {failure}");
         }

@@ -54,7 +54,8 @@ public static class RecordBytes
     }
 
     public static byte[] Pairs(params (string Name, string Value)[] pairs)
-        => [.. pairs.SelectMany(static pair => Pair(Encoding.UTF8.GetBytes(pair.Name), Encoding.UTF8.GetBytes(pair.Value)))];
+        => [.. pairs.SelectMany(
+            static pair => Pair(Encoding.UTF8.GetBytes(pair.Name), Encoding.UTF8.GetBytes(pair.Value)))];
 
     /// <summary>A pair of texts in which each character is one byte.</summary>
     public static byte[] Pair(string name, string value)
@@ -109,7 +110,8 @@ public static class RecordBytes
     public static byte[] PostHead(object contentLength, int id = 1, string uri = "/", bool keepConnection = true) =>
     [
         .. Begin(id, 1, keepConnection),
-        .. ParamsStream(id, RequestParams("POST", uri, ("CONTENT_LENGTH", string.Create(System.Globalization.CultureInfo.InvariantCulture, $"{contentLength}")))),
+        .. ParamsStream(id, RequestParams("POST", uri, ("CONTENT_LENGTH", string.Create(
+            System.Globalization.CultureInfo.InvariantCulture, $"{contentLength}")))),
     ];
 
     /// <summary>A whole request with a body.</summary>
@@ -117,7 +119,8 @@ public static class RecordBytes
         int id, string uri, byte[] body, bool keepConnection = true, params (string Name, string Value)[] more) =>
     [
         .. Begin(id, 1, keepConnection),
-        .. ParamsStream(id, RequestParams("POST", uri, [("CONTENT_LENGTH", body.Length.ToString(System.Globalization.CultureInfo.InvariantCulture)), .. more])),
+        .. ParamsStream(id, RequestParams("POST", uri, [
+            ("CONTENT_LENGTH", body.Length.ToString(System.Globalization.CultureInfo.InvariantCulture)), .. more])),
         .. StdinStream(id, body),
     ];
 }

@@ -127,8 +127,10 @@ public sealed class ServerProcess : IAsyncDisposable
         var servers = Directory.GetDirectories("/proc").Where(
             folder => Read(folder, "stat").Split(") ")[^1].Split(' ') is [_, var parent, ..]
                 && parent == $"{_process.Id}");
-        return string.Join('\n', servers.SelectMany(static server => Directory.GetDirectories(Path.Combine(server, "task")))
-            .Select(static thread => $"{Read(thread, "comm").Trim()} {Read(thread, "stat").Split(") ")[^1].Split(' ')[0]} {Read(thread, "wchan")}"));
+        return string.Join('\n', servers
+            .SelectMany(static server => Directory.GetDirectories(Path.Combine(server, "task")))
+            .Select(static thread => string.Join(
+                ' ', Read(thread, "comm").Trim(), Read(thread, "stat").Split(") ")[^1][..1], Read(thread, "wchan"))));
     }
 
     private static string Read(string folder, string file)

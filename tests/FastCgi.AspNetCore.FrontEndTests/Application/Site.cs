@@ -12,7 +12,9 @@ internal sealed class Site : IAsyncDisposable
         Folder = folder;
         _application = application;
         FrontEnd = frontEnd;
-        var host = setup.IsDocumented ? FrontEndDocument.HostName : setup.UsesTls ? "localhost" : "127.0.0.1";
+        var host = setup.UsesTls ? "localhost" : "127.0.0.1";
+        if (setup.IsDocumented)
+            host = FrontEndDocument.HostName;
         Url = $"{(setup.UsesTls ? "https" : "http")}://{host}:{frontEnd.EndPoint.Port}";
         Client = CreateClient(clientCertificate: null);
     }

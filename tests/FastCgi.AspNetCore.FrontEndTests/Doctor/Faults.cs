@@ -75,7 +75,11 @@ internal static partial class Faults
             Event = ("WrongProtocol", "received TLS"),
             Rule = ("http-to-fastcgi", "fastcgi_pass unix:"),
         };
-        foreach (var (protocol, directive, parameter) in new[] { ("uwsgi", "uwsgi_pass", "uwsgi_param"), ("SCGI", "scgi_pass", "scgi_param") })
+        foreach (var (protocol, directive, parameter) in new[]
+        {
+            ("uwsgi", "uwsgi_pass", "uwsgi_param"),
+            ("SCGI", "scgi_pass", "scgi_param"),
+        })
         {
             yield return new($"{protocol} is sent to the FastCGI port", FrontEndKind.Nginx)
             {
@@ -109,14 +113,18 @@ internal static partial class Faults
         };
         yield return new("a parameter of its own", Nginx)
         {
-            Wrong = [("    location / {\n        " + Include, "    " + Include + "\n    location / {\n        fastcgi_param PATH_BASE /;")],
+            Wrong = [(
+                "    location / {\n        " + Include,
+                "    " + Include + "\n    location / {\n        fastcgi_param PATH_BASE /;")],
             Event = ("ParametersMissing", Include),
             Rule = ("params-missing", Include),
             Status = HttpStatusCode.BadRequest,
         };
         yield return new("no REQUEST_URI", Nginx)
         {
-            Wrong = [(Include, "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_LENGTH $content_length;")],
+            Wrong = [(
+                Include,
+                "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_LENGTH $content_length;")],
             Visit = static client => client.GetStringAsync("/page"),
             Event = ("ParametersMissing", "REQUEST_URI"),
             Rule = ("target-missing", "fastcgi_param REQUEST_URI $request_uri;"),
@@ -139,7 +147,11 @@ internal static partial class Faults
         yield return new("no host", Nginx)
         {
             // After an include that sets it, the empty value would have no effect.
-            Wrong = [(Include, "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; fastcgi_param CONTENT_LENGTH $content_length;\nfastcgi_param SERVER_SOFTWARE nginx; fastcgi_param SERVER_PROTOCOL $server_protocol; fastcgi_param HTTP_HOST \"\";")],
+            Wrong = [(
+                Include,
+                "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; fastcgi_param "
+                    + "CONTENT_LENGTH $content_length;\nfastcgi_param SERVER_SOFTWARE nginx; fastcgi_param "
+                    + "SERVER_PROTOCOL $server_protocol; fastcgi_param HTTP_HOST \"\";")],
             Right = withPort,
             Haste = 3,
             Event = ("HostNotPassed", "fastcgi_param HTTP_HOST $host:$server_port;"),
@@ -151,7 +163,11 @@ internal static partial class Faults
             UsesTls = true,
             Haste = 3,
             Visit = OfBalancer,
-            Wrong = [("    include fastcgi_params;\n    fastcgi_param HTTP_HOST", "    fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; fastcgi_param CONTENT_LENGTH $content_length;\n    fastcgi_param SERVER_SOFTWARE nginx;\n    fastcgi_param HTTP_HOST")],
+            Wrong = [(
+                "    include fastcgi_params;\n    fastcgi_param HTTP_HOST",
+                "    fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; "
+                    + "fastcgi_param CONTENT_LENGTH $content_length;\n    fastcgi_param SERVER_SOFTWARE nginx;\n"
+                    + "    fastcgi_param HTTP_HOST")],
             Event = ("SchemeNotPassed", "fastcgi_param HTTPS $https if_not_empty;"),
             Rule = ("scheme-missing", "fastcgi_param HTTPS $https if_not_empty;"),
         };
@@ -208,7 +224,13 @@ internal static partial class Faults
             FrontEndKind.HaProxy,
             "set-param PATH_BASE /other if { path_beg /other/ }",
             ("docroot /", "docroot /\n    set-param PATH_BASE /other"));
-        yield return PathBase(FrontEndKind.Lighttpd, "$HTTP[\"url\"] =~ \"^/other(/|$)\"", ("fastcgi.server", "server.modules += (\"mod_setenv\")\nsetenv.add-environment = (\"PATH_BASE\" => \"/other\")\nfastcgi.server"));
+        yield return PathBase(
+            FrontEndKind.Lighttpd,
+            "$HTTP[\"url\"] =~ \"^/other(/|$)\"",
+            (
+                "fastcgi.server",
+                "server.modules += (\"mod_setenv\")\nsetenv.add-environment = (\"PATH_BASE\" => \"/other\")\n"
+                    + "fastcgi.server"));
     }
 
     private static Fault BehindBalancer(FrontEndKind kind) => new("it does not know of the load balancer", kind)
@@ -309,12 +331,16 @@ internal static partial class Faults
             Application = static app => app.MapFallback(static (HttpContext context) =>
             {
                 context.Response.Headers.WWWAuthenticate = "Bearer";
-                return context.Request.Headers.Authorization.Count > 0 ? Results.Text("reached") : Results.Unauthorized();
+                return context.Request.Headers.Authorization.Count > 0
+                    ? Results.Text("reached")
+                    : Results.Unauthorized();
             }),
             Visit = static async client =>
             {
                 for (var i = 0; i < 3; i++)
-                    await AskAsync(static request => request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", "token"))(client);
+                    await AskAsync(
+                        static request => request.Headers.Authorization =
+                            new AuthenticationHeaderValue("Bearer", "token"))(client);
             },
             Event = ("AuthorizationAbsent", line),
             Rule = ("authorization-dropped", line),

@@ -60,7 +60,12 @@ internal sealed class FaultySite : IAsyncDisposable
     public Task WaitForCheckAsync() => _time!.WaitForCheckAsync();
 
     /// <summary>The tool's report on the web server's configuration.</summary>
-    public async Task<string> AskToolAsync() => (await ToolRun.RunAsync("doctor", _folder.GetPath($"{_fault.Kind.ToString().ToLowerInvariant()}-frame.conf"), "--timeout", "2")).Out;
+    public async Task<string> AskToolAsync() => (
+        await ToolRun.RunAsync(
+            "doctor",
+            _folder.GetPath($"{_fault.Kind.ToString().ToLowerInvariant()}-frame.conf"),
+            "--timeout",
+            "2")).Out;
 
     public async ValueTask DisposeAsync()
     {

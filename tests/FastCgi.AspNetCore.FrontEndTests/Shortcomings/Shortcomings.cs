@@ -35,7 +35,9 @@ internal static class Shortcomings
             "Since Apache 2.4.59 (CVE-2024-24795), the `Content-Length` of a response does not reach the client, "
                 + "over HTTP/1.1 or HTTP/2. So it cannot reveal an incomplete response."),
         new(FrontEndKind.Apache, Ability.CutResponse,
-            "Over HTTP/2, clients may wait indefinitely for the rest of an incomplete response (tested for 400 seconds). `Timeout`, `ProxyTimeout`, `KeepAliveTimeout`, `H2StreamTimeout`, `timeout=`, and `Content-Length` have no effect; only `Protocols http/1.1` helps.")
+            "Over HTTP/2, clients may wait indefinitely for the rest of an incomplete response (tested for 400 "
+                + "seconds). `Timeout`, `ProxyTimeout`, `KeepAliveTimeout`, `H2StreamTimeout`, `timeout=`, and "
+                + "`Content-Length` have no effect; only `Protocols http/1.1` helps.")
         {
             Where = static setup => setup.UsesTls,
         },
@@ -49,14 +51,16 @@ internal static class Shortcomings
             Ability.TargetThatIsNoText,
             "A path with escaped bytes that are not UTF-8, such as `%FF`, is rejected with 400."),
         new(FrontEndKind.Lighttpd, Ability.UploadOfUnknownLength,
-            "An upload without `Content-Length` is rejected over HTTP/2, and with 411 over HTTP/1.1 if `server.stream-request-body` is on.")
+            "An upload without `Content-Length` is rejected over HTTP/2, and with 411 over HTTP/1.1 if "
+                + "`server.stream-request-body` is on.")
         {
             Where = static setup => setup.UsesTls || !setup.BuffersRequests,
         },
         new(FrontEndKind.Lighttpd, Ability.CutResponse,
             "An incomplete response without `Content-Length` may look complete."),
         new(FrontEndKind.Lighttpd, Ability.HyphensOnly,
-            "Headers with underscores or other special characters, such as `X_Auth_User`, reach the application as `X-Auth-User`. " + SeeSecurity),
+            "Headers with underscores or other special characters, such as `X_Auth_User`, reach the application as "
+                + "`X-Auth-User`. " + SeeSecurity),
 
         new(FrontEndKind.HaProxy, Ability.NoticedClient, NoticesClientLate),
         new(
@@ -70,7 +74,8 @@ internal static class Shortcomings
         new(FrontEndKind.HaProxy, Ability.LargeUploadOfUnknownLength,
             "An upload without `Content-Length` is rejected with 400 if it does not fit in a 16 KB buffer."),
         new(FrontEndKind.HaProxy, Ability.EarlyAnswer,
-            "After a response to an incomplete upload, HAProxy does not read the rest. A client that sends the whole body before it reads the response waits until `timeout client` expires."),
+            "After a response to an incomplete upload, HAProxy does not read the rest. A client that sends the whole "
+                + "body before it reads the response waits until `timeout client` expires."),
         new(
             FrontEndKind.HaProxy,
             Ability.CutResponse,
@@ -106,7 +111,8 @@ internal static class Shortcomings
         new(FrontEndKind.H2o, Ability.EarlyHeaders, HoldsHeaders),
         new(FrontEndKind.H2o, Ability.StreamedUpload, "An upload reaches the application only when it is complete."),
         new(FrontEndKind.H2o, Ability.EarlyAnswer,
-            "With `fastcgi.timeout.keepalive`, h2o crashes if the application responds before it has received the complete upload.")
+            "With `fastcgi.timeout.keepalive`, h2o crashes if the application responds before it has received the "
+                + "complete upload.")
         {
             Where = static setup => setup.KeepsConnections,
         },

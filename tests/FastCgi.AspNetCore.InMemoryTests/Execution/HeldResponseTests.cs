@@ -52,7 +52,8 @@ public sealed class HeldResponseTests : SchedulerTest
     }
 
     [Fact]
-    public void CallWaitsForAProcessor_WhatItHoldsIsSentAtTheFourth() => Assert.Equal([0, 0, 0, 1], CountSends(samples: 4));
+    public void CallWaitsForAProcessor_WhatItHoldsIsSentAtTheFourth()
+        => Assert.Equal([0, 0, 0, 1], CountSends(samples: 4));
 
     [Theory, Values(true, false)]
     public async Task LoopIsTaken_WhatIsHeldIsSentAndThePathLearned(bool writes)
@@ -185,7 +186,8 @@ public sealed class HeldResponseTests : SchedulerTest
         Assert.False(Scheduler.Watchdog.TrySetDeadline(response));
         ParkWatchdog();
 
-        // Flushes that come close together are worth its samples, unless this thread is held up between any two of so many.
+        // Flushes that come close together are worth its samples, unless this thread is held up between any two of so
+        // many.
         for (var i = 0; i < 10_000 && !Watchdog.IsWoken; i++)
             Assert.False(Scheduler.Watchdog.TrySetDeadline(response));
         Assert.True(Watchdog.IsWoken);

@@ -18,14 +18,17 @@ public sealed class RaceTests
             Assert.True(request.TryClaim());
             CancellationToken token = default;
 
-            pair.Run(() => frontEnd.Receive(RecordBytes.Abort()), () => token = ((IHttpRequestLifetimeFeature)request).RequestAborted);
+            pair.Run(
+                () => frontEnd.Receive(RecordBytes.Abort()),
+                () => token = ((IHttpRequestLifetimeFeature)request).RequestAborted);
 
             Assert.True(token.CanBeCanceled);
             tokens.Add(token);
             RequestCompletion.Complete(request, exception: null);
         }
 
-        await Waiting.UntilAsync(() => tokens.TrueForAll(static token => token.IsCancellationRequested), "all tokens to be cancelled");
+        await Waiting.UntilAsync(
+            () => tokens.TrueForAll(static token => token.IsCancellationRequested), "all tokens to be cancelled");
     }
 
     /// <summary>
@@ -66,7 +69,11 @@ public sealed class RaceTests
     }
 
     private static RequestScheduler CreateScheduler(SteppedPlatform platform)
-        => new(new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 * Rounds }, platform, TimeProvider.System, NullLogger.Instance);
+        => new(
+            new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 * Rounds },
+            platform,
+            TimeProvider.System,
+            NullLogger.Instance);
 
     /// <summary>A second thread, which begins an action at the same moment as the test.</summary>
     private sealed class TwoThreads : IDisposable

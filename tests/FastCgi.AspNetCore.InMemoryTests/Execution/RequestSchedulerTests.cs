@@ -2,7 +2,9 @@ using System.Linq.Expressions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>Which thread calls the application, what the application leaves there, and when its response is sent.</summary>
+/// <summary>
+/// Which thread calls the application, what the application leaves there, and when its response is sent.
+/// </summary>
 public sealed class RequestSchedulerTests : SchedulerTest
 {
     private static readonly AsyncLocal<string?> s_ambient = new();
@@ -11,7 +13,8 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [InlineData(FastCgiApplicationScheduling.Auto, Place.Loop)]
     [InlineData(FastCgiApplicationScheduling.Inline, Place.Loop)]
     [InlineData(FastCgiApplicationScheduling.ThreadPool, Place.ThreadPool)]
-    public async Task UnknownPath_RunsOnTheLoopUnlessTheOptionsSayOtherwise(FastCgiApplicationScheduling scheduling, Place place)
+    public async Task UnknownPath_RunsOnTheLoopUnlessTheOptionsSayOtherwise(
+        FastCgiApplicationScheduling scheduling, Place place)
     {
         var called = RecordPlace();
 
@@ -353,7 +356,10 @@ public sealed class RequestSchedulerTests : SchedulerTest
     {
         var platform = new BrokenPlatform(what);
         var scheduler = new RequestScheduler(
-            new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 }, platform, TimeProvider.System, NullLogger.Instance);
+            new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 },
+            platform,
+            TimeProvider.System,
+            NullLogger.Instance);
         scheduler.Workers.EndFirst();
         if (what == "thread")
             scheduler.Predictor.OnStalled(new PathKey("/x1"));
@@ -379,7 +385,8 @@ public sealed class RequestSchedulerTests : SchedulerTest
         var called = Waiting.Signal<Place>();
         Application = context =>
         {
-            var caller = Platform.Workers.Append(Here).FirstOrDefault(static worker => worker is { CurrentCall: not 0 });
+            var caller = Platform.Workers.Append(Here)
+                .FirstOrDefault(static worker => worker is { CurrentCall: not 0 });
             called.TrySetResult(caller is null ? Place.ThreadPool : Worker.GetHold(caller.CurrentCall) switch
             {
                 Hold.Loop => Place.Loop,

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
-/// <summary>A scheduler whose threads continue when the test says so, with two processors, two threads for handlers that block, and a connection.</summary>
+/// <summary>
+/// A scheduler whose threads continue when the test says so, with two processors, two threads for handlers that block,
+/// and a connection.
+/// </summary>
 public abstract class SchedulerTest : IAsyncLifetime
 {
     /// <summary>The kind of thread that calls the application.</summary>
@@ -55,7 +58,12 @@ public abstract class SchedulerTest : IAsyncLifetime
 
     private protected RequestScheduler CreateScheduler(FastCgiApplicationScheduling scheduling)
     {
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = MaxBlockingThreads, ApplicationScheduling = scheduling };
+        var options = new FastCgiTransportOptions
+        {
+            LoopCount = 1,
+            MaxBlockingThreads = MaxBlockingThreads,
+            ApplicationScheduling = scheduling,
+        };
         return new RequestScheduler(options, Platform, Clock, NullLogger.Instance);
     }
 

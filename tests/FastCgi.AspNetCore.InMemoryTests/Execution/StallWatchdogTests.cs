@@ -198,7 +198,8 @@ public sealed class StallWatchdogTests : SchedulerTest
         Sample();
         Platform.RunAll();
 
-        Assert.Equal(2, Assert.Single(FrontEnd.ReadAvailable(), static record => record.Type == RecordBytes.EndRequest).Id);
+        Assert.Equal(
+            2, Assert.Single(FrontEnd.ReadAvailable(), static record => record.Type == RecordBytes.EndRequest).Id);
         GiveBackAll();
         Sample();
     }

@@ -15,7 +15,8 @@ public sealed class ThreadPlatformTests : IDisposable
     {
         var steps = 0;
 
-        _platform.Start("test", new Body(() => ++steps == 1 ? throw new InvalidOperationException("on purpose") : null));
+        _platform.Start(
+            "test", new Body(() => ++steps == 1 ? throw new InvalidOperationException("on purpose") : null));
         await _platform.Ended.Task.Within("the end of the thread");
 
         Assert.Equal(2, steps);

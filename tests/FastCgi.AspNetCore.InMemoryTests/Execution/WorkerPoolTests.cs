@@ -158,7 +158,10 @@ public sealed class WorkerPoolTests : SchedulerTest
         Assert.False(Workers.HasComputing);
     }
 
-    /// <summary>Each seat has a request. The loop waits for the next thread that is free, which receives before it computes again.</summary>
+    /// <summary>
+    /// Each seat has a request. The loop waits for the next thread that is free, which receives before it computes
+    /// again.
+    /// </summary>
     [Fact]
     public async Task RequestsThatCompute_MoreThanProcessors_WaitAndShortOnesOvertakeThem()
     {

@@ -40,7 +40,9 @@ internal sealed class Choices
     public int Deviate(int count)
     {
         var isBounded = _deviations >= MaxDeviations;
-        var made = Make(isBounded ? 1 : count, isBounded || _random is null || _random.Next(DrawnInterval) != 0 ? 0 : _random.Next(count));
+        var made = Make(
+            isBounded ? 1 : count,
+            isBounded || _random is null || _random.Next(DrawnInterval) != 0 ? 0 : _random.Next(count));
         if (made != 0)
             _deviations++;
         return made;
@@ -64,7 +66,9 @@ internal sealed class Choices
         var index = _made.Count;
         var made = index < _prefix.Length ? _prefix[index] : drawn;
         if (made >= count)
-            throw new InvalidOperationException($"Choice {index} of the schedule is {made}, but there are {count} only: the schedule is not of this code.");
+            throw new InvalidOperationException(
+                $"Choice {index} of the schedule is {made}, but there are {count} only: the schedule is not of this "
+                    + "code.");
 
         _made.Add(made);
         _counts.Add(count);

@@ -82,7 +82,9 @@ public class ExplorationTests(ITestOutputHelper output)
             var trace = new List<string>();
             choices.Begin(schedule);
             var again = Record.Exception(() => RunOnce(CreateServer(), choices, trace));
-            Assert.Fail($"The schedule [{string.Join(", ", schedule)}] fails: {exception}{Environment.NewLine}{string.Join(Environment.NewLine, trace)}{Environment.NewLine}Again: {again?.Message}");
+            Assert.Fail(
+                $"The schedule [{string.Join(", ", schedule)}] fails: {exception}{Environment.NewLine}"
+                    + $"{string.Join(Environment.NewLine, trace)}{Environment.NewLine}Again: {again?.Message}");
         }
     }
 

@@ -93,11 +93,13 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
     /// <summary>Flushed data must have been sent, unless the flush has only just happened.</summary>
     public void CheckFlushes(int maxLooks)
     {
-        if (Features is null || _flushed.Length == 0 || Connection.IsClosed || Connection.IsSending || IsAborted || machine.Looks - _flushedAt < maxLooks)
+        if (Features is null || _flushed.Length == 0 || Connection.IsClosed || Connection.IsSending || IsAborted
+            || machine.Looks - _flushedAt < maxLooks)
             return;
 
         if (!Encoding.ASCII.GetString([.. Connection.Sent]).Contains(_flushed, StringComparison.Ordinal))
-            throw new InvalidOperationException($"{_flushed} was flushed at look {_flushedAt}, and is not sent at look {machine.Looks}.");
+            throw new InvalidOperationException(
+                $"{_flushed} was flushed at look {_flushedAt}, and is not sent at look {machine.Looks}.");
     }
 
     public void CheckEnd()

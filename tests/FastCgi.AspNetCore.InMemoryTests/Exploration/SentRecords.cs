@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
-/// <summary>Checks what a connection has sent: whole records, each request ended once, each with its own body.</summary>
+/// <summary>
+/// Checks what a connection has sent: whole records, each request ended once, each with its own body.
+/// </summary>
 internal static class SentRecords
 {
     public static void Check(VirtualConnection connection, HandlerScript[] scripts, OutsideEvent outside)
@@ -42,7 +44,8 @@ internal static class SentRecords
             Check(connection, scripts[i], bodies[i], ends[i], statuses[i], outside);
     }
 
-    private static void Check(VirtualConnection connection, HandlerScript script, string body, int ends, uint status, OutsideEvent outside)
+    private static void Check(
+        VirtualConnection connection, HandlerScript script, string body, int ends, uint status, OutsideEvent outside)
     {
         var name = $"/{script.Word}";
         Require(ends <= 1, $"{name} was ended {ends} times.");

@@ -24,7 +24,9 @@ internal sealed class VirtualLoop
 
     public bool HasWork => _events.Count > 0 || _toEnd.Count > 0;
 
-    /// <summary>Something was received, or, if it is <see langword="null"/>, the web server has closed the connection.</summary>
+    /// <summary>
+    /// Something was received, or, if it is <see langword="null"/>, the web server has closed the connection.
+    /// </summary>
     public void Add(VirtualConnection connection, byte[]? received) => _events.Enqueue((connection, received));
 
     public void QueueToClose(VirtualConnection connection) => _toEnd.Enqueue(connection);
@@ -84,7 +86,8 @@ internal sealed class VirtualConnection : ConnectionTransport
     private BufferBlock? _unsent;
     private bool _isQueuedToClose;
 
-    public VirtualConnection(string name, VirtualLoop loop, ConnectionManager manager, VirtualMachine machine, bool sendsShort)
+    public VirtualConnection(
+        string name, VirtualLoop loop, ConnectionManager manager, VirtualMachine machine, bool sendsShort)
     {
         Name = name;
         _loop = loop;

@@ -111,7 +111,8 @@ internal sealed class VirtualMachine(Choices choices)
     }
 
     /// <summary>Blocks the thread that has the baton.</summary>
-    public void Block(Func<bool> condition) => Suspend(Current ?? throw new InvalidOperationException("Nobody runs."), "blocks", condition, delay: 0);
+    public void Block(Func<bool> condition)
+        => Suspend(Current ?? throw new InvalidOperationException("Nobody runs."), "blocks", condition, delay: 0);
 
     public void Fail(Exception exception) => _failure ??= exception;
 
@@ -174,7 +175,8 @@ internal sealed class VirtualMachine(Choices choices)
             return null;
 
         _runnable.Sort((a, b) => GetRank(a).CompareTo(GetRank(b)));
-        var isQuiet = GetRank(_runnable[0]) == VirtualWorld.WatchdogRank && !_threads.Exists(static thread => thread.IsSuspended && thread.Condition is null);
+        var isQuiet = GetRank(_runnable[0]) == VirtualWorld.WatchdogRank
+            && !_threads.Exists(static thread => thread.IsSuspended && thread.Condition is null);
         if (isQuiet)
             OnQuiet?.Invoke();
         var chosen = _runnable[choices.Deviate(_runnable.Count)];

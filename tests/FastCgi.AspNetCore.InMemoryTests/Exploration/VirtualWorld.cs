@@ -70,11 +70,13 @@ internal sealed class VirtualWorld
         _manager = new ConnectionManager(server);
         _loop = new VirtualLoop(_scheduler, _machine);
 
-        _scripts = [.. Enumerable.Range(0, 3).Select(i => new HandlerScript(_machine, "abc"[i], (HandlerBehaviour)choices.Vary(Enum.GetValues<HandlerBehaviour>().Length)))];
+        _scripts = [.. Enumerable.Range(0, 3).Select(i => new HandlerScript(
+            _machine, "abc"[i], (HandlerBehaviour)choices.Vary(Enum.GetValues<HandlerBehaviour>().Length)))];
         application.Scripts = _scripts;
         application.Machine = _machine;
         _event = (OutsideEvent)choices.Vary(Enum.GetValues<OutsideEvent>().Length);
-        _connections = [.. "AB".Select(name => new VirtualConnection($"{name}", _loop, _manager, _machine, _event == OutsideEvent.ShortSends))];
+        _connections = [.. "AB".Select(
+            name => new VirtualConnection($"{name}", _loop, _manager, _machine, _event == OutsideEvent.ShortSends))];
         _scripts[0].Connection = _scripts[1].Connection = _connections[0];
         _scripts[2].Connection = _connections[1];
         _loop.Add(_connections[0], [.. RecordBytes.Get(1, "/a"), .. RecordBytes.Get(2, "/b")]);
@@ -89,7 +91,8 @@ internal sealed class VirtualWorld
         _scheduler.Workers.EnsureSpare();
     }
 
-    private bool IsDone => Array.TrueForAll(_scripts, static script => script.IsOver || script.IsDropped) && !_loop.HasWork;
+    private bool IsDone
+        => Array.TrueForAll(_scripts, static script => script.IsOver || script.IsDropped) && !_loop.HasWork;
 
     /// <summary>Runs to the end and checks the results.</summary>
     public void Run()
@@ -119,12 +122,24 @@ internal sealed class VirtualWorld
 
     private void AddThreads()
     {
-        _machine.Add(new VirtualThread("loop event", () => _loop is { IsOwned: false, HasWork: true }, _loop.Wake) { Rank = WorkerRank });
+        _machine.Add(new VirtualThread("loop event", () => _loop is { IsOwned: false, HasWork: true }, _loop.Wake)
+        {
+            Rank = WorkerRank,
+        });
         _machine.Add(new VirtualThread("thread pool", () => _posted.HasWork, _posted.RunNext) { Rank = WorkerRank });
         foreach (var connection in _connections)
-            _machine.Add(new VirtualThread($"room for {connection.Name}", () => connection.CanContinueSend, connection.ContinueSend) { Rank = OutsideRank });
+            _machine.Add(
+                new VirtualThread(
+                    $"room for {connection.Name}",
+                    () => connection.CanContinueSend,
+                    connection.ContinueSend)
+                { Rank = OutsideRank });
         foreach (var script in _scripts)
-            _machine.Add(new VirtualThread($"answer for {script.Word}", () => script.IsAwaiting, script.EndAwait) { Rank = OutsideRank, IsLate = () => script.IsAnswerLate });
+            _machine.Add(new VirtualThread($"answer for {script.Word}", () => script.IsAwaiting, script.EndAwait)
+            {
+                Rank = OutsideRank,
+                IsLate = () => script.IsAnswerLate,
+            });
 
         var hasHappened = _event is OutsideEvent.None or OutsideEvent.ShortSends or OutsideEvent.NoThreads;
         _machine.Add(new VirtualThread($"{_event}", () => !hasHappened && CanHappen(), () =>
@@ -164,9 +179,13 @@ internal sealed class VirtualWorld
         {
             // Requests wait if more handlers block than there are threads, or more compute than there are processors.
             var mayWait = !_hasThreads || _event == OutsideEvent.NoThreads
-                || (script.Behaviour == HandlerBehaviour.Computes && _scripts.Count(static script => script.IsComputing) >= _processors);
+                || (
+                    script.Behaviour == HandlerBehaviour.Computes
+                        && _scripts.Count(static script => script.IsComputing) >= _processors);
             if (_machine.QuietLooks >= MaxQuietLooks && !mayWait)
-                Check(script.HasBegun || script.IsDropped, $"/{script.Word} has not begun, though nothing but time goes on.");
+                Check(
+                    script.HasBegun || script.IsDropped,
+                    $"/{script.Word} has not begun, though nothing but time goes on.");
             if (_event != OutsideEvent.NoThreads || _machine.Looks > LooksWithoutThreads + MaxLooks)
                 script.CheckFlushes(_machine.QuietLooks >= MaxQuietLooks ? 0 : MaxLooks);
         }

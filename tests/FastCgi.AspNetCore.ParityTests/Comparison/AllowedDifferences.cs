@@ -131,7 +131,10 @@ internal static class AllowedDifferences
     ];
 
     public static string ToTable() => string.Join('\n', All.GroupBy(difference => difference.Reason)
-        .Select(group => $"| {group.Key} | {string.Join("<br>", group.GroupBy(static difference => difference.Change).Select(ToText)).Replace("|", "\\|", StringComparison.Ordinal)} |")
+        .Select(group => (
+            Reason: group.Key,
+            Changes: string.Join("<br>", group.GroupBy(static difference => difference.Change).Select(ToText))))
+        .Select(static row => $"| {row.Reason} | {row.Changes.Replace("|", "\\|", StringComparison.Ordinal)} |")
         .Prepend("|---|---|")
         .Prepend("| Why | What: with Kestrel → with FastCgi |"));
 
@@ -146,14 +149,21 @@ internal static class AllowedDifferences
         [
             ("status", "0 no response"), ("body", string.Empty), ("header Content-Length", Absent),
             ("body is cut", "False"),
-        ], (request, value) => new AllowedDifference(Nginx, value.Value, Any, value.FastCgi, CutInNginx) { Request = request, IsOptional = true });
+        ], (request, value) => new AllowedDifference(Nginx, value.Value, Any, value.FastCgi, CutInNginx)
+        {
+            Request = request,
+            IsOptional = true,
+        });
 
     private static IEnumerable<AllowedDifference> AnsweredByApache(params string[] requests)
         => requests.SelectMany(request => ((string Value, string FastCgi)[])
         [
             ("status", "503 Service Unavailable"), ("body", "*503 Service Unavailable*"),
             ("header Content-Type", "text/html*"), ("body is cut", "False"),
-        ], (request, value) => new AllowedDifference(Apache, value.Value, Any, value.FastCgi, CutByApache) { Request = request });
+        ], (request, value) => new AllowedDifference(Apache, value.Value, Any, value.FastCgi, CutByApache)
+        {
+            Request = request,
+        });
 
     private static IEnumerable<AllowedDifference> JoinedByApache(params string[] values)
         => values.Select(value => new AllowedDifference(Apache, value, "* | *", "*, *", Joined));

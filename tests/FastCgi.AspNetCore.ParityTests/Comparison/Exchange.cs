@@ -18,7 +18,8 @@ internal sealed record Exchange(
             ["body"] = Mask(DescribeBody()),
             ["body is cut"] = $"{Response.IsCut}",
         };
-        foreach (var header in Response.Headers.ToLookup(header => header.Name, header => header.Value, StringComparer.OrdinalIgnoreCase))
+        foreach (var header in Response.Headers.ToLookup(
+            header => header.Name, header => header.Value, StringComparer.OrdinalIgnoreCase))
             values[$"header {header.Key}"] = Mask(string.Join(" | ", header));
         return values;
     }

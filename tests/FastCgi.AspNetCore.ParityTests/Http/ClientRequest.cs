@@ -51,5 +51,7 @@ internal sealed record ClientRequest(string Method, string Target)
 
     public ClientRequest With(string name, string value) => this with { Headers = [.. Headers, (name, value)] };
 
-    public override string ToString() => $"{Method} {Target} {Version}{(IsChunked ? " chunked" : string.Empty)}{(ExpectsContinue ? " 100-continue" : string.Empty)}";
+    public override string ToString()
+        => $"{Method} {Target} "
+            + $"{Version}{(IsChunked ? " chunked" : string.Empty)}{(ExpectsContinue ? " 100-continue" : string.Empty)}";
 }

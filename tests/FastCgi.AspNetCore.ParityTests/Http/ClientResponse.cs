@@ -37,6 +37,8 @@ internal sealed partial record ClientResponse(
         => Headers.Where(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase))
             .Select(header => header.Value);
 
-    [GeneratedRegex("""<input (?:type="hidden" name="(?<name>[^"]*)"|name="(?<name>[^"]*)" type="hidden") value="(?<value>[^"]*)" ?/?>""")]
+    [GeneratedRegex(
+        """<input (?:type="hidden" name="(?<name>[^"]*)"|name="(?<name>[^"]*)" type="hidden") """
+            + """value="(?<value>[^"]*)" ?/?>""")]
     private static partial Regex HiddenFields();
 }

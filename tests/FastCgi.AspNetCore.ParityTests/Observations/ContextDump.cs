@@ -59,7 +59,8 @@ internal static class ContextDump
     }
 
     private static PropertyInfo[] FindProperties(Type type)
-        => [.. type.GetProperties().Where(property => property.GetIndexParameters().Length == 0 && HasText(property.PropertyType))
+        => [.. type.GetProperties().Where(
+            property => property.GetIndexParameters().Length == 0 && HasText(property.PropertyType))
             .OrderBy(property => property.Name, StringComparer.Ordinal)];
 
     private static bool HasText(Type type)
@@ -98,8 +99,10 @@ internal static class ContextDump
         IEnumerable<KeyValuePair<string, string>> values => values.Select(pair => ($"[{pair.Key}]", pair.Value)),
         IEnumerable<KeyValuePair<string, object?>> values => values.Select(pair => ($"[{pair.Key}]", $"{pair.Value}")),
         CancellationToken token => [(string.Empty, $"can be canceled: {token.CanBeCanceled}")],
-        Stream stream => [(string.Empty, $"can read, write, seek: {stream.CanRead}, {stream.CanWrite}, {stream.CanSeek}")],
-        ClaimsPrincipal user => [(string.Empty, string.Join(", ", user.Identities.Select(identity => $"{identity.AuthenticationType} {identity.Name}")))],
+        Stream stream => [
+            (string.Empty, $"can read, write, seek: {stream.CanRead}, {stream.CanWrite}, {stream.CanSeek}")],
+        ClaimsPrincipal user => [(string.Empty, string.Join(
+            ", ", user.Identities.Select(identity => $"{identity.AuthenticationType} {identity.Name}")))],
         X509Certificate2 certificate => [(string.Empty, $"{certificate.Subject} {certificate.Thumbprint}")],
         Endpoint endpoint => [(string.Empty, endpoint.DisplayName ?? string.Empty)],
         IFormattable formattable => [(string.Empty, formattable.ToString(null, CultureInfo.InvariantCulture))],

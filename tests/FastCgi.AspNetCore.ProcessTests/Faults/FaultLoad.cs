@@ -22,7 +22,8 @@ internal sealed class FaultLoad : IAsyncDisposable
     {
         _server = server;
         Func<FastCgiClient, Task>[] kinds = [SmallAsync, SmallAsync, PostAsync, LargeAsync, BlockAsync, PeerAsync];
-        _clients = [.. Enumerable.Range(0, 2 * kinds.Length).Select(i => Task.Run(() => RunAsync(i, kinds[i % kinds.Length], isKept: i < kinds.Length)))];
+        _clients = [.. Enumerable.Range(0, 2 * kinds.Length).Select(i => Task.Run(
+            () => RunAsync(i, kinds[i % kinds.Length], isKept: i < kinds.Length)))];
     }
 
     /// <summary>Connections that ended without a response, with the reason.</summary>

@@ -63,7 +63,9 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
             Assert.True(
                 !isBounded || load.Losses.Count - lossesBefore <= done,
                 $"{call}: {done} faults, {string.Join("; ", load.Losses.Skip(lossesBefore))}");
-            output.WriteLine($"{call}: {errors.Length} errors, {done} faults, {load.Losses.Count - lossesBefore} connections lost, {load.Answers} answers so far");
+            output.WriteLine(
+                $"{call}: {errors.Length} errors, {done} faults, {load.Losses.Count - lossesBefore} connections lost, "
+                    + $"{load.Answers} answers so far");
         }
 
         await load.EndAsync();
@@ -179,7 +181,8 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     {
         try
         {
-            var answers = await Task.WhenAll(Enumerable.Range(0, count).Select(_ => FastCgiClient.GetAsync(server.Address, $"/block/{milliseconds}")));
+            var answers = await Task.WhenAll(Enumerable.Range(0, count).Select(_ => FastCgiClient.GetAsync(
+                server.Address, $"/block/{milliseconds}")));
             Assert.All(answers, static answer => Assert.Equal("awake", answer));
         }
         catch (IOException exception)

@@ -32,7 +32,8 @@ internal sealed class Load : IAsyncDisposable
             foreach (var method in new[] { HttpMethod.Get, HttpMethod.Post })
             {
                 foreach (var isKept in new[] { true, false })
-                    _clients.AddRange(Enumerable.Range(0, ClientsOfAKind).Select(_ => Task.Run(() => RunAsync(host, method, isKept))));
+                    _clients.AddRange(Enumerable.Range(0, ClientsOfAKind).Select(_ => Task.Run(
+                        () => RunAsync(host, method, isKept))));
             }
         }
     }

@@ -55,14 +55,17 @@ internal sealed class SystemdRoot : IAsyncDisposable
     {
         var (exitCode, output, error) = await TryRunAsync(commands);
         if (exitCode != 0)
-            Assert.Fail($"{commands}\nended with {exitCode}:\n{output}{error}\n{(await TryRunAsync("journalctl --no-pager -n 40")).Output}");
+            Assert.Fail(
+                $"{commands}\nended with {exitCode}:\n{output}{error}\n"
+                    + $"{(await TryRunAsync("journalctl --no-pager -n 40")).Output}");
         return output;
     }
 
     /// <summary>Runs a block of commands in the repository's folder, up to the first that fails.</summary>
     public async Task<(int ExitCode, string Output, string Error)> TryRunAsync(string commands)
     {
-        using var process = Process.Start(new ProcessStartInfo("bash", [Script, "run", _folder.Path, "bash", "-ec", commands])
+        using var process = Process.Start(new ProcessStartInfo(
+            "bash", [Script, "run", _folder.Path, "bash", "-ec", commands])
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,

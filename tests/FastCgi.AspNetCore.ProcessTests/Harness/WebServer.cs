@@ -4,7 +4,9 @@ namespace FastCgi.AspNetCore.ProcessTests.Harness;
 internal sealed class WebServer : IAsyncDisposable
 {
     // Only root can create the folders below /var/lib/nginx, by starting nginx.
-    private const string TemporaryFolders = "client_body_temp_path body; fastcgi_temp_path fastcgi; proxy_temp_path proxy; scgi_temp_path scgi; uwsgi_temp_path uwsgi;";
+    private const string TemporaryFolders =
+        "client_body_temp_path body; fastcgi_temp_path fastcgi; proxy_temp_path proxy; scgi_temp_path scgi; "
+            + "uwsgi_temp_path uwsgi;";
 
     private readonly string _folder;
     private readonly WebServerProcess _process;

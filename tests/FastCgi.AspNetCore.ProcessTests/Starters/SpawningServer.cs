@@ -41,7 +41,9 @@ internal sealed class SpawningServer : IAsyncDisposable
             folder,
             configuration,
             text,
-            ["apache2", "-d", folder.Path, "-f", configuration, "-c", "FcgidInitialEnv FastCgi__Transport__Engine " + Starter.Engine, "-D", "FOREGROUND"]);
+            [
+                "apache2", "-d", folder.Path, "-f", configuration, "-c",
+                "FcgidInitialEnv FastCgi__Transport__Engine " + Starter.Engine, "-D", "FOREGROUND"]);
 
     public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri(Address, path));
 

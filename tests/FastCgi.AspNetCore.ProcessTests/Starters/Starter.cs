@@ -96,7 +96,9 @@ internal sealed class Starter : IAsyncDisposable
                 {
                     return await getAsync();
                 }
-                catch (Exception exception) when ((exception as SocketException ?? exception.InnerException) is SocketException && !_process.HasExited)
+                catch (Exception exception) when (
+                    (exception as SocketException ?? exception.InnerException) is SocketException
+                        && !_process.HasExited)
                 {
                     return null;
                 }

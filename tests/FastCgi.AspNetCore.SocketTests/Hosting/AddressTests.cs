@@ -104,7 +104,8 @@ public sealed class AddressTests : HostTest
     public async Task AppSettings_Endpoints_ListenedOn()
     {
         await WriteSettingsAsync($$"""
-            { "FastCgi": { "Endpoints": { "Main": { "Url": "{{Address}}", "Backlog": 16 }, "Other": { "Url": "{{AnyPort}}" } } } }
+            { "FastCgi": { "Endpoints": {
+                "Main": { "Url": "{{Address}}", "Backlog": 16 }, "Other": { "Url": "{{AnyPort}}" } } } }
             """);
         await using var app = await StartAsync();
 
@@ -139,7 +140,9 @@ public sealed class AddressTests : HostTest
     {
         await using var app = await StartAsync("--urls", AnyPort);
 
-        var address = Assert.Single(app.Services.GetRequiredService<IServer>().Features.GetRequiredFeature<IServerAddressesFeature>().Addresses);
+        var address = Assert.Single(
+            app.Services.GetRequiredService<IServer>().Features
+                .GetRequiredFeature<IServerAddressesFeature>().Addresses);
         Assert.DoesNotContain(":0", address, StringComparison.Ordinal);
         Assert.Contains(
             Logs.All,
@@ -149,7 +152,9 @@ public sealed class AddressTests : HostTest
     [Theory]
     [InlineData("--urls", $"{AnyHttpPort};{AnyPort}")]
     [InlineData("--urls", AnyPort, "--Kestrel:Endpoints:Local:Url", AnyHttpPort)]
-    [InlineData("--urls", $"{AnyPort};{AnyHttpPort}", "--preferHostingUrls", "true", "--Kestrel:Endpoints:Overridden:Url", "http://unix:/no/such/folder")]
+    [InlineData(
+        "--urls", $"{AnyPort};{AnyHttpPort}", "--preferHostingUrls", "true", "--Kestrel:Endpoints:Overridden:Url",
+        "http://unix:/no/such/folder")]
     public async Task HttpAddress_BesideFastCgi_IsServedByKestrel(params string[] arguments)
     {
         await using var app = await StartAsync(arguments);

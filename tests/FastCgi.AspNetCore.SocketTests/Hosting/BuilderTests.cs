@@ -112,7 +112,8 @@ public sealed class BuilderTests
     {
         using var host = await builder.StartAsync();
 
-        var addresses = host.Services.GetRequiredService<IServer>().Features.GetRequiredFeature<IServerAddressesFeature>().Addresses;
+        var addresses = host.Services.GetRequiredService<IServer>().Features
+            .GetRequiredFeature<IServerAddressesFeature>().Addresses;
         Assert.Equal("Hello", await FastCgiClient.GetAsync(Assert.Single(addresses)));
         await host.StopAsync();
     }

@@ -8,12 +8,15 @@ public sealed class DeskTests : HostTest
 
     /// <summary>The settings of the README, and the http address of launchSettings.json.</summary>
     [Theory]
-    [InlineData("""{ "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" }""", "the folder of the socket does not exist")]
+    [InlineData(
+        """{ "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" }""", "the folder of the socket does not exist")]
     [InlineData("""{ "Url": "fastcgi://192.0.2.1:9000" }""", "this machine does not have the address")]
-    [InlineData("""{ "Url": "fastcgi://unix:app.sock", "Group": "absent-group" }""", "the group 'absent-group' does not exist")]
+    [InlineData(
+        """{ "Url": "fastcgi://unix:app.sock", "Group": "absent-group" }""", "the group 'absent-group' does not exist")]
     public async Task Development_EndpointOfProduction_HttpIsServedWithoutIt(string endpoint, string reason)
     {
-        await WriteSettingsAsync($$"""{ "FastCgi": { "Endpoints": { "Main": {{endpoint.Replace("unix:app.sock", $"unix:{SocketPath}", StringComparison.Ordinal)}} } } }""");
+        endpoint = endpoint.Replace("unix:app.sock", $"unix:{SocketPath}", StringComparison.Ordinal);
+        await WriteSettingsAsync($$"""{ "FastCgi": { "Endpoints": { "Main": {{endpoint}} } } }""");
         await using var app = Build("--urls", AnyHttpPort, "--environment", "Development");
 
         await app.StartAsync();
@@ -35,7 +38,9 @@ public sealed class DeskTests : HostTest
         string environment, string urls, bool isConfigured)
     {
         if (isConfigured)
-            await WriteSettingsAsync("""{ "FastCgi": { "Endpoints": { "Main": { "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" } } } }""");
+            await WriteSettingsAsync("""
+                { "FastCgi": { "Endpoints": { "Main": { "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" } } } }
+                """);
         await using var app = Build("--urls", urls, "--environment", environment);
 
         await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
@@ -66,7 +71,10 @@ public sealed class DeskTests : HostTest
     public async Task Production_SendFileFolderIsAbsent_OnlyThatIsLogged()
     {
         var folder = Folder.GetPath("files");
-        await WriteSettingsAsync($$"""{ "FastCgi": { "SendFile": { "Roots": { "Files": { "Path": "{{folder}}", "Location": "/files/" }, "Here": { "Path": "{{Folder.Path}}" } } } } }""");
+        await WriteSettingsAsync($$"""
+            { "FastCgi": { "SendFile": { "Roots": {
+                "Files": { "Path": "{{folder}}", "Location": "/files/" }, "Here": { "Path": "{{Folder.Path}}" } } } } }
+            """);
         await using var app = await StartAsync("--urls", "fastcgi://127.0.0.1:0");
 
         Assert.DoesNotContain(Logs.All, static log => log.EventName == "WebServerFound");

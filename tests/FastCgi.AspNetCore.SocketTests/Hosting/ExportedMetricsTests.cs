@@ -28,7 +28,10 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
         var builder = CreateBuilder("--urls", Address);
         builder.Services.AddOpenTelemetry().WithMetrics(metrics => metrics
             .AddMeter("FastCgi.AspNetCore")
-            .AddInMemoryExporter(_exported, static options => options.PeriodicExportingMetricReaderOptions.ExportIntervalMilliseconds = int.MaxValue));
+            .AddInMemoryExporter(
+                _exported,
+                static options => options.PeriodicExportingMetricReaderOptions.ExportIntervalMilliseconds =
+                    int.MaxValue));
         builder.WebHost.UseFastCgi(static options =>
         {
             options.Limits.MaxConcurrentConnections = 1_000;
@@ -48,7 +51,9 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
         await Waiting.UntilAsync(
             () => Collect().ContainsKey("fastcgi.server.connection.duration"), "the connection to be closed");
 
-        var exported = Collect().Values.Select(static metric => new Row(metric.Name, metric.MetricType, metric.Unit, string.Join(", ", GetTagKeys(metric)))).OrderBy(static row => row.Name, StringComparer.Ordinal);
+        var exported = Collect().Values.Select(static metric => new Row(
+            metric.Name, metric.MetricType, metric.Unit, string.Join(", ", GetTagKeys(metric))))
+            .OrderBy(static row => row.Name, StringComparer.Ordinal);
 
         Assert.Equal(ReadDocument().OrderBy(static row => row.Name, StringComparer.Ordinal), exported);
         Assert.All(Collect().Values, static metric =>
@@ -63,7 +68,9 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
         });
     }
 
-    [GeneratedRegex("^\\| (?<names>`fastcgi\\.server\\.[^|]*) \\| (?<kind>[a-z -]+) \\| (?<unit>[^|]+) \\| (?<tags>[^|]*)\\|", RegexOptions.Multiline)]
+    [GeneratedRegex(
+        "^\\| (?<names>`fastcgi\\.server\\.[^|]*) \\| (?<kind>[a-z -]+) \\| (?<unit>[^|]+) \\| (?<tags>[^|]*)\\|",
+        RegexOptions.Multiline)]
     private static partial Regex InstrumentRow();
 
     [GeneratedRegex("`([^`]+)`")]
@@ -75,7 +82,10 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
         return InstrumentRow().Matches(document).SelectMany(
             static row => Code().Matches(row.Groups["names"].Value).Select(name => new Row(
                 name.Groups[1].Value, s_kinds[row.Groups["kind"].Value], row.Groups["unit"].Value,
-                string.Join(", ", Code().Matches(row.Groups["tags"].Value).Select(static tag => tag.Groups[1].Value).Where(static tag => tag.Contains('.', StringComparison.Ordinal)).Order(StringComparer.Ordinal)))));
+                string.Join(
+                    ", ",
+                    Code().Matches(row.Groups["tags"].Value).Select(static tag => tag.Groups[1].Value).Where(
+                        static tag => tag.Contains('.', StringComparison.Ordinal)).Order(StringComparer.Ordinal)))));
     }
 
     private static IEnumerable<string> GetTagKeys(Metric metric)

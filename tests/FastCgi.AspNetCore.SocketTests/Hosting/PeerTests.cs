@@ -43,7 +43,9 @@ public sealed class PeerTests : HostTest
         {
             listen.AllowedUsers.Add("1234567");
             listen.AllowedGroups.Add("1234568");
-        }, $"a process of the user {Environment.UserName} and the group ", " because the endpoint's AllowedUsers or AllowedGroups");
+        },
+        $"a process of the user {Environment.UserName} and the group ",
+        " because the endpoint's AllowedUsers or AllowedGroups");
     }
 
     [Theory]

@@ -141,7 +141,8 @@ public sealed class SecretTests : HostTest
 
     private async Task SendWhatIsNoRequestAsync()
     {
-        await SendBytesAsync(Encoding.ASCII.GetBytes($"GET /?{QuerySecret} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {Secret}\r\nCookie: {Secret}\r\n\r\n"));
+        await SendBytesAsync(Encoding.ASCII.GetBytes(
+            $"GET /?{QuerySecret} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {Secret}\r\nCookie: {Secret}\r\n\r\n"));
         await SendBytesAsync([0x16, 3, 1, 0, 9, .. Encoding.ASCII.GetBytes(Secret)]);
         await SendBytesAsync(
             [
@@ -168,7 +169,10 @@ public sealed class SecretTests : HostTest
     }
 
     private Task SendPairsAsync((string, string)[] pairs) => SendBytesAsync(
-        [.. RecordBytes.Begin(1, 1, keepConnection: false), .. RecordBytes.ParamsStream(1, pairs), .. RecordBytes.StdinStream(1, Encoding.ASCII.GetBytes($"password={Secret}"))]);
+        [
+            .. RecordBytes.Begin(1, 1, keepConnection: false),
+            .. RecordBytes.ParamsStream(1, pairs),
+            .. RecordBytes.StdinStream(1, Encoding.ASCII.GetBytes($"password={Secret}"))]);
 
     /// <summary>Sends on a new connection, and reads until the server closes it.</summary>
     private async Task SendBytesAsync(byte[] bytes)

@@ -65,7 +65,9 @@ public sealed class StatusTests : HostTest
                 "/some users that satisfy its authorization policy",
             ],
             Logs.All.Where(static log => log.EventName is "StatusShown" or "StatusNotShown")
-                .Select(static log => Regex.Match(log.Message, "^The status at (/.*?) is visible to (.*?)[.:]").Result("$1 $2").Replace(" no one", "", StringComparison.Ordinal)).Order(StringComparer.Ordinal));
+                .Select(
+                    static log => Regex.Match(log.Message, "^The status at (/.*?) is visible to (.*?)[.:]").Result(
+                        "$1 $2").Replace(" no one", "", StringComparison.Ordinal)).Order(StringComparer.Ordinal));
         Assert.Contains("Status: 403", await GetAsync("/nobody", "127.0.0.1"), StringComparison.Ordinal);
     }
 

@@ -9,7 +9,8 @@ public sealed class RequestTests
     public async Task Upload_OfManyReceives_ArrivesWhole(TransportSetup setup)
     {
         await using var server = await TransportServer.StartAsync(setup, static app =>
-            app.MapPost("/hash", static async (HttpRequest request) => Convert.ToHexString(await SHA256.HashDataAsync(request.Body))));
+            app.MapPost("/hash", static async (HttpRequest request) => Convert.ToHexString(
+                await SHA256.HashDataAsync(request.Body))));
         using var connection = await server.ConnectAsync();
         var body = RandomNumberGenerator.GetBytes(8 * 1024 * 1024);
 

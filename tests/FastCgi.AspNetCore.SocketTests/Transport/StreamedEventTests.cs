@@ -58,7 +58,9 @@ public sealed class StreamedEventTests
             await connection.ReadRecordAsync();
     }
 
-    private static Task<TransportServer> StartAsync(TransportSetup setup, FastCgiApplicationScheduling scheduling, SemaphoreSlim next) => TransportServer.StartAsync(
+    private static Task<TransportServer> StartAsync(
+        TransportSetup setup, FastCgiApplicationScheduling scheduling, SemaphoreSlim next)
+        => TransportServer.StartAsync(
         setup,
         app =>
         {

@@ -14,7 +14,8 @@ public sealed class PathKeyTests
     [InlineData("/img/123.jpg", "/img/4.jpg")]
     [InlineData("/2024/11/some-title", "/1999/1/some-title")]
     [InlineData("/blog/2024-11-22-a-long-title", "/blog/2025-01-05-another-long-title")]
-    public void Compute_PathsThatDifferInIdentities_IsTheSame(string path, string other) => Assert.Equal(new PathKey(path).Own, new PathKey(other).Own);
+    public void Compute_PathsThatDifferInIdentities_IsTheSame(string path, string other)
+        => Assert.Equal(new PathKey(path).Own, new PathKey(other).Own);
 
     [Theory]
     [InlineData("/orders", "/order")]
@@ -26,10 +27,12 @@ public sealed class PathKeyTests
     [InlineData("/img/1.jpg", "/img/1.png")]
     [InlineData("/a/1", "/1/a")]
     [InlineData("/1/2column", "/1/column")]
-    public void Compute_PathsOfOtherHandlers_Differs(string path, string other) => Assert.NotEqual(new PathKey(path).Own, new PathKey(other).Own);
+    public void Compute_PathsOfOtherHandlers_Differs(string path, string other)
+        => Assert.NotEqual(new PathKey(path).Own, new PathKey(other).Own);
 
     [Theory]
     [InlineData(null, "", "*", "/", "//", "1", "/1//2/", "/é1/\u4e00")]
     public void Compute_AnyPath_IsStable(params string?[] paths)
-        => Assert.All(paths, static path => Assert.Equal(new PathKey(path).Own, new PathKey(path is null ? null : new string(path)).Own));
+        => Assert.All(paths, static path => Assert.Equal(
+            new PathKey(path).Own, new PathKey(path is null ? null : new string(path)).Own));
 }

@@ -40,7 +40,9 @@ public sealed class PathPredictorTests
         }
     }
 
-    /// <summary>The times of the calls in microseconds, and the prediction for the next. An interrupted thread counts in part.</summary>
+    /// <summary>
+    /// The times of the calls in microseconds, and the prediction for the next. An interrupted thread counts in part.
+    /// </summary>
     [Theory]
     [InlineData(new[] { 3 }, 3, 3)]
     [InlineData(new[] { 100 }, 100, 100)]
@@ -59,7 +61,8 @@ public sealed class PathPredictorTests
     [Fact]
     public void Predict_NegativeHash_IsAPathLikeAnother()
     {
-        var path = Enumerable.Range(0, 1_000).Select(static i => new PathKey($"/{(char)('a' + (i % 26))}{i}")).First(static path => path.Own < 0);
+        var path = Enumerable.Range(0, 1_000).Select(static i => new PathKey($"/{(char)('a' + (i % 26))}{i}")).First(
+            static path => path.Own < 0);
 
         _predictor.OnStalled(path);
 
@@ -75,12 +78,14 @@ public sealed class PathPredictorTests
         for (var i = 0; i < 100_000; i++)
             _predictor.OnReturned(new PathKey($"/folder1/{Word(i)}"), microseconds: 1, hasBlocked: true);
 
-        var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.Predict(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")).Blocks);
+        var predicted = Enumerable.Range(0, 1_000).Count(
+            i => _predictor.Predict(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")).Blocks);
         // Hashes differ between processes. If one of the 26 folders has the same hash as another path, its 39 pages are
         // affected too.
         Assert.InRange(predicted, 0, 100);
     }
 
     // Without a digit, so that only its position identifies it as data.
-    private static string Word(int number) => string.Concat(number.ToString(CultureInfo.InvariantCulture).Select(static digit => (char)('a' + digit - '0')));
+    private static string Word(int number) => string.Concat(
+        number.ToString(CultureInfo.InvariantCulture).Select(static digit => (char)('a' + digit - '0')));
 }

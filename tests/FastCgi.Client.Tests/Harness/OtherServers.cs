@@ -1,6 +1,9 @@
 namespace FastCgi.Client.Tests.Harness;
 
-/// <summary>Applications of other FastCGI libraries. Each answers with the method, the length of the body, and the sum of its bytes.</summary>
+/// <summary>
+/// Applications of other FastCGI libraries. Each answers with the method, the length of the body, and the sum of its
+/// bytes.
+/// </summary>
 public sealed class OtherServers : IAsyncLifetime, IDisposable
 {
     private const string PhpConfiguration = """
@@ -36,14 +39,16 @@ public sealed class OtherServers : IAsyncLifetime, IDisposable
         return $"unix:{_folder.GetPath(server)}.sock";
     }
 
-    public FastCgiHttpHandler CreateHandler(string server, FastCgiClientOptions? options = null) => new(GetAddress(server), options)
-    {
-        Parameters = { ["SCRIPT_FILENAME"] = Script },
-    };
+    public FastCgiHttpHandler CreateHandler(string server, FastCgiClientOptions? options = null)
+        => new(GetAddress(server), options)
+        {
+            Parameters = { ["SCRIPT_FILENAME"] = Script },
+        };
 
     public async Task InitializeAsync()
     {
-        var configuration = _folder.Write("php-fpm.conf", System.Text.Encoding.UTF8.GetBytes(PhpConfiguration.Replace("{0}", _folder.Path, StringComparison.Ordinal)));
+        var configuration = _folder.Write("php-fpm.conf", System.Text.Encoding.UTF8.GetBytes(
+            PhpConfiguration.Replace("{0}", _folder.Path, StringComparison.Ordinal)));
         await StartAsync("php-fpm", $"set -- /usr/sbin/php-fpm*; exec \"$1\" -n -R -p . -y {configuration}");
         await StartAsync("libfcgi", $"gcc -o c '{Sources}/libfcgi.c' -lfcgi && exec ./c libfcgi.sock");
         await StartAsync("go", $"go build -o g '{Sources}/main.go' && exec ./g go.sock");
@@ -65,6 +70,8 @@ public sealed class OtherServers : IAsyncLifetime, IDisposable
         var process = ServerProcess.Start("sh", ["-c", command], _folder.Path);
         _processes.Add(process);
         await Waiting.UntilAsync(
-            () => Task.FromResult(File.Exists(_folder.GetPath(server + ".sock"))), () => process.HasExited ? $"{server} did not start:\n{process.Output}" : null, $"{server} to listen");
+            () => Task.FromResult(File.Exists(_folder.GetPath(server + ".sock"))),
+            () => process.HasExited ? $"{server} did not start:\n{process.Output}" : null,
+            $"{server} to listen");
     }
 }

@@ -11,7 +11,8 @@ internal static class Requests
         foreach (var (name, value) in RequestParams(method, uri))
             request.Parameters.Add(name, value);
         if (body is { CanSeek: true })
-            request.Parameters["CONTENT_LENGTH"] = body.Length.ToString(System.Globalization.CultureInfo.InvariantCulture);
+            request.Parameters["CONTENT_LENGTH"] = body.Length.ToString(
+                System.Globalization.CultureInfo.InvariantCulture);
         return request;
     }
 

@@ -21,7 +21,8 @@ internal sealed class ScriptedApplication : IDisposable
 
     public async Task<ScriptedConnection> AcceptAsync(CancellationToken cancellationToken = default)
     {
-        var connection = new ScriptedConnection(await _listener.AcceptAsync(cancellationToken).AsTask().Within("a connection"));
+        var connection = new ScriptedConnection(
+            await _listener.AcceptAsync(cancellationToken).AsTask().Within("a connection"));
         _connections.Add(connection);
         return connection;
     }

@@ -9,11 +9,14 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
     private readonly NetworkStream _stream = new(socket, ownsSocket: true);
 
     public static byte[] EndOfRequest(int id = 1, int appStatus = 0, int protocolStatus = 0)
-        => Record(EndRequest, id, [(byte)(appStatus >> 24), (byte)(appStatus >> 16), (byte)(appStatus >> 8), (byte)appStatus, (byte)protocolStatus, 0, 0, 0]);
+        => Record(EndRequest, id, [
+            (byte)(appStatus >> 24), (byte)(appStatus >> 16), (byte)(appStatus >> 8), (byte)appStatus,
+            (byte)protocolStatus, 0, 0, 0]);
 
     /// <summary>A complete response.</summary>
     public static byte[] Answer(string text, int id = 1, int appStatus = 0)
-        => [.. Record(Stdout, id, System.Text.Encoding.Latin1.GetBytes(text)), .. Record(Stdout, id), .. EndOfRequest(id, appStatus)];
+        => [.. Record(Stdout, id, System.Text.Encoding.Latin1.GetBytes(text)), .. Record(Stdout, id), .. EndOfRequest(
+            id, appStatus)];
 
     public Task SendAsync(byte[] bytes) => _stream.WriteAsync(bytes).AsTask().Within("the client to receive");
 
@@ -26,7 +29,8 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
         Assert.Equal(1, header[0]);
         var length = BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4));
         var content = await ReadAsync(length + header[6]);
-        return new ReceivedRecord(header[1], BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2)), content![..length]);
+        return new ReceivedRecord(
+            header[1], BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2)), content![..length]);
     }
 
     /// <summary>Reads the records of a request, up to the end of STDIN.</summary>
@@ -35,7 +39,8 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
         var records = new List<ReceivedRecord>();
         while (true)
         {
-            var record = await ReadRecordAsync() ?? throw new EndOfStreamException("The client has closed the connection.");
+            var record = await ReadRecordAsync()
+                ?? throw new EndOfStreamException("The client has closed the connection.");
             records.Add(record);
             if (record is { Type: Stdin, Content.Length: 0 })
                 return records;
@@ -54,7 +59,8 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
         var bytes = new byte[length];
         try
         {
-            return await _stream.ReadAtLeastAsync(bytes, length, throwOnEndOfStream: false).AsTask().Within("the client to send") == length ? bytes : null;
+            return await _stream.ReadAtLeastAsync(bytes, length, throwOnEndOfStream: false).AsTask().Within(
+                "the client to send") == length ? bytes : null;
         }
         catch (IOException)
         {

@@ -13,8 +13,10 @@ internal static class ApplicationProcess
     /// <param name="prefix">A shell command that runs before, such as <c>unset HOME;</c>.</param>
     public static async Task<ServerProcess> StartAsync(string socket, string prefix = "")
     {
-        var process = ServerProcess.Start("bash", ["-c", $"{prefix} exec dotnet '{Application}' --urls 'fastcgi://unix:{socket}?mode=0666'"]);
-        await Waiting.UntilAsync(() => Task.FromResult(IsListening(socket)), () => process.HasExited ? process.Output : null, socket);
+        var process = ServerProcess.Start(
+            "bash", ["-c", $"{prefix} exec dotnet '{Application}' --urls 'fastcgi://unix:{socket}?mode=0666'"]);
+        await Waiting.UntilAsync(
+            () => Task.FromResult(IsListening(socket)), () => process.HasExited ? process.Output : null, socket);
         return process;
     }
 

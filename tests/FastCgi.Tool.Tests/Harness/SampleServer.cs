@@ -4,6 +4,7 @@ using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 
@@ -24,36 +25,55 @@ internal sealed class SampleServer : IAsyncDisposable
             options.Transport.Engine = engine;
             options.Limits.MaxRequestBodySize = null;
         });
-        builder.WebHost.UseUrls(statusAddress is null ? [_folder.GetAddress(usesUnixSocket)] : [_folder.GetAddress(usesUnixSocket), statusAddress]);
+        builder.WebHost.UseUrls(statusAddress is null ? [_folder.GetAddress(usesUnixSocket)] : [
+            _folder.GetAddress(usesUnixSocket), statusAddress]);
         builder.Logging.ClearProviders().AddProvider(_logs);
         _application = builder.Build();
         _application.MapGet("/", () => greeting);
-        _application.MapPost("/", static (HttpContext context) => context.Request.Body.CopyToAsync(context.Response.Body));
+        _application.MapPost(
+            "/", static (HttpContext context) => context.Request.Body.CopyToAsync(context.Response.Body));
         _application.MapMethods("/sum", ["GET", "POST"], static async (HttpRequest request) =>
         {
             using var body = new MemoryStream();
             await request.Body.CopyToAsync(body);
             return $"{request.Method} {body.Length} {body.ToArray().Sum(static value => (long)value)}";
         });
-        _application.MapGet("/target", static (HttpContext context) => context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget);
-        _application.MapGet("/client", static (HttpContext context) => $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress} {context.Request.Headers["X-A"]}");
-        _application.MapGet("/parameter", static (HttpContext context) => context.Features.Get<Microsoft.AspNetCore.Http.Features.IServerVariablesFeature>()!["SCRIPT_FILENAME"] ?? "");
+        _application.MapGet(
+            "/target",
+            static (HttpContext context) =>
+                context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget);
+        _application.MapGet(
+            "/client",
+            static (HttpContext context) =>
+                $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress} "
+                    + $"{context.Request.Headers["X-A"]}");
+        _application.MapGet(
+            "/parameter",
+            static (HttpContext context) =>
+                context.Features.Get<Microsoft.AspNetCore.Http.Features.IServerVariablesFeature>()!["SCRIPT_FILENAME"]
+                    ?? "");
         _application.MapGet("/error", static async (HttpContext context) =>
         {
-            await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync("said on standard error");
+            await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync(
+                "said on standard error");
             context.Response.StatusCode = 503;
         });
         _application.MapFastCgiStatus("/fastcgi-status").AllowAnonymous();
-        _application.MapGet("/large", static (HttpResponse response) => response.Headers["X-Large"] = new string('x', 5_000));
+        _application.MapGet(
+            "/large", static (HttpResponse response) => response.Headers["X-Large"] = new string('x', 5_000));
         _application.MapMethods("/head", ["HEAD"], static () => Results.Ok());
         _application.MapGet("/moved", static () => Results.Redirect("/redirected"));
         _application.MapPost("/see-other", static () => Results.Redirect("redirected"));
-        _application.MapPost("/kept", static () => Results.Redirect("http://example.com/redirected", preserveMethod: true));
+        _application.MapPost(
+            "/kept", static () => Results.Redirect("http://example.com/redirected", preserveMethod: true));
         _application.MapGet("/loop", static () => Results.Redirect("/loop"));
-        _application.Map("/redirected", static (HttpRequest request) => $"target: {request.Method} {request.ContentLength ?? 0}");
-        _application.MapGet("/hop", static (HttpRequest request) => $"{request.Headers["X-Hop"]}{request.Headers["X-Other"]}");
+        _application.Map(
+            "/redirected", static (HttpRequest request) => $"target: {request.Method} {request.ContentLength ?? 0}");
+        _application.MapGet(
+            "/hop", static (HttpRequest request) => $"{request.Headers["X-Hop"]}{request.Headers["X-Other"]}");
         _application.MapGet("/empty", static () => Results.NoContent());
-        _application.MapGet("/hold", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted));
+        _application.MapGet(
+            "/hold", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted));
         _application.MapGet("/endless", static async (HttpContext context) =>
         {
             while (!context.RequestAborted.IsCancellationRequested)
@@ -65,14 +85,23 @@ internal sealed class SampleServer : IAsyncDisposable
             await context.Response.Body.FlushAsync();
             context.Abort();
         });
-        _application.MapFallback("{*path}", static (HttpContext context) => $"fallback {context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget}");
+        _application.MapFallback(
+            "{*path}",
+            static (HttpContext context) =>
+                $"fallback {context.Features.Get<IHttpRequestFeature>()!.RawTarget}");
     }
 
     public CollectedLogs Logs => _logs;
 
-    public string Address => _application.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses.Single();
+    public string Address => _application.Services.GetRequiredService<IServer>().Features
+        .Get<IServerAddressesFeature>()!.Addresses
+        .Single();
 
-    public static async Task<SampleServer> StartAsync(string greeting = "hello", bool usesUnixSocket = true, FastCgiTransportEngine engine = FastCgiTransportEngine.Auto, string? statusAddress = null)
+    public static async Task<SampleServer> StartAsync(
+        string greeting = "hello",
+        bool usesUnixSocket = true,
+        FastCgiTransportEngine engine = FastCgiTransportEngine.Auto,
+        string? statusAddress = null)
     {
         var server = new SampleServer(greeting, usesUnixSocket, engine, statusAddress);
         await server._application.StartAsync();

@@ -17,7 +17,8 @@ internal sealed class ToolRun : IDisposable
     private ToolRun(string[] arguments)
     {
         (_out, _error) = (TextWriter.Synchronized(_outText), TextWriter.Synchronized(_errorText));
-        _running = Task.Run(() => FastCgiCommand.RunAsync(arguments, new ToolConsole(_out, _error, _body), _cancellation.Token));
+        _running = Task.Run(
+            () => FastCgiCommand.RunAsync(arguments, new ToolConsole(_out, _error, _body), _cancellation.Token));
     }
 
     public string Out => Read(_out, _outText);
@@ -50,7 +51,8 @@ internal sealed class ToolRun : IDisposable
             () => _running.IsCompleted ? $"The command has ended: {Out}{Error}" : null,
             $"'{text}'");
 
-    public Task UntilOutHasAsync(string text) => Waiting.UntilAsync(() => Out.Contains(text, StringComparison.Ordinal), $"'{text}'");
+    public Task UntilOutHasAsync(string text)
+        => Waiting.UntilAsync(() => Out.Contains(text, StringComparison.Ordinal), $"'{text}'");
 
     public void Dispose()
     {

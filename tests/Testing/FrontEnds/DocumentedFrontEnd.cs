@@ -61,7 +61,9 @@ public sealed class DocumentedFrontEnd(
         if (Setup.Kind == FrontEndKind.Nginx)
             File.Copy(Programs.NginxParameters, Path.Combine(Folder, "fastcgi_params"), overwrite: true);
 
-        var heading = Setup.IsBehindBalancer ? FrontEndDocument.BehindBalancer : Setup.UsesTls ? FrontEndDocument.Full : FrontEndDocument.Smallest;
+        var heading = Setup.UsesTls ? FrontEndDocument.Full : FrontEndDocument.Smallest;
+        if (Setup.IsBehindBalancer)
+            heading = FrontEndDocument.BehindBalancer;
         var text = GetDocument(Setup.Kind)
             .GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture));
         foreach (var (documented, mistaken) in mistakes)

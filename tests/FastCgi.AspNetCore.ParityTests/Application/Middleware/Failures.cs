@@ -19,7 +19,8 @@ internal static class Failures
 
     public static void MapFailures(this IEndpointRouteBuilder app)
     {
-        foreach (var prefix in (string[])["/failures", "/developer", "/handled", "/pages", "/pages-again", "/pages-elsewhere"])
+        foreach (var prefix in (string[])[
+            "/failures", "/developer", "/handled", "/pages", "/pages-again", "/pages-elsewhere"])
             MapFailures(app.MapGroup(prefix));
 
         app.Map("/failures/status", (int code, HttpContext context) =>

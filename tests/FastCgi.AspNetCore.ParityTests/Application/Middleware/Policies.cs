@@ -15,7 +15,8 @@ internal static class Policies
     public static void AddPolicies(this IServiceCollection services)
     {
         services.AddCors(options => options.AddPolicy("partner", policy => policy
-            .WithOrigins("https://partner.example").WithMethods("GET", "PUT").WithHeaders("X-Custom").WithExposedHeaders("X-Exposed").AllowCredentials()));
+            .WithOrigins("https://partner.example").WithMethods(
+                "GET", "PUT").WithHeaders("X-Custom").WithExposedHeaders("X-Exposed").AllowCredentials()));
         services.AddRateLimiter(options =>
         {
             options.RejectionStatusCode = StatusCodes.Status429TooManyRequests;
@@ -78,9 +79,14 @@ internal static class Policies
         app.MapHealthChecks("/health/good", new() { Predicate = check => check.Tags.Contains("good") });
         app.MapHealthChecks("/health/bad", new() { Predicate = check => check.Tags.Contains("bad") });
 
-        app.MapGet("/culture", () => $"{System.Globalization.CultureInfo.CurrentCulture.Name}: {1234.5:N2}, {new DateTime(2024, 3, 1):D}, {"title".ToUpper(System.Globalization.CultureInfo.CurrentCulture)}");
+        app.MapGet(
+            "/culture",
+            () =>
+                $"{System.Globalization.CultureInfo.CurrentCulture.Name}: {1234.5:N2}, {new DateTime(2024, 3, 1):D}, "
+                    + $"{"title".ToUpper(System.Globalization.CultureInfo.CurrentCulture)}");
         app.MapGet("/links", (HttpContext context, LinkGenerator links)
-            => $"{context.Request.PathBase} {links.GetPathByPage(context, "/Contact")} {links.GetUriByAction(context, "Show", "Guestbook")}");
+            => $"{context.Request.PathBase} {links.GetPathByPage(context, "/Contact")} "
+                + $"{links.GetUriByAction(context, "Show", "Guestbook")}");
     }
 
     private static async Task WaitForeverAsync(CancellationToken aborted)

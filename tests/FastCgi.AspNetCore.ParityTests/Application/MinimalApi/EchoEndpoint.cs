@@ -13,7 +13,8 @@ internal static class EchoEndpoint
             await request.Body.CopyToAsync(body);
             var text = string.Join('\n',
             [
-                $"{request.Method} {request.Scheme} {request.Host} {request.PathBase} {request.Path} {request.QueryString} {request.Protocol}",
+                $"{request.Method} {request.Scheme} {request.Host} {request.PathBase} {request.Path} "
+                    + $"{request.QueryString} {request.Protocol}",
                 $"from {context.Connection.RemoteIpAddress}",
                 .. request.Query.Select(pair => $"{pair.Key}=[{string.Join('|', pair.Value.ToArray())}]"),
                 $"body of {body.Length} bytes, {Convert.ToHexString(SHA256.HashData(body.ToArray()))}",
