@@ -52,8 +52,7 @@ internal static unsafe partial class Descriptors
         var moved = fcntl(stream, Duplicate, 3);
         var none = open(NullDevice, ReadWrite);
         if (moved < 0 || none < 0)
-            throw new IOException($"Failed to move descriptor {stream}: "
-                + $"{Marshal.GetPInvokeErrorMessage(Marshal.GetLastPInvokeError())}.");
+            throw new IOException($"Failed to move descriptor {stream}: {Libc.GetMessage(Libc.LastError)}.");
 
         SetCloseOnExec(moved);
         _ = dup2(none, stream);

@@ -68,7 +68,7 @@ internal static unsafe partial class Libc
     }
 
     /// <summary>The number of bytes that the peer has not acknowledged; 0 if unknown.</summary>
-    public static int GetUndeliveredLength(SafeSocketHandle socket)
+    public static int GetUndeliveredLength(int socket)
     {
         var length = 0;
         return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
@@ -97,7 +97,8 @@ internal static unsafe partial class Libc
 
     public static string GetMessage(int error) => Marshal.GetPInvokeErrorMessage(error);
 
-    public static IOException GetException(string call) => new($"{call} failed: {GetMessage(LastError)}", LastError);
+    public static IOException GetException(string? call = null)
+        => new((call is null ? string.Empty : call + " failed: ") + GetMessage(LastError), LastError);
 
     /// <summary>Whether an error of accept concerns only the connection to be accepted (accept(2)).</summary>
     public static bool IsOfOneConnection(int error)
@@ -133,7 +134,7 @@ internal static unsafe partial class Libc
     private static partial int setsockopt(int socket, int level, int name, void* value, int length);
 
     [LibraryImport(Library)]
-    private static partial int ioctl(SafeSocketHandle socket, nuint request, int* value);
+    private static partial int ioctl(int socket, nuint request, int* value);
 
     [StructLayout(LayoutKind.Sequential)]
     private struct PollDescriptor

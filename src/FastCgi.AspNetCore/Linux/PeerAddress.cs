@@ -17,13 +17,10 @@ internal static class PeerAddress
 
     /// <summary>Describes the peer process of a Unix socket, which has no address.</summary>
     public static string? DescribeProcess(Socket socket)
-    {
-        return OperatingSystem.IsLinux() && socket.AddressFamily == AddressFamily.Unix
-            && PeerCredentials.Get(socket) is { } peer
+        => PeerCredentials.Get(socket) is { } peer
             ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of "
                 + $"user {peer.User} over a Unix socket")
             : null;
-    }
 
     /// <summary>A process chooses its name itself.</summary>
     private static string GetName(uint process)

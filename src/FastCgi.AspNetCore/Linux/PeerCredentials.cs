@@ -1,5 +1,3 @@
-using System.Runtime.Versioning;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The credentials of the peer of a Unix socket, from the time when it connected.</summary>
@@ -13,9 +11,11 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups, ui
     // NGROUPS_MAX.
     private const int MaxGroups = 65_536;
 
-    [SupportedOSPlatform("linux")]
     public static PeerCredentials? Get(Socket socket)
     {
+        if (!OperatingSystem.IsLinux() || socket.AddressFamily != AddressFamily.Unix)
+            return null;
+
         var groups = ArrayPool<uint>.Shared.Rent(MaxGroups);
         try
         {

@@ -48,7 +48,7 @@ internal static unsafe partial class SocketFile
         if (!handle.IsInvalid && bind(handle, address.Buffer.Span, (uint)address.Size) == 0)
             return new Socket(handle);
 
-        var error = LastError();
+        var error = Libc.GetException();
         handle.Dispose();
         throw error;
     }
@@ -56,7 +56,7 @@ internal static unsafe partial class SocketFile
     public static void ChangeOwner(string path, uint? user, uint? group)
     {
         if (lchown(path, user ?? uint.MaxValue, group ?? uint.MaxValue) != 0)
-            throw LastError();
+            throw Libc.GetException();
     }
 
     /// <summary>
@@ -70,14 +70,8 @@ internal static unsafe partial class SocketFile
 
         // glibc before 2.32 cannot do it.
         if (Libc.LastError != Libc.ErrorNotSupported || IsSocket(path) != true)
-            throw LastError();
+            throw Libc.GetException();
         File.SetUnixFileMode(path, mode);
-    }
-
-    private static IOException LastError()
-    {
-        var error = Marshal.GetLastPInvokeError();
-        return new IOException(Marshal.GetPInvokeErrorMessage(error), error);
     }
 
     [LibraryImport(Libc.Library, SetLastError = true)]

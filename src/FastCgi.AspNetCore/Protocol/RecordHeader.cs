@@ -17,15 +17,14 @@ internal readonly record struct RecordHeader(
 {
     /// <summary>Ignores the reserved byte.</summary>
     public static RecordHeader Parse(ReadOnlySpan<byte> source)
-    {
-        var bytes = BinaryPrimitives.ReadUInt64BigEndian(source);
-        return new RecordHeader(
-            Version: (byte)(bytes >> 56),
-            Type: (RecordType)(byte)(bytes >> 48),
-            RequestId: (ushort)(bytes >> 32),
-            ContentLength: (ushort)(bytes >> 16),
-            PaddingLength: (byte)(bytes >> 8));
-    }
+        => Parse(BinaryPrimitives.ReadUInt64BigEndian(source));
+
+    public static RecordHeader Parse(ulong bytes) => new(
+        Version: (byte)(bytes >> 56),
+        Type: (RecordType)(byte)(bytes >> 48),
+        RequestId: (ushort)(bytes >> 32),
+        ContentLength: (ushort)(bytes >> 16),
+        PaddingLength: (byte)(bytes >> 8));
 
     public void Write(Span<byte> destination) => BinaryPrimitives.WriteUInt64BigEndian(
         destination,

@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace FastCgi.AspNetCore.Protocol;
 
 /// <summary>
@@ -8,7 +6,7 @@ namespace FastCgi.AspNetCore.Protocol;
 /// <remarks>A mutable struct: keep it in a field, do not copy it.</remarks>
 internal struct RecordReader
 {
-    private PartialHeader _partialHeader;
+    private ulong _partialHeader;
     private int _partialHeaderLength;
     private RecordHeader _header;
     private int _contentLeft;
@@ -80,24 +78,18 @@ internal struct RecordReader
             }
         }
 
-        Span<byte> partial = _partialHeader;
-        var taken = Math.Min(ProtocolConstants.HeaderLength - _partialHeaderLength, input.Length);
-        input[..taken].CopyTo(partial[_partialHeaderLength..]);
-        input = input[taken..];
-        _partialHeaderLength += taken;
+        for (; _partialHeaderLength < ProtocolConstants.HeaderLength; _partialHeaderLength++)
+        {
+            if (input.IsEmpty)
+                return RecordReadResult.NeedMore;
 
-        if (_partialHeaderLength < ProtocolConstants.HeaderLength)
-            return RecordReadResult.NeedMore;
+            _partialHeader = (_partialHeader << 8) | input[0];
+            input = input[1..];
+        }
 
         _partialHeaderLength = 0;
-        _header = RecordHeader.Parse(partial);
+        _header = RecordHeader.Parse(_partialHeader);
         return RecordReadResult.Piece;
-    }
-
-    [InlineArray(ProtocolConstants.HeaderLength)]
-    private struct PartialHeader
-    {
-        private byte _first;
     }
 }
 

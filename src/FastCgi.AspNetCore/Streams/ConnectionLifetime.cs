@@ -112,16 +112,11 @@ internal struct ConnectionLifetime
     /// </returns>
     public bool TryBeginRequest(bool hasRequests)
     {
-        switch (Phase)
-        {
-            case ConnectionPhase.Open:
-                return true;
-            case ConnectionPhase.Leaving:
-                Phase = ConnectionPhase.Closing;
-                return true;
-            default:
-                return Phase == ConnectionPhase.Closing && hasRequests;
-        }
+        if (Phase != ConnectionPhase.Leaving)
+            return Phase == ConnectionPhase.Open || (Phase == ConnectionPhase.Closing && hasRequests);
+
+        Phase = ConnectionPhase.Closing;
+        return true;
     }
 
     public void CloseAfterLast()

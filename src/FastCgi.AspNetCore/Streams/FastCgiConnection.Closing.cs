@@ -295,13 +295,21 @@ internal sealed partial class FastCgiConnection
         if (scope.State.Lifetime.OnRequestLeft(isInputOver, hasRequests: scope.State.Requests.Count > 0, _manager.Now))
             Output.CloseWhenSent(scope);
     }
+}
 
-    /// <summary>A request was refused or aborted. Closes the connection if that was the last.</summary>
-    private void CloseIfIdle(ConnectionScope scope, bool keepConnection)
+
+/// <summary>A request that has left its connection: the work that remains without the locks.</summary>
+/// <param name="Connection">The connection; <see langword="null"/> if the request had already left it.</param>
+/// <param name="Chain">What to send now.</param>
+/// <param name="ClosesTransport">Whether to end the connection then.</param>
+internal readonly record struct CompletedRequest(
+    FastCgiConnection? Connection, BufferBlock? Chain, bool ClosesTransport)
+{
+    public void Send()
     {
-        if (!keepConnection)
-            scope.State.Lifetime.CloseAfterLast();
-        if (scope.State.Requests.Count == 0 && scope.State.Lifetime.Phase == ConnectionPhase.Closing)
-            Output.CloseWhenSent(scope);
+        if (Chain is not null)
+            Connection!.Output.SendCollected(Chain);
+        if (ClosesTransport)
+            Connection!.CloseTransport();
     }
 }

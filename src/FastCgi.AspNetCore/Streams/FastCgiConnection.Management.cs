@@ -5,21 +5,13 @@ internal sealed partial class FastCgiConnection
 {
     private ProtocolError OnManagementPiece(ConnectionScope scope, in RecordPiece piece)
     {
-        switch (piece.Header.Type)
-        {
-            case RecordType.GetValues:
-                return OnGetValues(scope, in piece);
+        if (piece.Header.Type == RecordType.GetValues)
+            return OnGetValues(scope, in piece);
+        if (piece.Header.Type is <= RecordType.Data and not 0)
+            return ProtocolError.ApplicationRecordWithNullRequestId;
 
-            // Responses that were not requested.
-            case RecordType.GetValuesResult:
-            case RecordType.UnknownType:
-                return ProtocolError.None;
-
-            case <= RecordType.Data and not 0:
-                return ProtocolError.ApplicationRecordWithNullRequestId;
-        }
-
-        if (piece.IsEnd)
+        // Responses that were not requested are ignored.
+        if (piece.IsEnd && piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
         {
             Span<byte> record = stackalloc byte[RecordWriter.FixedRecordLength];
             RecordWriter.WriteUnknownType(record, piece.Header.Type);

@@ -104,18 +104,21 @@ internal sealed partial class FastCgiConnection
 
         var id = request.Id;
         ready.Report(() => _server.Log.AbortRequestReceived(Id, id));
-        var keepConnection = request.KeepConnection;
         TryDrop(scope, request, AbortCause.WebServer, error: null, ref ready);
+        if (!request.KeepConnection)
+            scope.State.Lifetime.CloseAfterLast();
         OnRequestLeft(scope, request.IsInputOver);
         Output.WriteEndRequest(scope, id, ProtocolStatus.RequestComplete);
-        CloseIfIdle(scope, keepConnection);
     }
 
     /// <summary>Ends a request at BEGIN_REQUEST. Later records with its id are ignored.</summary>
     private void Refuse(ConnectionScope scope, ushort id, bool keepConnection, ProtocolStatus status)
     {
         Output.WriteEndRequest(scope, id, status);
-        CloseIfIdle(scope, keepConnection);
+        if (!keepConnection)
+            scope.State.Lifetime.CloseAfterLast();
+        if (scope.State.Requests.Count == 0 && scope.State.Lifetime.Phase == ConnectionPhase.Closing)
+            Output.CloseWhenSent(scope);
     }
 
     private static void MakeReady(ConnectionScope scope, RequestStream request, ref ReadyRequests ready)

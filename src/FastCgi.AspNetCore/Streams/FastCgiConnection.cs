@@ -6,8 +6,8 @@ namespace FastCgi.AspNetCore.Streams;
 /// </summary>
 /// <remarks>
 /// One lock guards its <see cref="ConnectionState"/>. Neither the application nor a log provider is called under it.
-/// Parts: <c>.Requests</c> (the life of a request), <c>.Closing</c>, <c>.Management</c> (records with id 0),
-/// <c>.Timeouts</c> and <c>.Status</c>.
+/// Parts: <c>.Requests</c> (the life of a request), <c>.Closing</c>, <c>.Management</c> (records with id 0) and
+/// <c>.Timeouts</c>.
 /// </remarks>
 internal sealed partial class FastCgiConnection
 {
@@ -26,6 +26,7 @@ internal sealed partial class FastCgiConnection
     private readonly Guarded<ConnectionState> _state = new(LockRank.Connection);
     private readonly RecordDescriber? _receivedRecords;
     private string? _id;
+    private string? _peer;
 
     // Its transport, and each request that has left it, until the request is over.
     private int _uses = 1;
@@ -275,4 +276,56 @@ internal sealed partial class FastCgiConnection
 
         Output.FlushNow();
     }
+
+    public Totals GetTotals()
+    {
+        using var scope = EnterLock();
+        return GetTotals(scope);
+    }
+
+    public ConnectionDescription Describe()
+    {
+        // This queries the system: do it once, and not under the lock.
+        var peer = _peer ??= _transport.DescribePeer();
+        var id = Id;
+        using var scope = EnterLock();
+        return new ConnectionDescription(
+            id,
+            peer,
+            TimeSpan.FromSeconds(Age),
+            scope.State.Lifetime.Phase,
+            scope.State.RequestCount,
+            scope.State.Requests.Count,
+            _isReceivePaused,
+            scope.State.ReceivedLength,
+            scope.State.Output.SentLength);
+    }
+
+    public List<RequestStream> ListRequests()
+    {
+        using var scope = EnterLock();
+        return [.. scope.State.Requests];
+    }
+
+    /// <returns><see langword="null"/> if the request has left the connection.</returns>
+    public RequestDescription? Describe(RequestStream request)
+    {
+        using var scope = EnterLock();
+        return request.HasLeft ? null : request.Describe(scope, _server.Time.GetTimestamp());
+    }
+
+    private static Totals GetTotals(ConnectionScope scope)
+        => new(1, scope.State.RequestCount, scope.State.ReceivedLength, scope.State.Output.SentLength);
 }
+
+/// <summary>A connection as the status shows it.</summary>
+internal sealed record ConnectionDescription(
+    string Id,
+    string Peer,
+    TimeSpan Age,
+    ConnectionPhase Phase,
+    long RequestCount,
+    int ActiveCount,
+    bool IsReceivePaused,
+    long BytesReceived,
+    long BytesSent);

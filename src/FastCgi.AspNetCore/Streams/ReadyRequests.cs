@@ -46,10 +46,8 @@ internal struct ReadyRequests
     /// <summary>Takes what is to be logged. The caller must not hold a lock.</summary>
     public IReadOnlyList<Action> TakeReports()
     {
-        if (_reports is not { } reports)
-            return [];
-
+        IReadOnlyList<Action>? reports = _reports;
         _reports = null;
-        return reports;
+        return reports ?? [];
     }
 }

@@ -19,8 +19,7 @@ internal sealed class PeerPolicy
         if (connection.AddressFamily != AddressFamily.Unix)
             return Users.Count == 0 && Groups.Count == 0 && Allows(PeerAddress.Get(connection));
 
-        return Addresses.Count == 0 && OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer
-            && Allows(peer);
+        return Addresses.Count == 0 && PeerCredentials.Get(connection) is { } peer && Allows(peer);
     }
 
     /// <summary>Whether the peer with an address may connect. IPv4-mapped IPv6 addresses match IPv4 networks.</summary>
@@ -36,7 +35,7 @@ internal sealed class PeerPolicy
         if (connection.AddressFamily != AddressFamily.Unix)
             return Describe(PeerAddress.Get(connection));
 
-        return OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer
+        return PeerCredentials.Get(connection) is { } peer
             ? $"a process of the user {SystemAccounts.GetUserName(peer.User)} and the group "
                 + $"{SystemAccounts.GetGroupName(peer.Groups[0])}"
             : "an unknown process";

@@ -31,18 +31,15 @@ internal sealed class SocketListener(
         if (_accepting is not null)
             await _accepting.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (await listeningSocket.WithdrawAsync(manager.Server.Log).ConfigureAwait(false) && _accepting is not null)
-            AcceptRest();
+        {
+            _socket.Blocking = false;
+            for (var i = 0; i < ListeningSocket.MaxRest && TryAccept(); i++)
+            {
+            }
+        }
 
         _socket.Dispose();
         _failures.Dispose();
-    }
-
-    private void AcceptRest()
-    {
-        _socket.Blocking = false;
-        for (var i = 0; i < ListeningSocket.MaxRest && TryAccept(); i++)
-        {
-        }
     }
 
     /// <returns>Whether there may be more. If not, the queue is empty.</returns>

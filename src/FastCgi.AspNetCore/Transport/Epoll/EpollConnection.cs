@@ -56,8 +56,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             if (!_isTcp || !_uses.TryBegin())
                 return 0;
 
-            using var handle = new SafeSocketHandle(_socket, ownsHandle: false);
-            var length = Libc.GetUndeliveredLength(handle);
+            var length = Libc.GetUndeliveredLength(_socket);
             EndUse();
             return length;
         }
@@ -170,19 +169,13 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (_isClosed)
             return;
 
-        switch (_isGone ? CloseAction.Close : Connection.DecideClose())
-        {
-            case CloseAction.None:
-                return;
-            case CloseAction.HalfClose:
-                _isDraining = true;
-                if (Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
-                    CloseNow();
-                return;
-            default:
-                CloseNow();
-                return;
-        }
+        var action = _isGone ? CloseAction.Close : Connection.DecideClose();
+        if (action == CloseAction.None)
+            return;
+
+        _isDraining = action == CloseAction.HalfClose;
+        if (!_isDraining || Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
+            CloseNow();
     }
 
     /// <summary>
@@ -239,7 +232,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         => _error == 0
             ? new ConnectionResetException("The web server closed the connection.")
             : new ConnectionResetException(
-                "The connection was lost.", new IOException(Marshal.GetPInvokeErrorMessage(_error)));
+                "The connection was lost.", new IOException(Libc.GetMessage(_error)));
 
     private void ContinueSend()
     {

@@ -1,14 +1,14 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>Accepts connections. All loops wait for them, and the loop with the fewest gets each.</summary>
-internal sealed class EpollListener : TransportListener
+internal sealed class EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
+    : TransportListener(listeningSocket.EndPoint)
 {
-    private readonly EpollEngine _engine;
-    private readonly StreamContext _server;
-    private readonly ListeningSocket _listeningSocket;
-    private readonly Socket _socket;
-    private readonly bool _isTcp;
-    private readonly AcceptFailures _failures;
+    private readonly StreamContext _server = engine.Manager.Server;
+    private readonly Socket _socket = Prepare(listeningSocket.Socket);
+    private readonly bool _isTcp = listeningSocket.Socket.AddressFamily != AddressFamily.Unix;
+    private readonly AcceptFailures _failures = new(
+        listeningSocket.Socket, listeningSocket.EndPoint, engine.Manager.Server);
     private readonly List<EpollAcceptor> _acceptors = [];
     private bool _isWithdrawn;
 
@@ -16,23 +16,10 @@ internal sealed class EpollListener : TransportListener
     // extra query.
     private bool _isEmpty;
 
-    public EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
-        : base(listeningSocket.EndPoint)
-    {
-        _engine = engine;
-        _server = engine.Manager.Server;
-        _listeningSocket = listeningSocket;
-        _socket = listeningSocket.Socket;
-        _socket.Blocking = false;
-        _isTcp = _socket.AddressFamily != AddressFamily.Unix;
-        TcpOptions.Set(_socket);
-        _failures = new AcceptFailures(_socket, EndPoint, _server);
-    }
-
     public override void Start()
     {
         var descriptor = (int)_socket.Handle;
-        foreach (var loop in _engine.Loops)
+        foreach (var loop in engine.Loops)
         {
             var acceptor = new EpollAcceptor(AcceptOne, loop, descriptor, _server.Time);
             _acceptors.Add(acceptor);
@@ -44,7 +31,7 @@ internal sealed class EpollListener : TransportListener
     public override async Task StopAsync(CancellationToken cancellationToken)
     {
         Volatile.Write(ref _isWithdrawn, true);
-        var acceptsRest = await _listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);
+        var acceptsRest = await listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);
         var stopped = Task.WhenAll(_acceptors.Select(static acceptor => acceptor.StopAsync()));
         await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (!stopped.IsCompleted)
@@ -61,9 +48,17 @@ internal sealed class EpollListener : TransportListener
             return;
         }
 
-        if (acceptsRest && _acceptors.Count > 0)
-            AcceptRest();
+        var rest = acceptsRest && _acceptors.Count > 0 ? ListeningSocket.MaxRest : 0;
+        while (rest > 0 && AcceptOne() == AcceptOutcome.Taken)
+            rest--;
         End();
+    }
+
+    private static Socket Prepare(Socket socket)
+    {
+        socket.Blocking = false;
+        TcpOptions.Set(socket);
+        return socket;
     }
 
     private void End()
@@ -123,13 +118,6 @@ internal sealed class EpollListener : TransportListener
         return AcceptOutcome.Failed;
     }
 
-    private void AcceptRest()
-    {
-        for (var i = 0; i < ListeningSocket.MaxRest && AcceptOne() == AcceptOutcome.Taken; i++)
-        {
-        }
-    }
-
     private AcceptOutcome Take(int descriptor)
     {
         if (!_failures.IsBeyondLimit(descriptor))
@@ -139,7 +127,7 @@ internal sealed class EpollListener : TransportListener
         }
 
         Libc.Close(descriptor);
-        if (!_listeningSocket.IsShared)
+        if (!listeningSocket.IsShared)
         {
             _failures.OnBeyondLimit();
             return AcceptOutcome.Taken;
@@ -155,15 +143,15 @@ internal sealed class EpollListener : TransportListener
         EpollConnection? connection = null;
         try
         {
-            if (_listeningSocket.Peers.IsRestricted && !IsAllowed(descriptor))
+            if (listeningSocket.Peers.IsRestricted && !IsAllowed(descriptor))
             {
                 Libc.Close(descriptor);
                 return;
             }
 
-            var loop = _engine.Loops.MinBy(static loop => loop.SourceCount)!;
-            connection = new EpollConnection(loop, descriptor, _isTcp, _engine.Manager);
-            if (_engine.Manager.TryAdd(connection.Connection))
+            var loop = engine.Loops.MinBy(static loop => loop.SourceCount)!;
+            connection = new EpollConnection(loop, descriptor, _isTcp, engine.Manager);
+            if (engine.Manager.TryAdd(connection.Connection))
                 connection.Start();
             else
                 Libc.Close(descriptor);
@@ -181,10 +169,10 @@ internal sealed class EpollListener : TransportListener
     private bool IsAllowed(int descriptor)
     {
         using var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
-        if (_listeningSocket.Peers.Allows(socket))
+        if (listeningSocket.Peers.Allows(socket))
             return true;
 
-        _failures.OnPeerRefused(_listeningSocket.Peers, isUnix: !_isTcp, () => PeerPolicy.Describe(socket));
+        _failures.OnPeerRefused(listeningSocket.Peers, isUnix: !_isTcp, () => PeerPolicy.Describe(socket));
         return false;
     }
 }
