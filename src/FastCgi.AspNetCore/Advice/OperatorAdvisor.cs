@@ -64,7 +64,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             request.Path,
             request.Client ?? "an unknown client",
             request.Age.TotalSeconds,
-            request.Activity.GetText(),
+            request.Activity,
             request.BytesRead,
             request.BytesWritten,
             count - 1);

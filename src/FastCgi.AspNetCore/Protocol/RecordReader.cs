@@ -24,7 +24,10 @@ internal struct RecordReader
         piece = default;
         if (_contentLeft == 0)
         {
-            if (!SkipPadding(ref input))
+            var skipped = Math.Min(_paddingLeft, input.Length);
+            input = input[skipped..];
+            _paddingLeft -= skipped;
+            if (_paddingLeft > 0)
                 return RecordReadResult.NeedMore;
 
             var result = ReadHeader(ref input);
@@ -49,14 +52,6 @@ internal struct RecordReader
 
         piece = new RecordPiece(_header, content, isStart, isEnd);
         return RecordReadResult.Piece;
-    }
-
-    private bool SkipPadding(ref ReadOnlySpan<byte> input)
-    {
-        var skipped = Math.Min(_paddingLeft, input.Length);
-        input = input[skipped..];
-        _paddingLeft -= skipped;
-        return _paddingLeft == 0;
     }
 
     private RecordReadResult ReadHeader(ref ReadOnlySpan<byte> input)

@@ -113,7 +113,7 @@ internal abstract partial class FastCgiRequest(
     public override void OnSlow(RequestDescription description, ref ReadyRequests ready)
         => ready.Report(() => Server.Advise(description, static (advisor, slow) => advisor.OnSlow(slow)));
 
-    private RequestActivity GetActivity(ConnectionScope scope)
+    private string GetActivity(ConnectionScope scope)
     {
         if (Slot == RequestSlot.Queued)
             return RequestActivity.Queued;

@@ -143,8 +143,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         frontEnd.WithTarget, frontEnd.LackingHost, frontEnd.WithClient, frontEnd.WithUser);
 
     private static ConnectionStatus ToStatus(ConnectionDescription connection) => new(
-        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.RequestCount,
-        connection.ActiveCount, connection.BytesReceived, connection.BytesSent);
+        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.Totals.Requests,
+        connection.ActiveCount, connection.Totals.BytesReceived, connection.Totals.BytesSent);
 
     private static string GetState(ConnectionDescription connection)
     {
@@ -158,5 +158,5 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
 
     private static RequestStatus ToStatus(RequestDescription request) => new(
         request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path,
-        request.Client, request.Activity.GetText(), request.BytesRead, request.BytesWritten);
+        request.Client, request.Activity, request.BytesRead, request.BytesWritten);
 }

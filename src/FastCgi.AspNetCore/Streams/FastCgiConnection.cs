@@ -148,9 +148,12 @@ internal sealed partial class FastCgiConnection
                     : ProtocolError.AnswersNotRead;
             }
 
-            var error = result == RecordReadResult.Piece
-                ? OnPiece(scope, in piece, ref ready)
-                : GetVersionError(scope, data);
+            if (result == RecordReadResult.UnsupportedVersion)
+                return scope.State.RequestCount > 0
+                    ? ProtocolError.UnsupportedVersion
+                    : OtherProtocols.Recognize(data);
+
+            var error = OnPiece(scope, in piece, ref ready);
             if (error != ProtocolError.None)
                 return error;
         }
@@ -230,9 +233,6 @@ internal sealed partial class FastCgiConnection
         _transport.ResumeReceiving();
     }
 
-    private static ProtocolError GetVersionError(ConnectionScope scope, ReadOnlySpan<byte> data)
-        => scope.State.RequestCount > 0 ? ProtocolError.UnsupportedVersion : OtherProtocols.Recognize(data);
-
     /// <summary>
     /// Nothing that follows can be trusted: closes the connection, after one line to a peer that speaks HTTP.
     /// </summary>
@@ -294,11 +294,9 @@ internal sealed partial class FastCgiConnection
             peer,
             TimeSpan.FromSeconds(Age),
             scope.State.Lifetime.Phase,
-            scope.State.RequestCount,
             scope.State.Requests.Count,
             _isReceivePaused,
-            scope.State.ReceivedLength,
-            scope.State.Output.SentLength);
+            GetTotals(scope));
     }
 
     public List<RequestStream> ListRequests()
@@ -324,8 +322,6 @@ internal sealed record ConnectionDescription(
     string Peer,
     TimeSpan Age,
     ConnectionPhase Phase,
-    long RequestCount,
     int ActiveCount,
     bool IsReceivePaused,
-    long BytesReceived,
-    long BytesSent);
+    Totals Totals);

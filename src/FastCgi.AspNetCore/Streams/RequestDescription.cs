@@ -1,24 +1,12 @@
 namespace FastCgi.AspNetCore.Streams;
 
-internal enum RequestActivity : byte
+internal static class RequestActivity
 {
-    ReceivingParameters,
-    Queued,
-    Running,
-    WaitingForBody,
-    WaitingForClient,
-}
-
-internal static class RequestActivities
-{
-    public static string GetText(this RequestActivity activity) => activity switch
-    {
-        RequestActivity.ReceivingParameters => "receiving parameters",
-        RequestActivity.Queued => "in the queue",
-        RequestActivity.WaitingForBody => "waiting for the body",
-        RequestActivity.WaitingForClient => "waiting for the web server to accept the response",
-        _ => "in the application",
-    };
+    public const string ReceivingParameters = "receiving parameters";
+    public const string Queued = "in the queue";
+    public const string Running = "in the application";
+    public const string WaitingForBody = "waiting for the body";
+    public const string WaitingForClient = "waiting for the web server to accept the response";
 }
 
 /// <summary>A request as the status shows it.</summary>
@@ -30,6 +18,6 @@ internal sealed record RequestDescription(
     string Path,
     string? Client,
     TimeSpan Age,
-    RequestActivity Activity,
+    string Activity,
     long BytesRead,
     long BytesWritten);

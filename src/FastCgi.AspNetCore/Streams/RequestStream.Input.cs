@@ -7,9 +7,8 @@ internal abstract partial class RequestStream
 
     private RequestBody? _body;
     private long _declaredLength = UnknownLength;
-    private bool _isStdinOver;
 
-    public bool IsInputOver => _isStdinOver;
+    public bool IsInputOver { get; private set; }
 
     /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
     public long UnreadBodyLength => Body?.UnreadLength ?? 0;
@@ -25,7 +24,7 @@ internal abstract partial class RequestStream
         {
             if (_declaredLength != UnknownLength)
                 return _declaredLength > 0;
-            if (_isStdinOver)
+            if (IsInputOver)
                 return ReceivedBodyLength > 0;
 
             return Body is not null ? true : null;
@@ -34,17 +33,17 @@ internal abstract partial class RequestStream
 
     public void AppendStdin(ConnectionScope scope, ReadOnlySpan<byte> content)
     {
-        if (!_isStdinOver && _declaredLength != 0)
+        if (!IsInputOver && _declaredLength != 0)
             GetOrCreateBody(scope).Append(content);
     }
 
     /// <summary>No more of the body arrives. Reads of an incomplete body fail instead of waiting.</summary>
     public void EndStdin(ConnectionScope scope)
     {
-        if (_isStdinOver)
+        if (IsInputOver)
             return;
 
-        _isStdinOver = true;
+        IsInputOver = true;
         _body?.EndInput();
     }
 
@@ -55,7 +54,7 @@ internal abstract partial class RequestStream
             return body;
 
         using var scope = connection.EnterLock();
-        var isEmpty = _declaredLength == 0 || (_declaredLength == UnknownLength && _isStdinOver);
+        var isEmpty = _declaredLength == 0 || (_declaredLength == UnknownLength && IsInputOver);
         return isEmpty ? _body : GetOrCreateBody(scope);
     }
 
@@ -87,7 +86,7 @@ internal abstract partial class RequestStream
     {
         _declaredLength = declaredLength ?? UnknownLength;
         // Web servers send no STDIN to an authorizer, and most do not even end it.
-        _isStdinOver = Role == FastCgiRole.Authorizer;
+        IsInputOver = Role == FastCgiRole.Authorizer;
     }
 
     /// <summary>Makes reads fail, because the rest does not arrive.</summary>
@@ -115,7 +114,7 @@ internal abstract partial class RequestStream
         var error = In(scope).InputError;
         if (error is not null || _declaredLength == 0)
             body.CompleteInput(error);
-        else if (_isStdinOver)
+        else if (IsInputOver)
             body.EndInput();
         Volatile.Write(ref _body, body);
         return body;

@@ -1,39 +1,18 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>The engine for Linux: loops over epoll.</summary>
-internal sealed class EpollEngine
+internal sealed class EpollEngine(ConnectionManager manager, RequestScheduler scheduler)
 {
-    private readonly RequestScheduler _scheduler;
     private bool _isStarted;
 
-    public EpollEngine(ConnectionManager manager, RequestScheduler scheduler)
-    {
-        Manager = manager;
-        _scheduler = scheduler;
-        var options = manager.Server.Options.Transport;
-        var loops = new List<EpollLoop>();
-        try
-        {
-            while (loops.Count < options.LoopCount)
-                loops.Add(new EpollLoop(scheduler, manager.Server.Log));
-        }
-        catch
-        {
-            loops.ForEach(static loop => loop.Dispose());
-            throw;
-        }
-
-        Loops = loops;
-    }
-
-    public ConnectionManager Manager { get; }
-    public IReadOnlyList<EpollLoop> Loops { get; }
+    public ConnectionManager Manager => manager;
+    public IReadOnlyList<EpollLoop> Loops { get; } = CreateLoops(manager.Server, scheduler);
 
     public void Start()
     {
         _isStarted = true;
         foreach (var loop in Loops)
-            _scheduler.Workers.Run(new WorkItem(Loop: loop.Queue), Hold.Loop);
+            scheduler.Workers.Run(new WorkItem(Loop: loop.Queue), Hold.Loop);
     }
 
     /// <summary>Stops the loops after the connections are closed.</summary>
@@ -45,6 +24,22 @@ internal sealed class EpollEngine
                 loop.Stop();
             else
                 loop.Dispose();
+        }
+    }
+
+    private static List<EpollLoop> CreateLoops(StreamContext server, RequestScheduler scheduler)
+    {
+        var loops = new List<EpollLoop>();
+        try
+        {
+            while (loops.Count < server.Options.Transport.LoopCount)
+                loops.Add(new EpollLoop(scheduler, server.Log));
+            return loops;
+        }
+        catch
+        {
+            loops.ForEach(static loop => loop.Dispose());
+            throw;
         }
     }
 }
