@@ -28,6 +28,7 @@ public sealed partial class LayeringTests
     private static readonly string[] s_upcalls =
     [
         "Execution/ThreadPlatform", "Server/Advisor", "Streams/ConnectionTransport", "Streams/RequestStream",
+        "Transport/TransportListener",
     ];
 
     /// <summary>What the options use of Hosting: the text form of addresses.</summary>

@@ -47,7 +47,8 @@ internal sealed class PipeConnection : ConnectionTransport
         null => null,
         // The peer already has what a Unix socket has taken.
         { AddressFamily: AddressFamily.Unix } => 0,
-        _ when OperatingSystem.IsLinux() => AskSocket(static socket => Libc.GetUndeliveredLength((int)socket.Handle), 0),
+        _ when OperatingSystem.IsLinux()
+            => AskSocket(static socket => Libc.GetUndeliveredLength((int)socket.Handle), 0),
         _ => null,
     };
 
