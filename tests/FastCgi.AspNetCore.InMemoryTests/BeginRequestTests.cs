@@ -20,7 +20,7 @@ public class BeginRequestTests
     public Task BEGIN_REQUEST_AnyId_AnsweredUnderThatId(int id) => Script.PlayAsync($"get:{id} {id}:200");
 
     [Theory, Values(0, 2, 3, 4, 257, 65_535)]
-    public async Task BEGIN_REQUEST_RoleNotServed_OnlyUnknownRole(int role)
+    public async Task BEGIN_REQUEST_RoleNotServed_OnlyUnknownRoleAndAtMostOneWarning(int role)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
@@ -35,5 +35,9 @@ public class BeginRequestTests
         Assert.Equal([0, 0, 0, 0, 3, 0, 0, 0], record.Content);
 
         Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
+        frontEnd.Send(RecordBytes.Begin(8, role));
+        Assert.Equal(3, Assert.Single(frontEnd.ReadAvailable()).Content[4]);
+        // Of a role that exists.
+        Assert.Equal(role is 2 or 3 ? 1 : 0, frontEnd.Server.Logs.Named("RoleNotServed").Count);
     }
 }

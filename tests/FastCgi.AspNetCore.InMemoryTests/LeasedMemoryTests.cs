@@ -8,22 +8,9 @@ public sealed class LeasedMemoryTests
     // Enough requests to reuse each buffer of the first one.
     private const int Others = 40;
 
-    public static TheoryData<string, int> Ends
-    {
-        get
-        {
-            var cases = new TheoryData<string, int>();
-            string[] ways =
-                ["HEAD", "204", "205", "304", "200", "started", "abort", "cut", "500", "ABORT_REQUEST", "lost"];
-            foreach (var how in ways)
-            {
-                foreach (var length in new[] { 1, 3_000, 60_000 })
-                    cases.Add(how, length);
-            }
-
-            return cases;
-        }
-    }
+    public static TheoryData<string, int> Ends => Rows.Cross(
+        ["HEAD", "204", "205", "304", "200", "started", "abort", "cut", "500", "ABORT_REQUEST", "lost"],
+        1, 3_000, 60_000);
 
     [Theory]
     [MemberData(nameof(Ends))]

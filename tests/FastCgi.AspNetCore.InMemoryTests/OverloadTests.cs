@@ -47,7 +47,7 @@ public class OverloadTests
     {
         await using var server = await StartAsync(
             queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
-        var (first, second) = (Send(server, "/1"), Send(server, "/2"));
+        var (first, second) = (server.Send("/1"), server.Send("/2"));
 
         server.Clock.Advance(TimeSpan.FromSeconds(10));
 
@@ -79,7 +79,7 @@ public class OverloadTests
                 await Apps.Hello(context);
             },
             static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1));
-        var (first, second) = (Send(server, "/1"), Send(server, "/2"));
+        var (first, second) = (server.Send("/1"), server.Send("/2"));
 
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
@@ -93,10 +93,10 @@ public class OverloadTests
     public async Task Queue_ClientOfOneThatWaitsGoes_ItsPlaceIsFreeAtOnce(string how)
     {
         await using var server = await StartAsync(queue: 1);
-        Send(server, "/1");
+        server.Send("/1");
         for (var i = 0; i < 200; i++)
         {
-            var gone = Send(server, "/gone");
+            var gone = server.Send("/gone");
             Assert.Equal(1, server.Context.Admission.QueuedCount);
             if (how == "closed")
                 gone.Close();
@@ -107,7 +107,7 @@ public class OverloadTests
             Assert.Equal(0, server.Context.Admission.QueuedCount);
         }
 
-        var last = Send(server, "/last");
+        var last = server.Send("/last");
         _go.SetResult();
 
         Assert.Equal("Hello", (await last.ReadResponseAsync()).Text);
@@ -133,7 +133,7 @@ public class OverloadTests
     public async Task Status_AtTheLimit_IsTaken(string uri, bool isTaken)
     {
         await using var server = await StartAsync(queue: 0, configure: null, ["/status", "/other/status"]);
-        Send(server, "/1");
+        server.Send("/1");
         var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get(uri: uri, more: ("PATH_BASE", "/app")));
@@ -146,9 +146,9 @@ public class OverloadTests
     public async Task Status_NineAtTheLimit_OneIsRefused()
     {
         await using var server = await StartAsync(queue: 0, configure: null, "/status");
-        Send(server, "/1");
+        server.Send("/1");
 
-        var statuses = Enumerable.Range(0, 9).Select(_ => Send(server, "/status")).ToList();
+        var statuses = Enumerable.Range(0, 9).Select(_ => server.Send("/status")).ToList();
         _go.SetResult();
 
         var answers = new List<int>();
@@ -170,7 +170,7 @@ public class OverloadTests
             },
             static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1),
             statusPaths: ["/status"]);
-        var frontEnds = new[] { "/1", "/2", "/status" }.Select(path => Send(server, path)).ToList();
+        var frontEnds = new[] { "/1", "/2", "/status" }.Select(path => server.Send(path)).ToList();
         Assert.Equal(["/1", "/status"], ends.Keys.Order());
 
         ends["/status"].SetResult();
@@ -204,19 +204,11 @@ public class OverloadTests
     private static void Act(TestServer server, Dictionary<string, FrontEnd> sent, string step)
     {
         if (step[0] == '/')
-            sent[step] = Send(server, step);
+            sent[step] = server.Send(step);
         else if (step == "begin")
             (sent["/slow"] = server.Connect()).Send(RecordBytes.Begin());
         else if (step == "params")
             sent["/slow"].Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/slow")));
         else
             server.Clock.Advance(TimeSpan.FromSeconds(double.Parse(step, CultureInfo.InvariantCulture)));
-    }
-
-    private static FrontEnd Send(TestServer server, string path)
-    {
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(uri: path));
-        return frontEnd;
-    }
-}
+    }}

@@ -45,10 +45,10 @@ public class RequestSlotTests
                 return how == "throw" ? throw new InvalidOperationException("on purpose") : Task.CompletedTask;
             },
             static options => options.Limits.MaxConcurrentRequests = 1, expects: "ApplicationError");
-        var first = Send(server);
+        var first = server.Send();
 
         Assert.Equal((1, 0), server.Context.Admission.TakenCount);
-        Assert.Equal(503, (await Send(server).ReadResponseAsync()).Status);
+        Assert.Equal(503, (await server.Send().ReadResponseAsync()).Status);
         go.SetResult();
 
         var response = await first.ReadResponseAsync();
@@ -80,7 +80,7 @@ public class RequestSlotTests
         first.Send(RecordBytes.Get());
 
         Assert.Equal((0, 0), server.Context.Admission.TakenCount);
-        Assert.Equal(5, (await Send(server).ReadResponseAsync()).Body.Length);
+        Assert.Equal(5, (await server.Send().ReadResponseAsync()).Body.Length);
         first.Transport.ReleaseSend(goesOn: false);
         Assert.Equal(length, (await first.ReadResponseAsync()).Body.Length);
     }
@@ -106,12 +106,4 @@ public class RequestSlotTests
 
         Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
         Assert.All(taken, static count => Assert.Equal((0, 0), count));
-    }
-
-    private static FrontEnd Send(TestServer server)
-    {
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        return frontEnd;
-    }
-}
+    }}

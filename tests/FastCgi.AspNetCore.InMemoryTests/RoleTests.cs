@@ -106,17 +106,6 @@ public class RoleTests
         Assert.Equal(403, (await frontEnd.ReadResponseAsync(isStatusFirst: true)).Status);
     }
 
-    [Fact]
-    public async Task BEGIN_REQUEST_RoleNotInOptions_UnknownRoleAndOneWarning()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-
-        frontEnd.Send(RecordBytes.Begin(1, Authorizer), RecordBytes.Begin(2, Authorizer), RecordBytes.Begin(3, 77));
-
-        Assert.Equal([3, 3, 3], frontEnd.ReadAvailable().Select(static record => (int)record.Content[4]));
-        Assert.Single(frontEnd.Server.Logs.Named("RoleNotServed"));
-    }
-
     /// <summary>A Filter is not served even if it is in the options.</summary>
     [Theory]
     [InlineData(Authorizer, 1)]

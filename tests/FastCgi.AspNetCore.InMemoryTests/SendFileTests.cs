@@ -12,7 +12,7 @@ public sealed class SendFileTests : IDisposable
         var content = Apps.Pattern(length);
         var path = _folder.Write("file", content);
 
-        Assert.Equal(content, (await GetAsync(context => context.Response.SendFileAsync(path))).Body);
+        Assert.Equal(content, (await TestServer.AskAsync(context => context.Response.SendFileAsync(path))).Body);
     }
 
     [Fact]
@@ -20,7 +20,7 @@ public sealed class SendFileTests : IDisposable
     {
         var path = _folder.Write("file", "file"u8.ToArray());
 
-        var response = await GetAsync(async context =>
+        var response = await TestServer.AskAsync(async context =>
         {
             await context.Response.WriteAsync("<");
             context.Response.BodyWriter.Write("-"u8);
@@ -42,7 +42,7 @@ public sealed class SendFileTests : IDisposable
     {
         var path = _folder.Write("file", new byte[10]);
 
-        await GetAsync(async context =>
+        await TestServer.AskAsync(async context =>
         {
             await Assert.ThrowsAsync<ArgumentOutOfRangeException>(
                 () => context.Response.SendFileAsync(path, offset, count));
@@ -51,7 +51,7 @@ public sealed class SendFileTests : IDisposable
     }
 
     [Fact]
-    public async Task SendFile_NoSuchFile_RefusedBeforeTheStart() => await GetAsync(async context =>
+    public async Task SendFile_NoSuchFile_RefusedBeforeTheStart() => await TestServer.AskAsync(async context =>
     {
         await Assert.ThrowsAsync<FileNotFoundException>(
             () => context.Response.SendFileAsync(_folder.GetPath("absent")));
@@ -98,17 +98,5 @@ public sealed class SendFileTests : IDisposable
         Assert.Contains(
             frontEnd.Server.Logs.All,
             static log => log.Exception?.Message.Contains("was truncated", StringComparison.Ordinal) ?? false);
-    }
-
-    private static async Task<WireResponse> GetAsync(RequestDelegate application, byte[]? request = null)
-    {
-        Exception? failure = null;
-        var response = await TestServer.AskAsync(async context =>
-        {
-            failure = await Record.ExceptionAsync(() => application(context));
-        }, request ?? RecordBytes.Get());
-
-        Assert.Null(failure);
-        return response;
     }
 }

@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class ServerVariableTests
 {
     [Fact]
-    public async Task GetServerVariable_Set_ReadsBack() => await RunAsync(
+    public Task GetServerVariable_Set_ReadsBack() => TestServer.AskAsync(Apps.Do(
         static context =>
         {
             var variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
@@ -18,11 +18,11 @@ public class ServerVariableTests
             Assert.Throws<ArgumentException>(() => variables[""]);
             Assert.Throws<ArgumentException>(() => variables[""] = "value");
             Assert.Throws<ArgumentNullException>(() => variables[null!]);
-        });
+        }));
 
     [Fact]
-    public async Task Parameters_All_AreInOrderAndRepeated() => await RunAsync(
-        static context =>
+    public Task Parameters_All_AreInOrderAndRepeated() => TestServer.AskAsync(
+        Apps.Do(static context =>
         {
             var request = context.Features.GetRequiredFeature<IFastCgiRequestFeature>();
             var expected = RecordBytes.RequestParams("GET", "/", ("HTTP_A", "1"), ("odd name=", ""), ("HTTP_A", "2"));
@@ -30,10 +30,8 @@ public class ServerVariableTests
             Assert.Equal(FastCgiRole.Responder, request.Role);
             Assert.Equal(expected, request.Parameters.Select(static parameter => (parameter.Key, parameter.Value)));
             Assert.Same(request.Parameters, request.Parameters);
-        },
-        ("HTTP_A", "1"),
-        ("odd name=", ""),
-        ("HTTP_A", "2"));
+        }),
+        RecordBytes.Get(more: [("HTTP_A", "1"), ("odd name=", ""), ("HTTP_A", "2")]));
 
     [Theory]
     [InlineData("4f1c0d6e8a2b4c5d9e0f112233445566", true)]
@@ -49,10 +47,10 @@ public class ServerVariableTests
     public async Task TraceIdentifier_OfTheFrontEnd_IsTakenIfItFitsIntoLogs(string id, bool isTaken)
     {
         string? seen = null;
-        await RunAsync(
-            context => seen = context.TraceIdentifier,
+        await TestServer.AskAsync(
+            Apps.Do(context => seen = context.TraceIdentifier),
             static options => options.TraceIdentifierParameter = "REQUEST_ID",
-            ("REQUEST_ID", id));
+            RecordBytes.Get(more: ("REQUEST_ID", id)));
 
         Assert.Equal(isTaken, seen == id);
         Assert.Equal(!isTaken, seen!.EndsWith(":00000001", StringComparison.Ordinal));
@@ -63,24 +61,4 @@ public class ServerVariableTests
     [InlineData(129, false)]
     public Task TraceIdentifier_Long_IsTakenUpTo128Characters(int length, bool isTaken)
         => TraceIdentifier_OfTheFrontEnd_IsTakenIfItFitsIntoLogs(new string('x', length), isTaken);
-
-    private static Task RunAsync(Action<HttpContext> look, params (string Name, string Value)[] parameters)
-        => RunAsync(look, configure: null, parameters);
-
-    /// <summary>What the application throws is the test's failure.</summary>
-    private static async Task RunAsync(
-        Action<HttpContext> look,
-        Action<FastCgiServerOptions>? configure,
-        params (string Name, string Value)[] parameters)
-    {
-        var response = await TestServer.AskAsync(
-            context =>
-            {
-                look(context);
-                return Apps.Hello(context);
-            },
-            configure, RecordBytes.Get(more: parameters));
-
-        Assert.Equal(200, response.Status);
-    }
 }

@@ -10,80 +10,70 @@ public class SpoofingTests
         [("HTTPS", "on"), ("SSL_PROTOCOL", "TLSv1.3"), (
             "SSL_CLIENT_VERIFY", "NONE"), ("SCRIPT_NAME", "/a"), ("PATH_INFO", "/b"), ("DOCUMENT_URI", "/a/b")];
 
-    public static TheoryData<string, string> Headers => new()
-    {
-        { "REMOTE_USER", "root" },
-        { "AUTH_TYPE", "Basic" },
-        { "AUTHORIZATION", "Basic cm9vdDpyb290" },
-        { "REDIRECT_HTTP_AUTHORIZATION", "Bearer forged" },
-        { "REDIRECT_REMOTE_USER", "root" },
-        { "X_FORWARDED_FOR", "10.0.0.1" },
-        { "X_FORWARDED_PROTO", "ftp" },
-        { "X_FORWARDED_HOST", "evil.example" },
-        { "X_FORWARDED_PORT", "1" },
-        { "X_FORWARDED_PREFIX", "/evil" },
-        { "X_FORWARDED_SERVER", "evil.example" },
-        { "X_FORWARDED_SSL", "off" },
-        { "X_FORWARDED_USER", "root" },
-        { "X_REMOTE_USER", "root" },
-        { "X_REAL_IP", "10.0.0.1" },
-        { "X_CLIENT_IP", "10.0.0.1" },
-        { "CLIENT_IP", "10.0.0.1" },
-        { "TRUE_CLIENT_IP", "10.0.0.1" },
-        { "FORWARDED", "for=10.0.0.1;host=evil.example;proto=ftp" },
-        { "VIA", "1.0 evil" },
-        { "X_ORIGINAL_URL", "/admin" },
-        { "X_REWRITE_URL", "/admin" },
-        { "X_HTTP_METHOD_OVERRIDE", "DELETE" },
-        { "X_ORIGINAL_FOR", "10.0.0.1" },
-        { "HTTPS", "off" },
-        { "REQUEST_SCHEME", "ftp" },
-        { "REQUEST_METHOD", "DELETE" },
-        { "REQUEST_URI", "/admin" },
-        { "DOCUMENT_URI", "/admin" },
-        { "SCRIPT_NAME", "/admin" },
-        { "SCRIPT_FILENAME", "/etc/passwd" },
-        { "PATH_INFO", "/admin" },
-        { "PATH_BASE", "/a" },
-        { "QUERY_STRING", "admin=1" },
-        { "REMOTE_ADDR", "10.0.0.1" },
-        { "REMOTE_PORT", "1" },
-        { "SERVER_ADDR", "10.0.0.1" },
-        { "SERVER_PORT", "1" },
-        { "SERVER_NAME", "evil.example" },
-        { "SERVER_PROTOCOL", "HTTP/9" },
-        { "CONTENT_LENGTH", "5" },
-        { "CONTENT_TYPE", "text/evil" },
-        { "PROXY", "http://evil.example" },
-        { "SSL_CLIENT_CERT", "-----BEGIN CERTIFICATE-----" },
-        { "SSL_CLIENT_VERIFY", "SUCCESS" },
-        { "SSL_CLIENT_S_DN", "CN=root" },
-        { "SSL_PROTOCOL", "SSLv2" },
-        { "X_ARR_CLIENTCERT", "TUlJ" },
-        { "REQUEST_ID", "forged" },
-        { "X_REQUEST_ID", "forged" },
-        { "UNIQUE_ID", "forged" },
-        { "GATEWAY_INTERFACE", "evil" },
-        { "FCGI_ROLE", "AUTHORIZER" },
-    };
+    private static readonly (string Name, string Value)[] s_headers =
+    [
+        ("REMOTE_USER", "root"),
+        ("AUTH_TYPE", "Basic"),
+        ("AUTHORIZATION", "Basic cm9vdDpyb290"),
+        ("REDIRECT_HTTP_AUTHORIZATION", "Bearer forged"),
+        ("REDIRECT_REMOTE_USER", "root"),
+        ("X_FORWARDED_FOR", "10.0.0.1"),
+        ("X_FORWARDED_PROTO", "ftp"),
+        ("X_FORWARDED_HOST", "evil.example"),
+        ("X_FORWARDED_PORT", "1"),
+        ("X_FORWARDED_PREFIX", "/evil"),
+        ("X_FORWARDED_SERVER", "evil.example"),
+        ("X_FORWARDED_SSL", "off"),
+        ("X_FORWARDED_USER", "root"),
+        ("X_REMOTE_USER", "root"),
+        ("X_REAL_IP", "10.0.0.1"),
+        ("X_CLIENT_IP", "10.0.0.1"),
+        ("CLIENT_IP", "10.0.0.1"),
+        ("TRUE_CLIENT_IP", "10.0.0.1"),
+        ("FORWARDED", "for=10.0.0.1;host=evil.example;proto=ftp"),
+        ("VIA", "1.0 evil"),
+        ("X_ORIGINAL_URL", "/admin"),
+        ("X_REWRITE_URL", "/admin"),
+        ("X_HTTP_METHOD_OVERRIDE", "DELETE"),
+        ("X_ORIGINAL_FOR", "10.0.0.1"),
+        ("HTTPS", "off"),
+        ("REQUEST_SCHEME", "ftp"),
+        ("REQUEST_METHOD", "DELETE"),
+        ("REQUEST_URI", "/admin"),
+        ("DOCUMENT_URI", "/admin"),
+        ("SCRIPT_NAME", "/admin"),
+        ("SCRIPT_FILENAME", "/etc/passwd"),
+        ("PATH_INFO", "/admin"),
+        ("PATH_BASE", "/a"),
+        ("QUERY_STRING", "admin=1"),
+        ("REMOTE_ADDR", "10.0.0.1"),
+        ("REMOTE_PORT", "1"),
+        ("SERVER_ADDR", "10.0.0.1"),
+        ("SERVER_PORT", "1"),
+        ("SERVER_NAME", "evil.example"),
+        ("SERVER_PROTOCOL", "HTTP/9"),
+        ("CONTENT_LENGTH", "5"),
+        ("CONTENT_TYPE", "text/evil"),
+        ("PROXY", "http://evil.example"),
+        ("SSL_CLIENT_CERT", "-----BEGIN CERTIFICATE-----"),
+        ("SSL_CLIENT_VERIFY", "SUCCESS"),
+        ("SSL_CLIENT_S_DN", "CN=root"),
+        ("SSL_PROTOCOL", "SSLv2"),
+        ("X_ARR_CLIENTCERT", "TUlJ"),
+        ("REQUEST_ID", "forged"),
+        ("X_REQUEST_ID", "forged"),
+        ("UNIQUE_ID", "forged"),
+        ("GATEWAY_INTERFACE", "evil"),
+        ("FCGI_ROLE", "AUTHORIZER"),
+    ];
 
-    public static TheoryData<string, string, FastCgiPathSource> HeadersAndPathSources
-    {
-        get
-        {
-            var data = new TheoryData<string, string, FastCgiPathSource>();
-            foreach (var row in Headers)
-            {
-                foreach (var source in Enum.GetValues<FastCgiPathSource>())
-                    data.Add((string)row[0], (string)row[1], source);
-            }
-
-            return data;
-        }
-    }
+    public static IEnumerable<object[]> Headers
+        => from header in s_headers
+           from source in Enum.GetValues<FastCgiPathSource>()
+           select new object[] { header.Name, header.Value, source };
 
     [Theory]
-    [MemberData(nameof(HeadersAndPathSources))]
+    [MemberData(nameof(Headers))]
     public async Task PARAMS_ForgedHeader_ChangesNothingButTheHeaders(
         string header, string value, FastCgiPathSource pathSource)
     {

@@ -13,7 +13,7 @@ public sealed class StatusRowTests
             server.Connect();
         for (var i = 0; i < 5; i++)
         {
-            server.Connect().Send(RecordBytes.Get(uri: $"/{i}"));
+            server.Send($"/{i}");
             server.Clock.Advance(TimeSpan.FromSeconds(1));
         }
 
@@ -57,7 +57,7 @@ public sealed class StatusRowTests
     {
         await using var server = await TestServer.StartAsync(
             async _ => await _go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
-        server.Connect().Send(RecordBytes.Get(uri: uri));
+        server.Send(uri);
 
         server.Clock.Advance(TimeSpan.FromSeconds(2));
 
@@ -77,9 +77,7 @@ public sealed class StatusRowTests
             statusPaths: ["/status"]);
         foreach (var uri in new[] { "/1", "/2", "/status" })
         {
-            var frontEnd = server.Connect();
-            frontEnd.Send(RecordBytes.Get(uri: uri));
-            frontEnd.Close();
+            server.Send(uri).Close();
         }
 
         Assert.Equal(0, server.Connections.CountRequests());

@@ -56,17 +56,8 @@ public class TimeoutTests
         "get 200 hold values 2m unreset 1s reset",
         static limits => limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 
-    public static TheoryData<string, int> Pieces()
-    {
-        var pieces = new TheoryData<string, int>();
-        foreach (var age in new[] { "unused", "used", "used together", "past its keep-alive timeout", "stopping" })
-        {
-            for (var split = 1; split < 16; split++)
-                pieces.Add(age, split);
-        }
-
-        return pieces;
-    }
+    public static TheoryData<string, int> Pieces => Rows.Cross(
+        ["unused", "used", "used together", "past its keep-alive timeout", "stopping"], Enumerable.Range(1, 15));
 
     /// <summary>The time of a record begins with its first byte, however long the connection was idle before.</summary>
     [Theory, MemberData(nameof(Pieces))]

@@ -47,10 +47,11 @@ public sealed class TlsTests : IDisposable
 
         foreach (var allows in new[] { false, true })
         {
-            var seen = await SeeAsync(
-                static context => context.Connection.GetClientCertificateAsync().GetAwaiter().GetResult(),
+            X509Certificate2? seen = null;
+            await TestServer.AskAsync(
+                async context => seen = await context.Connection.GetClientCertificateAsync(),
                 options => options.AllowUnverifiedClientCertificate = allows,
-                parameters);
+                RecordBytes.Get(more: parameters));
             Assert.Equal(isVerified || allows ? _client.Thumbprint : null, seen?.Thumbprint);
         }
     }
@@ -59,51 +60,28 @@ public sealed class TlsTests : IDisposable
     [Fact]
     public async Task PARAMS_NotOverTls_FeaturesAreAbsent()
     {
-        var seen = await SeeAsync(
-            static context => (
-                context.Features.Get<ITlsConnectionFeature>(),
-                context.Features.Any(static feature => feature.Key.Name.StartsWith("ITls", StringComparison.Ordinal)),
-                context.Connection.ClientCertificate),
-            ("SSL_CLIENT_VERIFY", "SUCCESS"),
-            ("SSL_CLIENT_CERT", _pem));
-
-        Assert.Equal((null, false, null), seen);
+        await TestServer.AskAsync(
+            Apps.Do(static context =>
+            {
+                Assert.Null(context.Features.Get<ITlsConnectionFeature>());
+                Assert.DoesNotContain(
+                    context.Features,
+                    static feature => feature.Key.Name.StartsWith("ITls", StringComparison.Ordinal));
+                Assert.Null(context.Connection.ClientCertificate);
+            }),
+            RecordBytes.Get(more: [("SSL_CLIENT_VERIFY", "SUCCESS"), ("SSL_CLIENT_CERT", _pem)]));
     }
 
     [Fact]
     public async Task Certificate_SetByMiddleware_IsWhatTheApplicationSees()
     {
-        var seen = await SeeAsync(
-            context =>
+        await TestServer.AskAsync(
+            Apps.Do(context =>
             {
                 context.Connection.ClientCertificate = _client;
-                return (
-                    context.Connection.ClientCertificate,
-                    context.Features.Get<ITlsConnectionFeature>()!.ClientCertificate);
-            },
-            ("HTTPS", "on"));
-
-        Assert.Equal((_client, _client), seen);
-    }
-
-    private static Task<T> SeeAsync<T>(Func<HttpContext, T> look, params (string Name, string Value)[] parameters)
-        => SeeAsync(look, configure: null, parameters);
-
-    private static async Task<T> SeeAsync<T>(
-        Func<HttpContext, T> look,
-        Action<FastCgiServerOptions>? configure,
-        params (string Name, string Value)[] parameters)
-    {
-        var seen = Waiting.Signal<T>();
-        var response = await TestServer.AskAsync(
-            context =>
-            {
-                seen.SetResult(look(context));
-                return Apps.Hello(context);
-            },
-            configure, RecordBytes.Get(more: parameters));
-
-        Assert.Equal(200, response.Status);
-        return await seen.Task.Within("the application");
+                Assert.Same(_client, context.Connection.ClientCertificate);
+                Assert.Same(_client, context.Features.Get<ITlsConnectionFeature>()!.ClientCertificate);
+            }),
+            RecordBytes.Get(more: ("HTTPS", "on")));
     }
 }

@@ -10,20 +10,7 @@ public sealed class WaitingAbortTests
 
     public static TheoryData<Leaving> Ways => [.. Enum.GetValues<Leaving>()];
 
-    public static TheoryData<Leaving, bool> Cases
-    {
-        get
-        {
-            var cases = new TheoryData<Leaving, bool>();
-            foreach (var how in Enum.GetValues<Leaving>())
-            {
-                cases.Add(how, false);
-                cases.Add(how, true);
-            }
-
-            return cases;
-        }
-    }
+    public static TheoryData<Leaving, bool> Cases => Rows.Cross(Enum.GetValues<Leaving>(), false, true);
 
     [Theory, MemberData(nameof(Cases))]
     public async Task Request_AbortedBeforeItIsExecuted_ReleasesWhatItHasReceived(Leaving how, bool isOver)

@@ -20,8 +20,7 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
         => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/echo")));
 
     [Theory, Values("GET", "POST", "PUT", "DELETE", "CUSTOM")]
-    [Trait("Contract", "E8")]
-    [Trait("Contract", "T1")]
+    [Contract("E8", "T1")]
     public Task Send_MethodWithBody_IsSeenTheSame(string method) => CompareAsync(async client =>
     {
         var request = ClientRequest.Post("/echo", "text/plain", "the body") with { Method = method };

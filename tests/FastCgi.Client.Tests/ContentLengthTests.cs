@@ -55,7 +55,8 @@ public sealed class ContentLengthTests : IDisposable
         var exception = await Xunit.Record.ExceptionAsync(() => sending.Within("the failure"));
         var cause = usesHandler ? Assert.IsType<HttpRequestException>(exception).InnerException : exception;
         Assert.Equal(FastCgiProtocolError.RequestBodyLength, Assert.IsType<FastCgiProtocolException>(cause).Error);
-        Assert.Matches("Sent [0-9,]+ bytes of the request body, but CONTENT_LENGTH is 1,000.$", exception!.Message);
+        var sent = moment == Moment.After && (length is 1 or Declared - 1) ? $"{length}" : "[0-9,]+";
+        Assert.Matches($"Sent {sent} bytes of the request body, but CONTENT_LENGTH is 1,000.$", exception!.Message);
         if (exception is HttpRequestException http)
             Assert.Equal(HttpRequestError.Unknown, http.HttpRequestError);
     }
@@ -135,10 +136,8 @@ public sealed class ContentLengthTests : IDisposable
                 break;
             case Moment.After:
                 body.Release(2);
-                while (await connection.ReadRecordAsync() is not null)
-                {
-                }
-
+                while (await connection.ReadRecordAsync() is { } record)
+                    Assert.False(record is { Type: Stdin, Content.Length: 0 });
                 break;
         }
 

@@ -100,22 +100,6 @@ public sealed class HttpHandlerTests : IDisposable
     }
 
     [Fact]
-    public async Task Post_WithAWrongLength_FailsAsWithSockets()
-    {
-        using var content = new ByteArrayContent(new byte[100]) { Headers = { ContentLength = 1000 } };
-        var sending = _client.PostAsync("http://example.com/", content);
-        var connection = await _application.AcceptAsync();
-
-        var exception = await Assert.ThrowsAsync<HttpRequestException>(() => sending.Within("the failure"));
-        Assert.Contains(
-            "Sent 100 bytes of the request body, but CONTENT_LENGTH is 1,000",
-            exception.Message,
-            StringComparison.Ordinal);
-        while (await connection.ReadRecordAsync() is { } record)
-            Assert.False(record is { Type: Stdin, Content.Length: 0 });
-    }
-
-    [Fact]
     public async Task Answer_IsAMessage()
     {
         string? standardError = null;

@@ -103,20 +103,7 @@ public class RequestFeatureTests
         },
     };
 
-    public static TheoryData<string, string> Uses
-    {
-        get
-        {
-            var uses = new TheoryData<string, string>();
-            foreach (var use in s_uses.Keys)
-            {
-                uses.Add(use, "GET");
-                uses.Add(use, "HEAD");
-            }
-
-            return uses;
-        }
-    }
+    public static TheoryData<string, string> Uses => Rows.Cross(s_uses.Keys, "GET", "HEAD");
 
     [Theory, MemberData(nameof(Uses))]
     [Contract("1", "B11", "D12", "H14")]

@@ -54,13 +54,7 @@ internal static class Apps
     public static string HashOf(byte[] body) => $"{body.Length} {Convert.ToHexString(SHA256.HashData(body))}";
 
     /// <summary>Bytes that differ from their neighbors, so that lost or duplicated ones are detected.</summary>
-    public static byte[] Pattern(int length)
-    {
-        var bytes = new byte[length];
-        for (var i = 0; i < length; i++)
-            bytes[i] = (byte)((i * 31) ^ (i >> 8));
-        return bytes;
-    }
+    public static byte[] Pattern(int length) => RecordBytes.Content(length);
 
     public static byte[] Utf8(string text) => Encoding.UTF8.GetBytes(text);
 }

@@ -103,6 +103,7 @@ internal sealed class TestServer : IAsyncDisposable
         string? expects = null)
         => (await StartAsync(pipeline, configure, services, records, expects)).Connect();
 
+    /// <summary>Gets the response to one request. An exception of the application fails the test.</summary>
     public static Task<WireResponse> AskAsync(RequestDelegate application, params byte[][] request)
         => AskAsync(application, configure: null, request);
 
@@ -131,6 +132,14 @@ internal sealed class TestServer : IAsyncDisposable
         var connection = new FastCgiConnection(Connections, transport);
         Assert.True(Connections.TryAdd(connection), "The connection was rejected.");
         return new FrontEnd(transport, connection, _server.Scheduler) { Server = this };
+    }
+
+    /// <summary>Opens a connection for a GET.</summary>
+    public FrontEnd Send(string uri = "/")
+    {
+        var frontEnd = Connect();
+        frontEnd.Send(RecordBytes.Get(uri: uri));
+        return frontEnd;
     }
 
     public Task StopAsync(CancellationToken cancellationToken = default) => Connections.StopAsync(cancellationToken);

@@ -5,8 +5,7 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 public sealed class StartContextTests : HostTest
 {
     [Theory, EveryEngine]
-    [Trait("Contract", "A8")]
-    [Trait("Contract", "T30")]
+    [Contract("A8", "T30")]
     public async Task Request_HostStartedWithAnAsyncLocal_DoesNotSeeIt(FastCgiTransportEngine engine)
     {
         var local = new AsyncLocal<string> { Value = "of the start" };

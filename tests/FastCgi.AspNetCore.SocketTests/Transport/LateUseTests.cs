@@ -15,8 +15,7 @@ public sealed class LateUseTests
     private const int MaxDelay = 50;
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    [Trait("Contract", "T28")]
-    [Trait("Contract", "T29")]
+    [Contract("T28", "T29")]
     public async Task Anything_UsedAfterTheEnd_TouchesNoOtherRequest(TransportSetup setup)
     {
         var foreign = new ConcurrentQueue<string>();

@@ -7,20 +7,9 @@ public sealed class StreamedEventTests
 {
     private const int Events = 3;
 
-    public static TheoryData<TransportSetup, FastCgiApplicationScheduling> Setups
-    {
-        get
-        {
-            var setups = new TheoryData<TransportSetup, FastCgiApplicationScheduling>();
-            foreach (var engine in Enum.GetValues<Engine>())
-            {
-                foreach (var scheduling in Enum.GetValues<FastCgiApplicationScheduling>())
-                    setups.Add(new TransportSetup(engine, IsUnix: true), scheduling);
-            }
-
-            return setups;
-        }
-    }
+    public static TheoryData<TransportSetup, FastCgiApplicationScheduling> Setups => Rows.Cross(
+        Enum.GetValues<Engine>().Select(static engine => new TransportSetup(engine, IsUnix: true)),
+        Enum.GetValues<FastCgiApplicationScheduling>());
 
     /// <summary>With Inline, other requests of the same receive wait, by definition.</summary>
     public static IEnumerable<object[]> SetupsWithAnotherThread

@@ -62,12 +62,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     ];
 
     [Fact]
-    [Trait("Contract", "H1")]
-    [Trait("Contract", "H2")]
-    [Trait("Contract", "H3")]
-    [Trait("Contract", "H4")]
-    [Trait("Contract", "H5")]
-    [Trait("Contract", "H8")]
+    [Contract("H1", "H2", "H3", "H4", "H5", "H8")]
     public Task Map_NastyTargets_AsKestrel()
         => AssertParity(s_targets.Select(static target => (HttpMethods.Get, target)));
 

@@ -14,19 +14,7 @@ public sealed class HeaderCollectionLockTests
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(30);
 
     public static TheoryData<string, bool> Uses
-    {
-        get
-        {
-            var data = new TheoryData<string, bool>();
-            foreach (var use in UsesOf(new ResponseHeaders(new RequestLock())).Keys)
-            {
-                data.Add(use, true);
-                data.Add(use, false);
-            }
-
-            return data;
-        }
-    }
+        => Rows.Cross(UsesOf(new ResponseHeaders(new RequestLock())).Keys, true, false);
 
     [Theory]
     [MemberData(nameof(Uses))]
