@@ -92,6 +92,28 @@ public sealed class CutTests
         await stop.Within("the stop");
     }
 
+    /// <summary>The web server is known by the first request that is complete.</summary>
+    [Theory, Values("refused", "aborted")]
+    public async Task StartedResponse_AfterARequestThatWasNeverComplete_ConnectionIsNotReset(string first)
+    {
+        var act = Waiting.Signal();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            context => RespondAsync(context, Reason.Abort, State.Idle, act.Task));
+        frontEnd.Transport.HasReset = true;
+        if (first == "refused")
+            frontEnd.Send(RecordBytes.Begin(1, role: 3));
+        else
+            frontEnd.Send(RecordBytes.Begin(), RecordBytes.Abort());
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "END_REQUEST");
+
+        frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", "HAProxy 2.6.12")));
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 2, "the start of the response");
+        act.SetResult();
+        await Waiting.UntilAsync(() => IsOver(frontEnd), "the end of the connection");
+
+        Assert.False(frontEnd.Transport.IsReset);
+    }
+
     /// <summary>The deadline for a request of which a part has come is another one.</summary>
     [Theory]
     [InlineData(Reason.Abort, false)]

@@ -18,8 +18,10 @@ internal struct ConnectionState
     /// <summary>Whether the web server has multiplexed, or has asked whether it may.</summary>
     public bool IsMultiplexed;
 
-    /// <summary>Whether a reset harms more than this connection.</summary>
-    public bool ForbidsReset;
+    /// <summary>
+    /// Whether a reset harms more than this connection; <see langword="null"/> before the first request is complete.
+    /// </summary>
+    public bool? ForbidsReset;
     public long PausedSince;
 
     /// <summary>When the record that is being received began.</summary>

@@ -247,7 +247,7 @@ internal sealed partial class FastCgiConnection
         return ending;
     }
 
-    private bool CanReset(ConnectionScope scope) => _transport.CanReset && !scope.State.ForbidsReset;
+    private bool CanReset(ConnectionScope scope) => _transport.CanReset && scope.State.ForbidsReset != true;
 
     private bool TryCloseIdle(ConnectionScope scope)
         => !IsInRecord(scope, _manager.Now) && scope.State.Lifetime.TryCloseIdle(_manager.Now);

@@ -125,8 +125,7 @@ internal sealed partial class FastCgiConnection
     {
         var canRun = request.TryMakeReady(scope);
         // A connection belongs to one web server.
-        if (request.Sequence == 1)
-            scope.State.ForbidsReset = request.ForbidsReset;
+        scope.State.ForbidsReset ??= request.ForbidsReset;
         if (canRun)
             ready.Add(request);
     }
