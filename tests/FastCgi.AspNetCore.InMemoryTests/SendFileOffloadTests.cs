@@ -259,6 +259,47 @@ public sealed class SendFileOffloadTests : IDisposable
             (response.StatusLine, response["X-Accel-Redirect"], response["Vary"], response["Content-Length"]));
     }
 
+    /// <summary>Another thread changes the response until that is refused.</summary>
+    [Theory, Values("status", "header")]
+    public async Task Change_DuringTheDecision_IsSeenOrRefused(string change)
+    {
+        const int Enough = 200;
+        var status = Waiting.Signal<int>();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            async context =>
+            {
+                var started = Waiting.Signal();
+                var changing = Task.Run(() => ChangeUntilRefused(context.Response, change, started));
+                await started.Task;
+                await Whole(context);
+                await changing;
+                status.SetResult(context.Response.StatusCode);
+            },
+            options => UseNginx(options.SendFile));
+
+        for (var i = 0; i < Enough; i++)
+        {
+            status = Waiting.Signal<int>();
+            var response = await frontEnd.AskAsync();
+            var final = await status.Task.Within("the application");
+            if (response["X-Accel-Redirect"] is not null)
+                Assert.Equal((200, null), (final, response["Vary"]));
+        }
+    }
+
+    private static void ChangeUntilRefused(HttpResponse response, string what, TaskCompletionSource started)
+    {
+        while (Record.Exception((Action)ChangeAndBack) is null)
+            started.TrySetResult();
+
+        void ChangeAndBack()
+        {
+            Change(response, what);
+            response.StatusCode = 200;
+            response.Headers.Remove("Vary");
+        }
+    }
+
     private static void Change(HttpResponse response, string what)
     {
         Action change = what switch

@@ -28,15 +28,15 @@ internal sealed partial class FastCgiResponse
         // Callbacks may still change status and headers.
         await FireOnStartingAsync();
         // Without the lock, because it reads the attributes of files, which may take any time.
-        var isFit = offload.TryGetHeader(
-            part, _statusCode, _request.Headers, _headers, out var header, out var obstacle);
+        var obstacle = offload.FindHeader(part.File, out var header);
         using (var scope = _request.EnterLock())
         {
             ThrowIfOver();
             if (HasStarted || _isOffloaded || BytesWritten > 0 || _request.ApplicationError is not null)
                 return false;
 
-            if (isFit)
+            obstacle ??= offload.FindObstacle(part, header, _statusCode, _request.Headers, _headers);
+            if (obstacle is null)
             {
                 CountWrite(part.Length, _headers.In(scope).ContentLength);
                 _isOffloaded = true;

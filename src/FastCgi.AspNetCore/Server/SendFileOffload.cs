@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Server;
@@ -44,29 +43,21 @@ internal sealed class SendFileOffload
     public static ReadOnlySpan<string> GetReplacedHeaders(string header)
         => header == XAccelRedirect ? s_replacedByNginx : s_replacedByNginx.AsSpan(0, 1);
 
-    /// <param name="header">The header that makes the web server send the file.</param>
-    /// <param name="obstacle">Why there is none.</param>
-    public bool TryGetHeader(
-        FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response,
-        out KeyValuePair<string, string> header, [NotNullWhen(false)] out string? obstacle)
+    /// <summary>Finds the header that makes the web server send a file.</summary>
+    /// <returns>Why there is none.</returns>
+    public string? FindHeader(FileInfo file, out KeyValuePair<string, string> header)
     {
-        header = default;
-        obstacle = FindRoot(part.File, out var root, out var path) ?? FindObstacle(part, statusCode, request, response);
-        if (obstacle is null && response.Keys.FirstOrDefault(name => IsDropped(name, root)) is { } dropped)
-            obstacle = $"the web server would drop the header {dropped}";
-        if (obstacle is null && root.Location is null && !IsPlain(root.Folder + path))
-            obstacle = "lighttpd and Apache decode such paths differently";
-        if (obstacle is not null)
-            return false;
-
+        var obstacle = FindRoot(file, out var root, out var path);
         header = root.Location is null
             ? new(XSendfile, root.Folder + path)
             : new(XAccelRedirect, Escape(root.Location + path));
-        return true;
+        return obstacle;
     }
 
-    private static string? FindObstacle(
-        FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response)
+    /// <summary>Finds why the response would not be correct with this header.</summary>
+    public string? FindObstacle(
+        FilePart part, KeyValuePair<string, string> header, int statusCode, IHeaderDictionary request,
+        IHeaderDictionary response)
     {
         var isWhole = part.Offset == 0 && part.Length == part.File.Length;
         if (statusCode != StatusCodes.Status206PartialContent && !(statusCode == StatusCodes.Status200OK && isWhole))
@@ -76,14 +67,19 @@ internal sealed class SendFileOffload
         if (response.ContentLength != part.Length)
             return "Content-Length is not the length of the file or range";
 
-        return s_conditions.FirstOrDefault(request.ContainsKey) is { } condition
-            ? $"the request has {condition}"
+        if (s_conditions.FirstOrDefault(request.ContainsKey) is { } condition)
+            return $"the request has {condition}";
+        if (response.Keys.FirstOrDefault(name => IsDropped(name, header.Key)) is { } dropped)
+            return $"the web server would drop the header {dropped}";
+
+        return header.Key == XSendfile && !IsPlain(header.Value)
+            ? "lighttpd and Apache decode such paths differently"
             : null;
     }
 
     /// <summary>nginx drops unknown headers. Apache's mod_xsendfile drops only Content-Encoding.</summary>
-    private bool IsDropped(string name, SendFileRoot root) => !_keptHeaders.Contains(name)
-        && (root.Location is not null || name.Equals(Known.ContentEncoding, StringComparison.OrdinalIgnoreCase));
+    private bool IsDropped(string name, string header) => !_keptHeaders.Contains(name)
+        && (header == XAccelRedirect || name.Equals(Known.ContentEncoding, StringComparison.OrdinalIgnoreCase));
 
     private string? FindRoot(FileInfo file, out SendFileRoot root, out string path)
     {
