@@ -89,9 +89,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     private ValueTask<FlushResult> WriteAsync(
         ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
-        if (cancellationToken.IsCancellationRequested)
-            return ValueTask.FromCanceled<FlushResult>(cancellationToken);
-
+        cancellationToken.ThrowIfCancellationRequested();
         return HasOnStarting && !HasStarted
             ? WriteSlowAsync(source, isWrite, cancellationToken)
             : Write(source.Span, isWrite, cancellationToken);

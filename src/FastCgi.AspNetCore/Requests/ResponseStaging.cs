@@ -18,16 +18,20 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     private const int NotHeld = -1;
 
+    // Who may be writing to leased memory: a thread that has a span, by its id, or one of these. Unlike a Memory<byte>,
+    // a span cannot be kept, so nobody has it after the thread's next call.
+    private const int Nobody = 0;
+    private const int Anybody = -1;
+    private const int Several = -2;
+
     private BufferChain _blocks;
+
+    // The lease: the end of this array or, if there is none, of the last block.
     private byte[]? _scratch;
     private int _leasedLength;
 
-    // The thread that has a span of the last block, or 0. Unlike a Memory<byte>, a span cannot be kept: the thread's
-    // next call ends the lease.
-    private int _spanThread;
-
-    // Whether the application has not advanced over the memory that it got before, and may be writing to it.
-    private bool _isLeaseShared;
+    // The holder of memory that was not advanced over. Unless it is Nobody, the last block must not be pooled again.
+    private int _leaseHolder;
 
     // The length of the held flush within what is staged.
     private int _flushedLength = NotHeld;
@@ -51,7 +55,11 @@ internal struct ResponseStaging(FastCgiRequest request)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         EndSpan();
-        _isLeaseShared = _scratch is not null || _blocks.Tail is { IsLeased: true };
+        EndLease();
+        if (_leaseHolder != Nobody)
+            _leaseHolder = Several;
+        else
+            _leaseHolder = isSpan ? Environment.CurrentManagedThreadId : Anybody;
         sizeHint = Math.Max(sizeHint, 1);
         if (request.HasLeft || sizeHint > MaxLeaseLength)
         {
@@ -60,9 +68,7 @@ internal struct ResponseStaging(FastCgiRequest request)
             return _scratch;
         }
 
-        _scratch = null;
         var block = GetBlock(sizeHint);
-        _spanThread = isSpan && !block.IsLeased ? Environment.CurrentManagedThreadId : 0;
         block.IsLeased = true;
         _leasedLength = block.FreeLength;
         return block.FreeMemory;
@@ -74,13 +80,15 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// </summary>
     public void EndUsedLease()
     {
-        if (_scratch is null && _blocks.Tail is not { IsLeased: true })
+        if (_leaseHolder == Nobody)
             EndLease();
     }
 
     /// <summary>Ends the lease: its memory may not be advanced any more.</summary>
     public void EndLease()
     {
+        if (_scratch is not null && _leaseHolder == Nobody)
+            ArrayPool<byte>.Shared.Return(_scratch);
         _scratch = null;
         _leasedLength = 0;
     }
@@ -91,10 +99,10 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// </summary>
     public void EndSpan()
     {
-        if (_spanThread != Environment.CurrentManagedThreadId)
+        if (_leaseHolder != Environment.CurrentManagedThreadId)
             return;
 
-        _spanThread = 0;
+        _leaseHolder = Nobody;
         if (_blocks.Tail is { } tail)
             tail.IsLeased = false;
     }
@@ -110,26 +118,22 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     public void Advance(int count)
     {
-        if (request.HasLeft)
+        if (request.HasLeft || _leasedLength == 0)
             return;
 
-        if (_scratch is { } scratch)
+        var start = (_scratch?.Length ?? 0) - _leasedLength;
+        _leasedLength -= count;
+        if (_leaseHolder != Several)
+            _leaseHolder = Nobody;
+        if (_scratch is not null)
         {
-            EndLease();
-            Append(scratch.AsSpan(0, count));
-            if (!_isLeaseShared)
-                ArrayPool<byte>.Shared.Return(scratch);
+            Copy(_scratch.AsSpan(start, count));
             return;
         }
 
-        if (_leasedLength == 0)
-            return;
-
         var block = _blocks.Tail!;
-        block.IsLeased = _isLeaseShared;
-        _spanThread = 0;
+        block.IsLeased = _leaseHolder != Nobody;
         block.End += count;
-        _leasedLength -= count;
         Length += count;
     }
 
@@ -140,15 +144,8 @@ internal struct ResponseStaging(FastCgiRequest request)
             return;
 
         EndSpan();
+        Copy(bytes);
         EndLease();
-        Length += bytes.Length;
-        while (!bytes.IsEmpty)
-        {
-            var block = GetBlock(_blocks.Tail is null ? Math.Min(bytes.Length, MaxLeaseLength - HeadReserve) : 1);
-            var count = Math.Min(bytes.Length, block.FreeLength);
-            block.Append(bytes[..count]);
-            bytes = bytes[count..];
-        }
     }
 
     /// <summary>Holds back the flush of what is staged.</summary>
@@ -160,8 +157,8 @@ internal struct ResponseStaging(FastCgiRequest request)
         _flushedLength = NotHeld;
         BufferBlock.ReturnChain(_blocks.Clear());
         Length = 0;
-        _spanThread = 0;
         EndLease();
+        _leaseHolder = Nobody;
     }
 
     /// <summary>
@@ -177,6 +174,8 @@ internal struct ResponseStaging(FastCgiRequest request)
         _flushedLength = NotHeld;
         var records = new BufferChain();
         var leased = _leasedLength > 0 && _scratch is null ? _blocks.Tail : null;
+        if (_leasedLength == 0)
+            _leaseHolder = Nobody;
         var block = _blocks.Clear();
         Length = 0;
         while (block is not null)
@@ -204,6 +203,18 @@ internal struct ResponseStaging(FastCgiRequest request)
 
         records.Append(ErrorWriter?.TakeRecords(isEnd));
         return records;
+    }
+
+    private void Copy(ReadOnlySpan<byte> bytes)
+    {
+        Length += bytes.Length;
+        while (!bytes.IsEmpty)
+        {
+            var block = GetBlock(_blocks.Tail is null ? Math.Min(bytes.Length, MaxLeaseLength - HeadReserve) : 1);
+            var count = Math.Min(bytes.Length, block.FreeLength);
+            block.Append(bytes[..count]);
+            bytes = bytes[count..];
+        }
     }
 
     /// <summary>Gets the last block, or a new one, with at least this much room.</summary>
