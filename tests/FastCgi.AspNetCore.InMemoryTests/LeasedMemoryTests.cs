@@ -121,8 +121,14 @@ public sealed class LeasedMemoryTests
         }
     }
 
-    [Theory, Values(10, 50_000)]
-    public async Task RequestMemory_ReadAfterTheEnd_IsStillItsOwn(int length)
+    /// <param name="isAdvanced">Whether the read has ended, with nothing consumed.</param>
+    [Theory]
+    [InlineData(10, false, false)]
+    [InlineData(50_000, false, false)]
+    [InlineData(10, true, false)]
+    [InlineData(10, true, true)]
+    [InlineData(50_000, true, true)]
+    public async Task RequestMemory_ReadAfterTheEnd_IsStillItsOwn(int length, bool isAdvanced, bool isExamined)
     {
         var kept = new List<ReadOnlyMemory<byte>>();
         var own = Apps.Pattern(length);
@@ -137,6 +143,9 @@ public sealed class LeasedMemoryTests
             var read = await context.Request.BodyReader.ReadAtLeastAsync(length);
             foreach (var segment in read.Buffer)
                 kept.Add(segment);
+            if (isAdvanced)
+                context.Request.BodyReader.AdvanceTo(
+                    read.Buffer.Start, isExamined ? read.Buffer.End : read.Buffer.Start);
         });
         var first = server.Connect();
         await first.AskAsync(RecordBytes.Post(1, "/first", own));

@@ -78,7 +78,7 @@ internal sealed class ReceivedStream(RequestInput input) : Stream
         var count = (int)Math.Min(result.Buffer.Length, buffer.Length);
         var taken = result.Buffer.Slice(0, count);
         taken.CopyTo(buffer);
-        input.AdvanceTo(taken.End);
+        input.AdvanceTo(taken.End, taken.End, isRestHeld: false);
         return count;
     }
 }

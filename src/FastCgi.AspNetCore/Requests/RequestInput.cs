@@ -1,3 +1,5 @@
+using System.Runtime.ExceptionServices;
+
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
@@ -35,6 +37,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : 
 
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
     {
+        cancellationToken.ThrowIfCancellationRequested();
         ValueTask<ReadResult> read;
         using (var scope = request.EnterLock())
         {
@@ -68,15 +71,15 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : 
     public override void AdvanceTo(SequencePosition consumed) => AdvanceTo(consumed, consumed);
 
     public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+        => AdvanceTo(consumed, examined, isRestHeld: true);
+
+    /// <param name="isRestHeld">Whether the application has the bytes that are not consumed.</param>
+    public void AdvanceTo(SequencePosition consumed, SequencePosition examined, bool isRestHeld)
     {
         using (request.EnterLock())
         {
             ThrowIfOver();
-            if (request.Body is not { } body)
-                return;
-            if (body.IsReaderOver)
-                throw new InvalidOperationException("No reading operation to complete.");
-            body.AdvanceTo(consumed, examined);
+            request.Body?.AdvanceTo(consumed, examined, isRestHeld);
         }
 
         request.Connection.ResumeReceiving();
@@ -94,10 +97,8 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : 
         using (request.EnterLock())
         {
             ThrowIfOver();
-            if (request.Body is { IsReaderOver: true })
+            if (!request.TryCompleteBodyReader())
                 return;
-
-            request.CompleteBodyReader();
         }
 
         if (exception is not null)
@@ -108,12 +109,13 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : 
     private RequestBody? StartReading(RequestScope scope)
     {
         ThrowIfOver();
-        if (request.Body is { IsReaderOver: true })
-            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
-
-        var body = request.GetBody();
-        if (body is null)
+        // Unlike a client that has gone, an abort by this side also takes what has arrived.
+        if (request.IsAborted && request.GetInputError() is ConnectionAbortedException error)
+            ExceptionDispatchInfo.Throw(error);
+        if (request.GetBody() is not { } body)
             return null;
+        if (body.IsReaderOver)
+            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
 
         body.BeginRead(MaxBodySize);
         request.HasStartedReading = true;

@@ -32,6 +32,9 @@ internal sealed class RequestBody(
     private long _consumedLength;
     private long _examinedLength;
 
+    // The end of what the application may still hold, although it has advanced the read.
+    private long _heldLength;
+
     private bool _isReading;
 
     // The result of the last read, until it is advanced.
@@ -142,17 +145,26 @@ internal sealed class RequestBody(
     /// <summary>
     /// Advances the last read. A thread that checks afterwards whether receiving is paused sees the new lengths.
     /// </summary>
-    public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+    /// <param name="isRestHeld">Whether the application has the bytes that are not consumed.</param>
+    public void AdvanceTo(SequencePosition consumed, SequencePosition examined, bool isRestHeld)
     {
         // The pipe checks for a result only after it has returned segments. With a position in a reused segment, it
         // would return those of other requests.
         if (_result is not { } result)
             throw new InvalidOperationException("No reading operation to complete.");
 
+        if (IsReaderOver)
+        {
+            _result = null;
+            return;
+        }
+
         var consumedLength = GetReadLength(result, consumed);
         var examinedLength = GetReadLength(result, examined);
         _pipe.Reader.AdvanceTo(consumed, examined);
         _result = null;
+        if (isRestHeld)
+            _heldLength = _consumedLength + result.Length;
         Interlocked.Exchange(ref _examinedLength, Math.Max(_examinedLength, _consumedLength + examinedLength));
         _consumedLength += consumedLength;
     }
@@ -166,7 +178,7 @@ internal sealed class RequestBody(
             return;
 
         Interlocked.Exchange(ref _isReaderOver, true);
-        memory.IsLeased = IsReading || _result is { IsEmpty: false };
+        memory.IsLeased = IsReading || _result is { IsEmpty: false } || _heldLength > _consumedLength;
         _pipe.Reader.Complete();
     }
 
@@ -186,19 +198,25 @@ internal sealed class RequestBody(
         }
     }
 
-    /// <summary>The length of the result before a position.</summary>
+    /// <summary>
+    /// The length of the result before a position. The default is none: with it, <c>CopyToAsync</c> ends if its
+    /// destination is closed.
+    /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">
     /// The position is not in the result. The pipe would accept it, and write to memory that it has already returned.
     /// </exception>
     private static long GetReadLength(in ReadOnlySequence<byte> result, SequencePosition position)
     {
+        if (position.GetObject() is not { } wanted)
+            return 0;
+
         var segment = result.Start.GetObject() as ReadOnlySequenceSegment<byte>;
-        while (segment is not null && segment != position.GetObject() && segment != result.End.GetObject())
+        while (segment is not null && segment != wanted && segment != result.End.GetObject())
             segment = segment.Next;
-        if (segment != position.GetObject())
+        if (segment != wanted)
             throw new ArgumentOutOfRangeException(nameof(position), "The position is not one of the last read.");
 
-        return segment is null ? 0 : result.Slice(0, position).Length;
+        return result.Slice(0, position).Length;
     }
 
     private ReadResult Note(in ReadResult result)

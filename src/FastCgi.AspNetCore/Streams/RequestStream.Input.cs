@@ -58,11 +58,23 @@ internal abstract partial class RequestStream
         return isEmpty ? _body : GetOrCreateBody(scope);
     }
 
-    /// <summary>The application reads nothing more.</summary>
-    public void CompleteBodyReader()
+    /// <summary>What reads fail with, if the request is aborted or its body is refused.</summary>
+    public Exception? GetInputError()
     {
         using var scope = connection.EnterLock();
-        GetOrCreateBody(scope).CompleteReader();
+        return In(scope).InputError;
+    }
+
+    /// <summary>The application reads nothing more.</summary>
+    /// <returns>Whether the request has a body.</returns>
+    public bool TryCompleteBodyReader()
+    {
+        if (GetBody() is not { } body)
+            return false;
+
+        using var scope = connection.EnterLock();
+        body.CompleteReader();
+        return true;
     }
 
     /// <summary>Refuses the rest of the body.</summary>
