@@ -189,6 +189,42 @@ public class RequestEndTests
         await released.Task.Within("the scope's release");
     }
 
+    [Theory, Values("ABORT_REQUEST", "lost", "Abort()")]
+    [Contract("B8")]
+    public async Task OnCompleted_OfAnAbortedRequest_CalledOnceWithItsServices(string how)
+    {
+        var order = new Observations();
+        var (isHere, isOver) = (Waiting.Signal(), Waiting.Signal());
+        await using var frontEnd = await TestServer.ConnectAsync(
+            app => app.Run(async context =>
+            {
+                context.Response.OnCompleted(async () =>
+                {
+                    await Task.Yield();
+                    order.Note("callback", context.RequestServices.GetRequiredService<Disposal>() is not null);
+                });
+                if (how == "Abort()")
+                    context.Abort();
+                isHere.SetResult();
+                await Apps.UntilAborted(context);
+            }),
+            services: services => services.AddScoped(_ => new Disposal(() =>
+            {
+                order.Note("services", "disposed");
+                isOver.SetResult();
+            })));
+
+        frontEnd.Send(RecordBytes.Get());
+        await isHere.Task.Within("the application");
+        if (how == "ABORT_REQUEST")
+            frontEnd.Send(RecordBytes.Abort());
+        else if (how == "lost")
+            frontEnd.Close();
+
+        await isOver.Task.Within("the disposal of the services");
+        Assert.Equal(["callback: True", "services: disposed"], order.Lines);
+    }
+
     private static async Task LeakAsync(HttpContext context, AsyncLocal<string> local, string where)
     {
         if (where == "after a wait")
