@@ -21,11 +21,8 @@ internal sealed class CheckContext(
     public void StartClock() => _start = Stopwatch.GetTimestamp();
 
     /// <summary>Connects. A check takes at most three times the timeout of a response.</summary>
-    public async Task<CheckPeer> ConnectAsync()
-        => await CheckPeer.ConnectAsync(address, () => Min(timeout, (3 * timeout) - Stopwatch.GetElapsedTime(_start)));
-
-    private static TimeSpan Min(TimeSpan first, TimeSpan second)
-        => TimeSpan.FromTicks(Math.Clamp(second.Ticks, 0, first.Ticks));
+    public Task<CheckPeer> ConnectAsync() => CheckPeer.ConnectAsync(address, () => TimeSpan.FromTicks(
+        Math.Clamp(((3 * timeout) - Stopwatch.GetElapsedTime(_start)).Ticks, 0, timeout.Ticks)));
 
     /// <summary>The parameters of a request, as nginx sends them.</summary>
     public IEnumerable<(string Name, string Value)> GetParams(
@@ -83,8 +80,9 @@ internal sealed class CheckContext(
     public async Task<string> SurviveAsync(string what = "")
         => await IsAliveAsync()
             ? what
-            : throw CheckException.Fail(what.Length > 0 ? $"{what}; then a plain GET gets no response"
-            : "a plain GET no longer gets a response");
+            : throw CheckException.Fail(what.Length > 0
+                ? $"{what}; then a plain GET gets no response"
+                : "a plain GET no longer gets a response");
 
     public async Task<CheckException> ChooseAsync(string what) => CheckException.Choice(await SurviveAsync(what));
 }

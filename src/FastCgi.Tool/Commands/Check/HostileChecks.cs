@@ -142,8 +142,7 @@ internal static class HostileChecks
     private static async Task<string> PathsAsync(CheckContext context)
     {
         foreach (var path in (string[])["/%0a", "/\n", "/a\0b", "/%00", "/%", "/%zz", "/../../etc/passwd",
-            "/%2e%2e/%2e%2e/", "", "*", "http://", "//",
-            new string('/', 10_000)])
+            "/%2e%2e/%2e%2e/", "", "*", "http://", "//", new string('/', 10_000)])
         {
             var parameters = context.GetParams().Where(static pair => pair.Name is not ("REQUEST_URI" or "PATH_INFO"));
             var answer = await context.AskAsync(

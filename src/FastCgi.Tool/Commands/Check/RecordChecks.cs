@@ -107,8 +107,7 @@ internal static class RecordChecks
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Record(RecordType.Stdin, 7, "x"u8), Record(RecordType.Data, 7, "x"u8),
-            Record(RecordType.AbortRequest, 7),
-            Record(RecordType.Params, 7));
+            Record(RecordType.AbortRequest, 7), Record(RecordType.Params, 7));
         await WithPrefixAsync("before any request", context.ExpectNextAsync(peer));
         await peer.SendAsync(Record(RecordType.Stdin, 1, "late"u8), Record(RecordType.AbortRequest, 1));
         return await WithPrefixAsync("after its END_REQUEST", context.ExpectNextAsync(peer));
@@ -131,8 +130,7 @@ internal static class RecordChecks
         var answer = await context.AskAsync(
             [.. Record(RecordType.BeginRequest, 1, [0, 1, 0, 0, 0, 0, 0, 0], version: 2),
                 .. Record(RecordType.Params, 1, context.CreateParams(), version: 2),
-                    .. Record(RecordType.Params, 1, version: 2),
-                .. Record(RecordType.Stdin, 1, version: 2)]);
+                .. Record(RecordType.Params, 1, version: 2), .. Record(RecordType.Stdin, 1, version: 2)]);
         throw answer.IsWhole && answer.Status == context.Status
             ? CheckException.Fail($"version 2 gets a {answer.Status}")
             : await context.ChooseAsync(answer.Describe());

@@ -10,8 +10,7 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
     private static readonly Regex s_h2oSocket = new(@"(?<indent>[ ]+)port: /run/hello/app\.sock\n[ ]+type: unix\n");
     private static readonly Regex s_runtimeSocket = new(@"\A/run/(?<folder>[^/]+)/[^/]+\z");
     private static readonly Regex s_unitSocketLine =
-        new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n",
-        RegexOptions.Multiline);
+        new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n", RegexOptions.Multiline);
 
     public const string Systemd = "systemd";
 
@@ -54,8 +53,8 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
         if (Kind == Systemd)
             return address.IsUnix ? FillUnit(text, plain) : FillUnitPort(text, plain);
         if (address.IsUnix)
-            return Replace(Replace(text, DocumentedSocket, plain), "server app " + DocumentedPort, "server app unix@"
-                + plain);
+            return Replace(
+                Replace(text, DocumentedSocket, plain), "server app " + DocumentedPort, "server app unix@" + plain);
 
         var colon = plain.LastIndexOf(':');
         var (host, port) = (plain[..colon].Trim('[', ']'), plain[(colon + 1)..]);
@@ -79,7 +78,5 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
 
     /// <summary>A port has neither folder nor mode.</summary>
     private static string FillUnitPort(string text, string address)
-        => Replace(Replace(s_unitSocketLine.Replace(text, ""), "fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass "
-            + address),
-            "fastcgi://unix:" + DocumentedUnit, "fastcgi://" + address);
+        => Replace(s_unitSocketLine.Replace(text, ""), "unix:" + DocumentedUnit, address);
 }

@@ -20,10 +20,18 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
     public async Task InspectAsync(FastCgiAddress address, IReadOnlyList<LocalAccount>? users, HeadBuffer? headBuffer,
         CancellationToken cancellationToken)
     {
+        var where = address.ToString();
+        if (address.EndPoint is IPEndPoint { Address: { AddressFamily: AddressFamily.InterNetwork } ip }
+            && !where.StartsWith($"fastcgi://{ip}:", StringComparison.OrdinalIgnoreCase))
+        {
+            // .NET reads 010 as an octal number, other programs as a decimal one.
+            report.Add("address.ambiguous", new(where, $"{ip}"));
+            return;
+        }
+
         if (_isOffline)
             return;
 
-        var where = address.ToString();
         if (OperatingSystem.IsLinux() && address.IsUnix && address.EndPoint.ToString() is ['/', ..] path
             && !InspectFile(path, users))
             return;
@@ -96,9 +104,9 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         var obstacles = wanted.Select(user => (User: user, File: SocketFile.FindObstacle(socket, folders, user)))
             .ToList();
         var open = obstacles.Where(static pair => pair.File is null).Select(static pair => pair.User.Name).ToList();
-        var who = open.Count > 0 ? $"; {string.Join(", ", open)} can connect" : "";
-        if (wanted.Count == 0)
-            who = "; this machine has no web-server user";
+        var who = wanted.Count == 0 ? "; this machine has no web-server user" : "";
+        if (open.Count > 0)
+            who = $"; {string.Join(", ", open)} can connect";
         report.AddFact($"{path}: {socket.Describe()}{who}");
         if (open.Count > 0 || obstacles is not [var (user, file), ..])
             return true;
@@ -125,11 +133,8 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
             case { ConnectError: { } error }:
                 report.Add("address.nobody-listens", new(where, $"{error}"));
                 return false;
-            case { Spoken: Spoken.Http }:
-                report.Add("address.speaks-http", new(where));
-                return false;
-            case { Spoken: Spoken.Tls }:
-                report.Add("address.speaks-tls", new(where));
+            case { Spoken: Spoken.Http or Spoken.Tls }:
+                report.Add($"address.speaks-{result.Spoken.ToString().ToLowerInvariant()}", new(where));
                 return false;
             case { Spoken: Spoken.Nothing, Flaw: ApplicationProbe.Silence }:
                 var seconds = Invariant($"{arguments.GetTimeout().TotalSeconds}");

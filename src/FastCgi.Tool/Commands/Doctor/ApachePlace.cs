@@ -32,15 +32,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 
     public override bool IsWhole => !Visible.Any(static directive => directive.IsUnread);
 
-    public override IEnumerable<string> Targets
-    {
-        get
-        {
-            if (IsBalancer)
-                return Members.Select(GetAddress);
-            return [GetAddress(target)];
-        }
-    }
+    public override IEnumerable<string> Targets => IsBalancer ? Members.Select(GetAddress) : [GetAddress(target)];
 
     public override string HttpMistake
         => scheme == "http" ? "apache.http-to-fastcgi.http" : "apache.http-to-fastcgi.other";

@@ -25,9 +25,7 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     public override IEnumerable<string> Targets
         => Pass.Arguments.Skip(Pass.First is "*" or ['/' or '@', ..] ? 1 : 0)
             .Concat(Pass.Block.Where(static line => line.Is("to")).SelectMany(static line => line.Arguments))
-            .Select(static address => address.StartsWith("unix/", StringComparison.Ordinal)
-            ? address["unix/".Length..]
-            : address);
+            .Select(static address => address is ['u', 'n', 'i', 'x', '/', .. var path] ? path : address);
 
     public override string HttpMistake => "caddy.http-to-fastcgi";
 
@@ -42,8 +40,10 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The block of the site, or of a snippet that sites import.</summary>
     private new Directive Site => Pass.Around.Reverse().Skip(1).FirstOrDefault(root);
 
-    private Directive? Rewrite
-        => Pass.Around.Select(static block => block.Is("handle_path") ? block : block.Block.Find(IsRewrite))
+    private Directive? Rewrite => Pass.Around
+        .Select(static block => block.Is("handle_path")
+            ? block
+            : block.Block.Find(static line => line.Is("rewrite") || line.Is("uri")))
         .FirstOrDefault(static line => line is not null);
 
     /// <summary>Only <c>request_header</c> sees the headers as the client sent them.</summary>
@@ -67,6 +67,4 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     }
 
     public override void Apply(DoctorReport report) => report.Apply(s_rules, this);
-
-    private static bool IsRewrite(Directive line) => line.Is("rewrite") || line.Is("uri");
 }

@@ -94,10 +94,8 @@ internal sealed class DoctorReport
             console.Out.WriteLine(PlainText.Line(fact));
         foreach (var finding in _findings.OrderBy(static finding => finding.Level == DoctorFinding.Note))
         {
-            var level = finding.Level == DoctorFinding.Problem
-                ? console.Red(finding.Level)
-                : console.Yellow(finding.Level);
-            console.Out.WriteLine($"\n{level} {finding.Id}  {PlainText.Line(finding.Where)}");
+            Func<string, string> colour = finding.Level == DoctorFinding.Problem ? console.Red : console.Yellow;
+            console.Out.WriteLine($"\n{colour(finding.Level)} {finding.Id}  {PlainText.Line(finding.Where)}");
             console.Out.WriteLine($"  seen  {PlainText.Line(finding.Evidence)}");
             console.Out.WriteLine($"  then  {PlainText.Line(finding.Consequence)}");
             console.Out.WriteLine(

@@ -14,8 +14,6 @@ internal sealed class H2oPlace(Directive pass) : Place(pass)
     public override string Description => $"fastcgi.connect {Pass.First}";
     public override IEnumerable<string> Targets => Pass.Arguments;
 
-    public override string HttpMistake => throw new NotSupportedException();
-
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
     {
         report.AddNotUnderstood($"{file}: from h2o configurations, the doctor reads only addresses");
@@ -30,10 +28,5 @@ internal sealed class H2oPlace(Directive pass) : Place(pass)
             var line = text.AsSpan(0, match.Index).Count('\n') + 1;
             yield return new H2oPlace(new("fastcgi.connect", [address], file, line, null));
         }
-    }
-
-    public override void Apply(DoctorReport report)
-    {
-        // There are no rules.
     }
 }

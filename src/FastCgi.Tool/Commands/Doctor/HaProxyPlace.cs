@@ -16,15 +16,10 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
 
     public override string? User => Global("user")?.First;
 
-    public override HeadBuffer HeadBuffer
-    {
-        get
-        {
-            var isSet = int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size);
-            var usable = (isSet ? size : UsualBuffer) - RewriteReserve;
-            return new("haproxy.head-buffer", usable);
-        }
-    }
+    public override HeadBuffer HeadBuffer => new("haproxy.head-buffer", BufferSize - RewriteReserve);
+
+    private int BufferSize
+        => int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size) ? size : UsualBuffer;
 
     public override IEnumerable<string> Targets => Chroot is not null
         ? []

@@ -10,8 +10,7 @@ internal sealed class HaProxyReader(DoctorReport report, string file) : Configur
     private static readonly string[] s_kinds =
     [
         "global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist",
-        "cache", "program", "http-errors",
-        "ring", "log-forward",
+        "cache", "program", "http-errors", "ring", "log-forward",
     ];
 
     protected override void Parse(string text)

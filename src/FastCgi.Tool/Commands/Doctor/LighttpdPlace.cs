@@ -27,10 +27,9 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
 
     public override string HttpMistake => "lighttpd.http-to-fastcgi";
 
-    public bool LacksModule => root.All.Where(static inner => inner.Is("server.modules"))
-        .ToList() is { Count: > 0 } modules
-        && IsWhole && !modules.SelectMany(static list => list.All.Prepend(list)).Any(static module
-        => module.First == "mod_fastcgi");
+    public bool LacksModule => IsWhole && Visible("server.modules").ToList() is { Count: > 0 } modules
+        && !modules.SelectMany(static list => list.All.Prepend(list))
+            .Any(static module => module.First == "mod_fastcgi");
 
     /// <summary>Whether a script may check the names of headers.</summary>
     public bool HasScript => root.All.Any(static line => line.Name.StartsWith("magnet.", StringComparison.Ordinal));

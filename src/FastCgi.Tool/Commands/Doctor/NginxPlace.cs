@@ -52,7 +52,16 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The limit of a request body; 0 for none.</summary>
     public long BodyLimit => GetSize("client_max_body_size", 1 << 20);
 
-    public double ReadTimeout => GetSeconds("fastcgi_read_timeout", 60);
+    /// <summary>In seconds. nginx writes <c>2m</c> or <c>1h 30m</c>.</summary>
+    public double ReadTimeout
+    {
+        get
+        {
+            var parts = s_timePart.Matches(Get("fastcgi_read_timeout")?.First ?? "");
+            return parts.Count == 0 ? 60 : parts.Sum(static part => Measure(part.Value.Trim(), 0, static unit
+                => unit switch { "ms" => 0.001, "m" => 60, "h" => 3600, "d" => 86400, "w" => 604800, _ => 1 }));
+        }
+    }
 
     public string[] Location => Pass.FindAround("location")?.Arguments ?? [];
 
@@ -71,7 +80,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public Directive? Disabled => Pass.GetAll("fastcgi_param")
         .FirstOrDefault(inner => inner.First == "REQUEST_METHOD" && !Parameters.Contains(inner));
 
-    public bool LacksParameters => IsWhole && !GetParameter("REQUEST_METHOD").Any();
+    public bool LacksParameters => IsWhole && Set("REQUEST_METHOD") is null;
 
     public bool IsTargetRewritten => Set("REQUEST_URI") is { Arguments: [_, "$uri" or "$document_uri", ..] }
         && !IsGuard && !InServer("error_page").Any(page => Serves(page.Arguments.LastOrDefault("")));
@@ -110,7 +119,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The first address of the server with TLS.</summary>
     public Directive? Tls => Listens.FirstOrDefault(IsTls);
 
-    public bool PassesScheme => GetParameter("HTTPS").Concat(GetParameter("REQUEST_SCHEME")).Any();
+    public bool PassesScheme => (Set("HTTPS") ?? Set("REQUEST_SCHEME")) is not null;
 
     public Directive? Keepalive => Upstream?.Find("keepalive");
 
@@ -180,7 +189,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         && Pass.FindAround("location") is { } own && NginxLocations.Find(server, uri).Contains(own);
 
     /// <summary>Whether a parameter is not passed, although others are.</summary>
-    public bool Lacks(string name) => IsWhole && !LacksParameters && !GetParameter(name).Any();
+    public bool Lacks(string name) => IsWhole && !LacksParameters && Set(name) is null;
 
     /// <summary>Finds an earlier server with the same name and port.</summary>
     public IEnumerable<Seen> FindDuplicate()
@@ -198,14 +207,6 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>A size in bytes, such as <c>16k</c>.</summary>
     public long GetSize(string name, long usual) => (long)Measure(Get(name)?.First, usual, static unit
         => unit switch { "k" or "K" => 1L << 10, "m" or "M" => 1L << 20, "g" or "G" => 1L << 30, _ => 1 });
-
-    /// <summary>A time in seconds, such as <c>2m</c> or <c>1h 30m</c>.</summary>
-    public double GetSeconds(string name, double usual)
-    {
-        var parts = s_timePart.Matches(Get(name)?.First ?? "");
-        return parts.Count == 0 ? usual : parts.Sum(part => Measure(part.Value.Trim(), 0, static unit
-            => unit switch { "ms" => 0.001, "m" => 60, "h" => 3600, "d" => 86400, "w" => 604800, _ => 1 }));
-    }
 
     public static double Measure(string? text, double usual, Func<string, double> getFactor)
     {

@@ -51,9 +51,12 @@ internal abstract class Place(Directive pass)
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
 
     /// <summary>The rule about another protocol than FastCGI, which the application speaks.</summary>
-    public abstract string HttpMistake { get; }
+    public virtual string HttpMistake => throw new NotSupportedException();
 
-    public abstract void Apply(DoctorReport report);
+    /// <summary>Applies the rules of the web server, if it has any.</summary>
+    public virtual void Apply(DoctorReport report)
+    {
+    }
 
     /// <summary>A word in the texts of rules, such as <c>{path}</c>.</summary>
     public virtual string? GetWord(string name) => name switch
@@ -91,11 +94,10 @@ internal abstract class Place(Directive pass)
         {
             if (!FastCgiAddress.TryParse(target, out var address))
             {
-                var isVariable = target.StartsWith('$') && !target.StartsWith("${", StringComparison.Ordinal);
-                if (IsFastCgi && isVariable)
-                    report.AddNotUnderstood($"{Where}: variables are not evaluated: {target}");
-                else if (IsFastCgi)
-                    report.AddNotUnderstood($"{Where}: '{target}' is not an address");
+                if (IsFastCgi)
+                    report.AddNotUnderstood(target is ['$', not '{', ..]
+                        ? $"{Where}: variables are not evaluated: {target}"
+                        : $"{Where}: '{target}' is not an address");
             }
             else if (IsFastCgi)
             {

@@ -13,9 +13,8 @@ internal sealed record SocketFile(string Path, FilePermissions Permissions, stri
     public static SocketFile? Read(string path)
         => SystemCommand.Read("stat", "-L", "-c", "%a|%u|%g|%U:%G|%F", "--", path).Split('|')
         is [var mode, var user, var group, var owner, var type]
-        ? new SocketFile(path, new(Convert.ToUInt32(user, 10), Convert.ToUInt32(group, 10), (UnixFileMode)Convert
-        .ToInt32(mode, 8)), owner, type)
-        : null;
+            ? new(path, new(uint.Parse(user), uint.Parse(group), (UnixFileMode)Convert.ToInt32(mode, 8)), owner, type)
+            : null;
 
     /// <summary>What keeps a user from the socket, if anything does: a folder above it, or the socket itself.</summary>
     public static SocketFile? FindObstacle(SocketFile socket, IEnumerable<SocketFile> folders, LocalAccount account)

@@ -4,7 +4,6 @@ using FastCgi.Tool.Commands.Request;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
@@ -123,8 +122,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         if (response.StatusCode is 204 or 205)
             dropped.Add("Content-Length");
         foreach (var header in response.Headers.Where(header => !dropped.Contains(header.Key)))
-            context.Response.Headers[header.Key] = StringValues
-                .Concat(context.Response.Headers[header.Key], header.Value);
+            context.Response.Headers.Append(header.Key, header.Value);
     }
 
     /// <summary>The headers that are not forwarded: hop-by-hop ones and those named in <c>Connection</c>.</summary>
@@ -136,30 +134,25 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
     private FastCgiRequestMessage CreateRequest(HttpContext context, UploadStream upload)
     {
         var http = context.Request;
-        var request = new FastCgiRequestMessage
-        {
-            Body = context.Features
-            .Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody ? upload : null
-        };
+        var hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody;
+        var request = new FastCgiRequestMessage { Body = hasBody ? upload : null };
         var raw = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
         // Like nginx, without the scheme and host of an absolute URL.
         var target = RequestTarget.TryParse(raw)?.PathAndQuery ?? raw;
-        HttpParameters.AddTarget(request.Parameters, http.Method, target, Encoding.Latin1
-            .GetBytes(http.ContentType ?? ""), Invariant($"{http.ContentLength}"));
+        HttpParameters.AddTarget(request.Parameters, http.Method, target,
+            Encoding.Latin1.GetBytes(http.ContentType ?? ""), Invariant($"{http.ContentLength}"));
         // Like nginx, without dot segments: an application opens the file that SCRIPT_FILENAME names.
-        request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = http.Path.HasValue
-            ? http.Path.Value
-            : "/";
+        var path = http.Path.HasValue ? http.Path.Value : "/";
+        request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = path;
         var connection = context.Connection;
-        var (remote, local) = (ToEndPoint(connection.RemoteIpAddress, connection.RemotePort),
-            ToEndPoint(connection.LocalIpAddress, connection.LocalPort));
-        HttpParameters.AddConnection(request.Parameters, http.Scheme, http.Protocol, remote, local, http.Host.HasValue
-            ? http.Host.Host
-            : "localhost");
+        HttpParameters.AddConnection(request.Parameters, http.Scheme, http.Protocol,
+            ToEndPoint(connection.RemoteIpAddress, connection.RemotePort),
+            ToEndPoint(connection.LocalIpAddress, connection.LocalPort),
+            http.Host.HasValue ? http.Host.Host : "localhost");
         if (_root is not null)
         {
             request.Parameters.Add("DOCUMENT_ROOT", _root);
-            request.Parameters.Add("SCRIPT_FILENAME", _root + request.Parameters["SCRIPT_NAME"]);
+            request.Parameters.Add("SCRIPT_FILENAME", _root + path);
         }
 
         var dropped = GetHopByHop(http.Headers.Connection);
@@ -168,8 +161,8 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         {
             var separator = name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? "; " : ", ";
             var text = string.Join(separator, (IEnumerable<string?>)values);
-            request.Parameters.Add(Encoding.ASCII.GetBytes(HttpParameters.ToParameterName(name)), Encoding.Latin1
-                .GetBytes(text));
+            request.Parameters.Add(
+                Encoding.ASCII.GetBytes(HttpParameters.ToParameterName(name)), Encoding.Latin1.GetBytes(text));
         }
 
         foreach (var (name, value) in _parameters)

@@ -46,9 +46,8 @@ internal sealed class ProxyCommand : ToolCommand
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
         // In a method of its own, so that the check runs before ASP.NET Core is loaded.
         => ListeningProcess.ReadDescriptors(Environment.ProcessId) is (_, < MinDescriptors and var limit)
-            ? throw new ToolException(ExitCode.CannotRun, Invariant(
-                $"The process may have only {limit} descriptors, but the proxy needs at least ")
-                + Invariant($"{MinDescriptors}: raise ulimit -n."))
+            ? throw new ToolException(ExitCode.CannotRun, $"The process may have only {limit} descriptors, but the "
+                + $"proxy needs at least {MinDescriptors}: raise ulimit -n.")
             : ServeAsync(arguments, cancellationToken);
 
     private async Task<int> ServeAsync(ParseResult arguments, CancellationToken cancellationToken)
@@ -58,18 +57,14 @@ internal sealed class ProxyCommand : ToolCommand
         var urls = (arguments.GetValue<string[]>("--listen") ?? []).DefaultIfEmpty("http://localhost:8080")
             .Select(static text => new Uri(text)).Select(static uri => $"http://{uri.Host}:{uri.Port}").ToArray();
         using var recording = arguments.GetText("--record") is { } file ? new Recording(file, Terminal) : null;
-        var most = arguments.GetValue<int?>("--max-connections");
-        using var client = new FastCgiClient(
-            address, new FastCgiClientOptions
-            {
-                MaxConnections = most,
-                ConnectTimeout = arguments
-                .GetTimeout(),
-                Trace = recording
-            });
-        await WarmUp.RunAsync(
-            (client, log) => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments
-                .IsJson());
+        using var client = new FastCgiClient(address, new FastCgiClientOptions
+        {
+            MaxConnections = arguments.GetValue<int?>("--max-connections"),
+            ConnectTimeout = arguments.GetTimeout(),
+            Trace = recording,
+        });
+        await WarmUp.RunAsync((client, log)
+            => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments.IsJson());
         var log = new TrafficLog(Terminal, arguments.IsJson());
         await using var app = Build(urls, root, new Forwarder(client, arguments), log);
         try
@@ -120,14 +115,11 @@ internal sealed class ProxyCommand : ToolCommand
         builder.Logging.ClearProviders();
         var app = builder.Build();
         app.Use(log.InvokeAsync);
+        // Files of unknown types, such as .php, are not served: they go to the application.
         if (root is not null)
         {
-            // Files of unknown types, such as .php, are not served: they go to the application.
-            app.UseStaticFiles(new StaticFileOptions
-            {
-                FileProvider =
-                new PhysicalFileProvider(Path.GetFullPath(root))
-            });
+            var files = new PhysicalFileProvider(Path.GetFullPath(root));
+            app.UseStaticFiles(new StaticFileOptions { FileProvider = files });
         }
 
         app.Run(forwarder.InvokeAsync);

@@ -21,13 +21,7 @@ internal sealed class Recording : RecordTrace, IDisposable
             throw new ToolException(ExitCode.CannotRun,
                 $"{path} is a pipe. If its reader stalled, the site would too. Record to a file.");
 
-        var options = new FileStreamOptions
-        {
-            Mode = FileMode.Create,
-            Access = FileAccess.Write,
-            Share =
-            FileShare.Read
-        };
+        var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write };
         if (!OperatingSystem.IsWindows())
             options.UnixCreateMode = Owner;
         var stream = new FileStream(path, options);

@@ -29,10 +29,9 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             context.Response.Body = body;
             var standardError = request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null;
             var isQueued = _requests.Writer.TryWrite(new ProxiedRequest(
-                context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget, request.Status
-                    ?? context.Response.StatusCode,
-                counted.Written, Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note,
-                    standardError));
+                context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget,
+                request.Status ?? context.Response.StatusCode, counted.Written,
+                Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note, standardError));
             if (!isQueued)
                 Interlocked.Increment(ref _dropped);
         }

@@ -182,8 +182,8 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
 
 internal sealed record RequestDocument(
     int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError,
-        int AppStatus, string ProtocolStatus,
-    double Milliseconds, IReadOnlyList<NamedValue>? Parameters, IReadOnlyList<string>? Records);
+    int AppStatus, string ProtocolStatus, double Milliseconds, IReadOnlyList<NamedValue>? Parameters,
+    IReadOnlyList<string>? Records);
 
 internal sealed record RepeatDocument(
     int Requests, double Seconds, IReadOnlyDictionary<string, int> Results, double Fastest, double Median, double P99,

@@ -38,9 +38,8 @@ internal sealed class TopCommand : ToolCommand
         {
             for (StatusSnapshot? before = null; ;)
             {
-                var (text, status) = await reader.ReadAsync(IsUrl(target)
-                    ? target
-                    : arguments.GetText("--path")!, cancellationToken);
+                var path = IsUrl(target) ? target : arguments.GetText("--path")!;
+                var (text, status) = await reader.ReadAsync(path, cancellationToken);
                 Show(arguments, text, status, TopRates.Create(before, status), screen);
                 if (arguments.Has("--once"))
                     return ExitCode.Ok;
