@@ -13,14 +13,14 @@ public sealed class EventJournalTests : IDisposable
     public EventJournalTests() => _journal = new EventJournal(_logs.CreateLogger("test"), TimeProvider.System);
 
     [Theory]
-    [InlineData(LogLevel.Debug, 1, false)]
-    [InlineData(LogLevel.Information, 1, false)]
-    [InlineData(LogLevel.Information, FastCgiLog.AuthorizationAbsentId, true)]
-    [InlineData(LogLevel.Warning, 1, true)]
-    [InlineData(LogLevel.Critical, 1, true)]
-    public void Log_OfALevel_IsHandedOnAndRememberedFromWarnings(LogLevel level, int id, bool isRemembered)
+    [InlineData(LogLevel.Debug, "Kind", false)]
+    [InlineData(LogLevel.Information, "Kind", false)]
+    [InlineData(LogLevel.Information, nameof(FastCgiLog.AuthorizationAbsent), true)]
+    [InlineData(LogLevel.Warning, "Kind", true)]
+    [InlineData(LogLevel.Critical, "Kind", true)]
+    public void Log_OfALevel_IsHandedOnAndRememberedFromWarnings(LogLevel level, string name, bool isRemembered)
     {
-        _journal.Log(level, new EventId(id, "Kind"), "text", null, static (text, _) => text);
+        _journal.Log(level, new EventId(1, name), "text", null, static (text, _) => text);
 
         Assert.Equal("text", Assert.Single(_logs.All).Message);
         Assert.Equal(isRemembered, _journal.GetEntries().Count == 1);
@@ -68,13 +68,13 @@ public sealed class EventJournalTests : IDisposable
         var journal = new EventJournal(_logs.CreateLogger(""), time);
         foreach (var id in new[] { 1, 2, 3 })
         {
-            journal.Log(LogLevel.Warning, new EventId(id), "text", null, static (text, _) => text);
+            journal.Log(LogLevel.Warning, new EventId(id, $"{id}"), "text", null, static (text, _) => text);
             time.Now += TimeSpan.FromSeconds(1);
         }
 
         Assert.Equal([3, 2, 1], journal.GetEntries().Select(static entry => entry.EventId));
-        journal.Confirm(1);
-        journal.Confirm(9);
+        journal.Confirm("1");
+        journal.Confirm("9");
         Assert.Equal([1, 3, 2], journal.GetEntries().Select(static entry => entry.EventId));
         Assert.Equal(1, journal.GetEntries()[0].Count);
     }
@@ -95,12 +95,12 @@ public sealed class EventJournalTests : IDisposable
     [Fact]
     public void Forget_Entry_IsGone()
     {
-        _journal.Log(LogLevel.Warning, new EventId(7), "text", null, static (text, _) => text);
+        _journal.Log(LogLevel.Warning, new EventId(7, "Kind"), "text", null, static (text, _) => text);
 
-        _journal.Forget(7);
+        _journal.Forget("Kind");
 
         Assert.Empty(_journal.GetEntries());
-        _journal.Confirm(7);
+        _journal.Confirm("Kind");
         Assert.Empty(_journal.GetEntries());
     }
 }

@@ -121,7 +121,7 @@ public sealed partial class LayeringTests
         Assert.NotEmpty(folders);
         Assert.Empty(violations);
         Assert.Equal(
-            ["FastCgiLog.SchemeNotPassedId"], FindConstants("x = FastCgiLog.SchemeNotPassedId;", "Diagnostics"));
+            ["RecordLog.Category"], FindConstants("x = RecordLog.Category;", "Diagnostics"));
     }
 
     [Fact]

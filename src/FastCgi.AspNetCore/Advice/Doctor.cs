@@ -7,9 +7,7 @@ namespace FastCgi.AspNetCore.Advice;
 /// </summary>
 internal sealed class Doctor(
     ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal,
-    TimeProvider time,
-    DoctorOverrides overrides = default)
-    : IDisposable
+    TimeProvider time, DoctorOverrides overrides = default) : IDisposable
 {
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
 
@@ -34,7 +32,7 @@ internal sealed class Doctor(
         overrides.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
     private readonly ILogger _log = SafeLogger.Wrap(journal);
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
-    private readonly Dictionary<int, LogThrottle> _findings = [];
+    private readonly Dictionary<string, LogThrottle> _findings = [];
     private Totals _totals;
     private long _handOvers;
     private long _completedWork;
@@ -84,10 +82,10 @@ internal sealed class Doctor(
         if (seen.Count == 0)
             return;
 
-        Judge(FastCgiLog.SchemeNotPassedId, seen.Find(static one => one.LackingScheme > 0),
+        Judge(nameof(FastCgiLog.SchemeNotPassed), seen.Find(static one => one.LackingScheme > 0),
             one => _log.SchemeNotPassed(
                 one.Software, one.LackingScheme, one.Samples, FrontEndLines.Scheme(one.Software)));
-        Judge(FastCgiLog.HostNotPassedId, seen.Find(static one => one.LackingHost > 0),
+        Judge(nameof(FastCgiLog.HostNotPassed), seen.Find(static one => one.LackingHost > 0),
             one => _log.HostNotPassed(
                 one.Software, one.LackingHost, one.Samples, FrontEndLines.Host(one.Software)));
 
@@ -98,7 +96,7 @@ internal sealed class Doctor(
         var spender = seen.Where(static one => one.Kept == 0 && FrontEndLines.KeptConnections(one.Software) is not null)
             .MaxBy(static one => one.Samples);
         var rate = connectionRate * (spender?.Samples ?? 0) / unkept;
-        Judge(FastCgiLog.ConnectionsNotKeptId, IsSpawned || rate < ManyConnections ? null : spender,
+        Judge(nameof(FastCgiLog.ConnectionsNotKept), IsSpawned || rate < ManyConnections ? null : spender,
             one => _log.ConnectionsNotKept(one.Software, rate, FrontEndLines.KeptConnections(one.Software)!));
     }
 
@@ -107,9 +105,9 @@ internal sealed class Doctor(
         var dropping = advisor.FrontEnds.GetAll()
             .FirstOrDefault(static frontEnd => frontEnd is { Challenges: >= MinChallenges, PassesAuthorization: false }
                 && FrontEndLines.Authorization(frontEnd.Software) is not null);
-        Judge(FastCgiLog.AuthorizationAbsentId, dropping,
+        Judge(nameof(FastCgiLog.AuthorizationAbsent), dropping,
             one => _log.AuthorizationAbsent(one.Software, FrontEndLines.Authorization(one.Software)!));
-        Judge(FastCgiLog.PathBaseMissingId, advisor.UnmappedPaths.FindPathBase(),
+        Judge(nameof(FastCgiLog.PathBaseMissing), advisor.UnmappedPaths.FindPathBase(),
             pathBase => _log.PathBaseMissing(LogText.Clean(pathBase, OperatorAdvisor.MaxPath)));
     }
 
@@ -121,9 +119,9 @@ internal sealed class Doctor(
             return;
 
         _lastGivenUp = found is { } one ? (time.GetTimestamp(), one.Age) : null;
-        Judge(FastCgiLog.RequestsGivenUpId, found is not null, () => _log.RequestsGivenUp(
+        Judge(nameof(FastCgiLog.RequestsGivenUp), found is not null, () => _log.RequestsGivenUp(
             GivenUpRequests.MinCount, found!.Value.Age.TotalSeconds, found.Value.WebServer ?? "the web server",
-                FrontEndLines.ReadTimeout(found.Value.WebServer)));
+            FrontEndLines.ReadTimeout(found.Value.WebServer)));
     }
 
     private void CheckThreads(double seconds)
@@ -132,14 +130,14 @@ internal sealed class Doctor(
         var isStarved = waiting >= MinPoolWaiting && waiting > (completed - _completedWork) / seconds * MaxPoolWait;
         _completedWork = completed;
         _starvedChecks = isStarved ? _starvedChecks + 1 : 0;
-        Judge(FastCgiLog.ThreadPoolStarvedId, _starvedChecks >= MaxStarvedChecks,
+        Judge(nameof(FastCgiLog.ThreadPoolStarved), _starvedChecks >= MaxStarvedChecks,
             () => _log.ThreadPoolStarved(
                 waiting, (int)(_starvedChecks * Interval.TotalSeconds), Math.Max(100, 2 * ThreadPool.ThreadCount)));
 
         var handOvers = _countHandOvers();
         var rate = (handOvers - _handOvers) / seconds;
         _handOvers = handOvers;
-        Judge(FastCgiLog.HandOversTooFrequentId, rate >= ManyHandOvers, () => _log.HandOversTooFrequent(rate));
+        Judge(nameof(FastCgiLog.HandOversTooFrequent), rate >= ManyHandOvers, () => _log.HandOversTooFrequent(rate));
     }
 
     private void CheckDescriptors()
@@ -151,23 +149,24 @@ internal sealed class Doctor(
 
         var count = _countDescriptors() ?? limit;
         _areDescriptorsScarce = count > limit * DescriptorsInUse;
-        Judge(FastCgiLog.DescriptorsNearLimitId, _areDescriptorsScarce, () => _log.DescriptorsNearLimit(count, limit));
+        Judge(nameof(FastCgiLog.DescriptorsNearLimit), _areDescriptorsScarce,
+            () => _log.DescriptorsNearLimit(count, limit));
     }
 
-    private void Judge<T>(int id, T? wrong, Action<T> report)
+    private void Judge<T>(string name, T? wrong, Action<T> report)
         where T : class
-        => Judge(id, wrong is not null, () => report(wrong!));
+        => Judge(name, wrong is not null, () => report(wrong!));
 
     /// <summary>Reports a problem once, confirms it while it lasts, and forgets it when it has cleared.</summary>
-    private void Judge(int id, bool isWrong, Action report)
+    private void Judge(string name, bool isWrong, Action report)
     {
-        var finding = CollectionsMarshal.GetValueRefOrAddDefault(_findings, id, out _) ??= LogThrottle.Once(time);
+        var finding = CollectionsMarshal.GetValueRefOrAddDefault(_findings, name, out _) ??= LogThrottle.Once(time);
         if (!isWrong && finding.Reset())
-            journal.Forget(id);
+            journal.Forget(name);
         else if (isWrong && finding.TryAcquire(out _))
             report();
         else if (isWrong)
-            journal.Confirm(id);
+            journal.Confirm(name);
     }
 }
 

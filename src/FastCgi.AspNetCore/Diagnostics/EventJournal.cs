@@ -10,10 +10,11 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
     private const int MaxMessageLength = 2_000;
 
     // Information that the status shows too: it may be intended.
-    private static readonly int[] s_advice = [FastCgiLog.AuthorizationAbsentId, FastCgiLog.UserNotTakenId];
+    private static readonly string[] s_advice =
+        [nameof(FastCgiLog.AuthorizationAbsent), nameof(FastCgiLog.UserNotTaken)];
 
     private readonly Lock _lock = new();
-    private readonly Dictionary<int, JournalEntry> _entries = [];
+    private readonly Dictionary<string, JournalEntry> _entries = [];
 
     public IReadOnlyList<JournalEntry> GetEntries()
     {
@@ -35,27 +36,27 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        if (logLevel is >= LogLevel.Warning and < LogLevel.None || s_advice.Contains(eventId.Id))
+        if (logLevel is >= LogLevel.Warning and < LogLevel.None || s_advice.Contains(eventId.Name))
             Remember(logLevel, eventId, formatter(state, exception), exception);
         if (logger.IsEnabled(logLevel))
             logger.Log(logLevel, eventId, state, exception, formatter);
     }
 
     /// <summary>The condition still exists; it is not logged again.</summary>
-    public void Confirm(int eventId)
+    public void Confirm(string name)
     {
         lock (_lock)
         {
-            if (_entries.TryGetValue(eventId, out var entry))
-                _entries[eventId] = entry with { LastSeen = time.GetUtcNow() };
+            if (_entries.TryGetValue(name, out var entry))
+                _entries[name] = entry with { LastSeen = time.GetUtcNow() };
         }
     }
 
     /// <summary>The condition has cleared.</summary>
-    public void Forget(int eventId)
+    public void Forget(string name)
     {
         lock (_lock)
-            _entries.Remove(eventId);
+            _entries.Remove(name);
     }
 
     private void Remember(LogLevel level, EventId eventId, string message, Exception? exception)
@@ -64,12 +65,11 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         var text = exception is null ? message : $"{message} ({exception.GetType().Name})";
         if (text.Length > MaxMessageLength)
             text = text[..(char.IsHighSurrogate(text[MaxMessageLength - 1]) ? MaxMessageLength - 1 : MaxMessageLength)];
-        var now = time.GetUtcNow();
+        var name = eventId.Name ?? string.Empty;
         lock (_lock)
         {
-            var count = _entries.TryGetValue(eventId.Id, out var before) ? before.Count : 0;
-            _entries[eventId.Id] = new JournalEntry(
-                eventId.Id, eventId.Name ?? string.Empty, level, text, count + 1, now);
+            var count = _entries.GetValueOrDefault(name)?.Count ?? 0;
+            _entries[name] = new JournalEntry(eventId.Id, name, level, text, count + 1, time.GetUtcNow());
         }
     }
 }

@@ -3,51 +3,51 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// <summary>Messages of the doctor, and of advice that needs no single request.</summary>
 internal static partial class FastCgiLog
 {
-    [LoggerMessage(SchemeNotPassedId, LogLevel.Warning,
+    [LoggerMessage(100, LogLevel.Warning,
         "{WebServer} does not pass the scheme, so the application treats requests as http although they came over "
             + "TLS ({Count} of the last {Samples} sampled requests). Add {Line}. See "
             + "docs/troubleshooting.md#redirect-loop.")]
     public static partial void SchemeNotPassed(
         this ILogger log, string webServer, long count, long samples, string line);
 
-    [LoggerMessage(HostNotPassedId, LogLevel.Warning,
+    [LoggerMessage(101, LogLevel.Warning,
         "{WebServer} does not pass HTTP_HOST ({Count} of the last {Samples} sampled requests), so the application "
             + "creates URLs with the server name from the web server's configuration. Add {Line}. See "
             + "docs/troubleshooting.md#redirects-to-another-port.")]
     public static partial void HostNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
-    [LoggerMessage(ConnectionsNotKeptId, LogLevel.Warning,
+    [LoggerMessage(102, LogLevel.Warning,
         "{WebServer} opens a connection for each request ({Rate:F0} per second), which costs several times as much "
             + "as the request itself. Add {Line}. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void ConnectionsNotKept(this ILogger log, string webServer, double rate, string line);
 
-    [LoggerMessage(DescriptorsNearLimitId, LogLevel.Warning,
+    [LoggerMessage(103, LogLevel.Warning,
         "The process has {Count} of at most {Limit} file descriptors open. If it runs out of them, it cannot accept "
             + "connections or open files. Raise LimitNOFILE= in the systemd unit, or ulimit -n. See "
             + "docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void DescriptorsNearLimit(this ILogger log, long count, long limit);
 
-    [LoggerMessage(ThreadPoolStarvedId, LogLevel.Warning,
+    [LoggerMessage(104, LogLevel.Warning,
         "{Count} work items have been waiting for a .NET thread-pool thread for {Seconds} s. Handlers probably block "
             + "its threads after an await. Await instead of blocking, or add "
             + "\"System.Threading.ThreadPool.MinThreads\": {Threads} to runtimeconfig.template.json. See "
             + "docs/troubleshooting.md#slow-responses.")]
     public static partial void ThreadPoolStarved(this ILogger log, long count, int seconds, int threads);
 
-    [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning,
+    [LoggerMessage(105, LogLevel.Warning,
         "Handlers blocked event-loop threads {Rate:F0} times per second. The request paths do not predict which "
             + "handlers block, so the loops keep moving to other threads. Set FastCgi:Transport:ApplicationScheduling "
             + "to ThreadPool. See docs/troubleshooting.md#slow-responses.")]
     public static partial void HandOversTooFrequent(this ILogger log, double rate);
 
-    [LoggerMessage(UserNotTakenId, LogLevel.Information,
+    [LoggerMessage(110, LogLevel.Information,
         "The user in {UserParameter} is ignored because {TypeParameter} is absent: {WebServer} passes any name that "
             + "a client sends, even if it is not verified. Add {Line}, but only if the web server authenticates users. "
             + "See docs/identity.md#the-user.")]
     public static partial void UserNotTaken(
         this ILogger log, string userParameter, string typeParameter, string webServer, string line);
 
-    [LoggerMessage(RequestsGivenUpId, LogLevel.Warning,
+    [LoggerMessage(112, LogLevel.Warning,
         "The last {Count} requests that were aborted without a response were all {Seconds:F0} s old. A timeout, most "
             + "likely in {WebServer}, ends such requests, and clients get a 504. If responses need more time, add "
             + "{Line}. Otherwise, find out what they are waiting for. See "
@@ -55,7 +55,7 @@ internal static partial class FastCgiLog
     public static partial void RequestsGivenUp(
         this ILogger log, int count, double seconds, string webServer, string line);
 
-    [LoggerMessage(PathBaseMissingId, LogLevel.Warning,
+    [LoggerMessage(115, LogLevel.Warning,
         "Every request so far got a 404, and every path began with {PathBase}: the path base is probably missing. "
             + "Set it to the path of the location: fastcgi_param PATH_BASE {PathBase}; in nginx, SetEnv PATH_BASE "
             + "{PathBase} in Apache, or FastCgi:PathBase={PathBase} for any web server. See "

@@ -78,7 +78,7 @@ internal static partial class FastCgiLog
             + "See docs/troubleshooting.md#redirect-loop.")]
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
-    [LoggerMessage(AuthorizationAbsentId, LogLevel.Information,
+    [LoggerMessage(59, LogLevel.Information,
         "Requests without an Authorization header get a 401, and no request has had one. {WebServer} drops it by "
             + "default. If clients send it, add {Line}. See docs/troubleshooting.md#401-unauthorized.")]
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);

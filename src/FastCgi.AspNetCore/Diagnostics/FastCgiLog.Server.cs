@@ -8,17 +8,6 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// </summary>
 internal static partial class FastCgiLog
 {
-    public const int AuthorizationAbsentId = 59;
-    public const int SchemeNotPassedId = 100;
-    public const int HostNotPassedId = 101;
-    public const int ConnectionsNotKeptId = 102;
-    public const int DescriptorsNearLimitId = 103;
-    public const int ThreadPoolStarvedId = 104;
-    public const int HandOversTooFrequentId = 105;
-    public const int UserNotTakenId = 110;
-    public const int RequestsGivenUpId = 112;
-    public const int PathBaseMissingId = 115;
-
     private const string OfConnection = "Connection id \"{ConnectionId}\": ";
     private const string OfRequest = "Connection id \"{ConnectionId}\", Request id \"{TraceIdentifier}\": ";
 

@@ -43,7 +43,6 @@ internal sealed partial class FastCgiServer(
     private Doctor? _doctor;
     private Task? _stopping;
     private bool _isStarted;
-    private bool _isRunning;
     private long _startedAt;
 
     public IFeatureCollection Features { get; } =
@@ -61,7 +60,7 @@ internal sealed partial class FastCgiServer(
     public RequestScheduler? Scheduler { get; private set; }
     public bool HasEpoll => _engine is not null;
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
-    public bool IsRunning => Volatile.Read(ref _isRunning) && _stopping is null;
+    public bool IsRunning => _startEnded.Task.IsCompleted && _stopping is null;
     public bool IsStopping => Volatile.Read(ref _stopping) is not null;
     public FastCgiServerOptions Options => options.Value;
     public ConnectionManager? Connections { get; private set; }
@@ -172,7 +171,6 @@ internal sealed partial class FastCgiServer(
             _doctor.Start();
         }
 
-        Volatile.Write(ref _isRunning, true);
         _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
         _notifier?.Ready(_listeners.Count);
     }
