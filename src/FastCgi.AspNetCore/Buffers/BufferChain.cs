@@ -16,21 +16,16 @@ internal struct BufferChain
 
     public void Append(BufferBlock? block)
     {
-        if (block is null)
-            return;
-
         if (Tail is null)
             Head = block;
         else
             Tail.Next = block;
 
-        for (; ; block = block.Next)
+        for (; block is not null; block = block.Next)
         {
             Length += block.Length;
             _capacity += block.Capacity;
             Tail = block;
-            if (block.Next is null)
-                return;
         }
     }
 

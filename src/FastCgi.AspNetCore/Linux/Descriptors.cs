@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>System calls on inherited descriptors. Not for Windows.</summary>
-internal static unsafe partial class Descriptors
+internal static partial class Descriptors
 {
     private const string Folder = "/proc/self/fd";
     private const string NullDevice = "/dev/null";
@@ -39,9 +39,8 @@ internal static unsafe partial class Descriptors
 
     public static bool IsListening(int descriptor)
     {
-        var value = 0;
         var size = (uint)sizeof(int);
-        return getsockopt(descriptor, s_socketLevel, s_acceptConnection, &value, &size) == 0 && value != 0;
+        return getsockopt(descriptor, s_socketLevel, s_acceptConnection, out var value, ref size) == 0 && value != 0;
     }
 
     public static void SetCloseOnExec(int descriptor) => _ = fcntl(descriptor, SetFlags, CloseOnExec);
@@ -81,7 +80,7 @@ internal static unsafe partial class Descriptors
     private static partial int fcntl(int descriptor, int command, int argument);
 
     [LibraryImport(Libc.Library, SetLastError = true)]
-    private static partial int getsockopt(int descriptor, int level, int name, void* value, uint* size);
+    private static partial int getsockopt(int descriptor, int level, int name, out int value, ref uint size);
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int open(string path, int flags);

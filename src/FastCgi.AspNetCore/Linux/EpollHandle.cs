@@ -47,9 +47,7 @@ internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
 
     private bool Control(int operation, int descriptor, uint events, ulong data)
     {
-        EpollEvent epollEvent = default;
-        epollEvent.Events = events;
-        epollEvent.Data = data;
+        var epollEvent = new EpollEvent { Events = events, Data = data };
         try
         {
             return epoll_ctl(this, operation, descriptor, &epollEvent) == 0;

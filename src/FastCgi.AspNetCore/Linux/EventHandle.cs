@@ -3,7 +3,7 @@ using Microsoft.Win32.SafeHandles;
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>An eventfd, which wakes a waiting loop. Thread-safe, even after disposal.</summary>
-internal sealed unsafe partial class EventHandle : SafeHandleMinusOneIsInvalid
+internal sealed partial class EventHandle : SafeHandleMinusOneIsInvalid
 {
     public EventHandle()
         : base(ownsHandle: true)
@@ -28,11 +28,7 @@ internal sealed unsafe partial class EventHandle : SafeHandleMinusOneIsInvalid
     }
 
     /// <summary>Only for the thread that also disposes the handle, so it needs no reference.</summary>
-    public void Reset()
-    {
-        ulong value;
-        _ = eventfd_read((int)handle, &value);
-    }
+    public void Reset() => _ = eventfd_read((int)handle, out _);
 
     protected override bool ReleaseHandle()
     {
@@ -47,5 +43,5 @@ internal sealed unsafe partial class EventHandle : SafeHandleMinusOneIsInvalid
     private static partial int eventfd_write(EventHandle descriptor, ulong value);
 
     [LibraryImport(Libc.Library)]
-    private static partial int eventfd_read(int descriptor, ulong* value);
+    private static partial int eventfd_read(int descriptor, out ulong value);
 }

@@ -31,10 +31,8 @@ internal sealed partial class FolderLock : IDisposable
     {
         while (!_handle.IsInvalid && flock(_handle, Exclusive | NonBlocking) != 0)
         {
-            if (Libc.LastError == Libc.ErrorInterrupted)
-                continue;
-
-            return Libc.LastError != Libc.ErrorAgain;
+            if (Libc.LastError != Libc.ErrorInterrupted)
+                return Libc.LastError != Libc.ErrorAgain;
         }
 
         return true;

@@ -69,15 +69,12 @@ internal static unsafe partial class Libc
 
     /// <summary>The number of bytes that the peer has not acknowledged; 0 if unknown.</summary>
     public static int GetUndeliveredLength(int socket)
-    {
-        var length = 0;
-        return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
-    }
+        => ioctl(socket, UnsentLength, out var length) < 0 ? 0 : length;
 
     public static bool IsShutDown(int socket)
     {
         var descriptor = new PollDescriptor { Descriptor = socket, Events = (short)EpollPeerHangUp };
-        return poll(&descriptor, 1, 0) > 0 && (descriptor.Events & descriptor.Found) != 0;
+        return poll(ref descriptor, 1, 0) > 0 && (descriptor.Events & descriptor.Found) != 0;
     }
 
     public static void ResetOnClose(int socket)
@@ -122,7 +119,7 @@ internal static unsafe partial class Libc
     private static partial int close(int descriptor);
 
     [LibraryImport(Library)]
-    private static partial int poll(PollDescriptor* descriptors, nuint count, int timeoutMilliseconds);
+    private static partial int poll(ref PollDescriptor descriptors, nuint count, int timeoutMilliseconds);
 
     [LibraryImport(Library, SetLastError = true)]
     private static partial int accept4(SafeSocketHandle socket, void* address, void* length, int flags);
@@ -134,7 +131,7 @@ internal static unsafe partial class Libc
     private static partial int setsockopt(int socket, int level, int name, void* value, int length);
 
     [LibraryImport(Library)]
-    private static partial int ioctl(int socket, nuint request, int* value);
+    private static partial int ioctl(int socket, nuint request, out int value);
 
     [StructLayout(LayoutKind.Sequential)]
     private struct PollDescriptor

@@ -8,7 +8,7 @@ namespace FastCgi.AspNetCore.Linux;
 /// disposed.
 /// </summary>
 [SupportedOSPlatform("linux")]
-internal static unsafe partial class SocketFile
+internal static partial class SocketFile
 {
     private const int CurrentFolder = -100;
     private const int NoFollow = 0x100;
@@ -22,8 +22,7 @@ internal static unsafe partial class SocketFile
     /// <returns>Whether a file is a socket, without following links; <see langword="null"/> if it is absent.</returns>
     public static bool? IsSocket(string path)
     {
-        Statx status;
-        if (statx(CurrentFolder, path, NoFollow, Type, &status) == 0)
+        if (statx(CurrentFolder, path, NoFollow, Type, out var status) == 0)
             return (status.Mode & FileTypeMask) == SocketType;
         // If the folder cannot be searched, the bind that follows reports it.
         if (Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder or Libc.ErrorAccessDenied)
@@ -34,11 +33,9 @@ internal static unsafe partial class SocketFile
 
     /// <summary>The owner and permissions of the file at a path, following links.</summary>
     public static FilePermissions? GetPermissions(string path)
-    {
-        Statx status;
-        return statx(CurrentFolder, path, 0, ModeAndOwner, &status) == 0
-            ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF)) : null;
-    }
+        => statx(CurrentFolder, path, 0, ModeAndOwner, out var status) == 0
+            ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF))
+            : null;
 
     /// <summary>Creates a socket file. It does not listen yet, so no client can connect.</summary>
     public static Socket Bind(string path)
@@ -87,7 +84,7 @@ internal static unsafe partial class SocketFile
     private static partial int socket(int family, int type, int protocol);
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
-    private static partial int statx(int folder, string path, int flags, uint mask, Statx* status);
+    private static partial int statx(int folder, string path, int flags, uint mask, out Statx status);
 
     /// <summary>struct statx, which is the same on every processor.</summary>
     [StructLayout(LayoutKind.Sequential, Size = 256)]

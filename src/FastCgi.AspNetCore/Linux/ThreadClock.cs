@@ -1,10 +1,9 @@
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The CPU time of threads.</summary>
-internal static unsafe partial class ThreadClock
+internal static partial class ThreadClock
 {
     private const int OfThread = 1;
-    private const long MicrosecondsOfSecond = 1_000_000;
     private const long NanosecondsOfSecond = 1_000_000_000;
 
     // CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED: the clock of a thread of this process, by thread id.
@@ -21,9 +20,8 @@ internal static unsafe partial class ThreadClock
     /// <returns>The CPU time of a thread of this process in nanoseconds; -1 if it has ended or is unknown.</returns>
     public static long GetProcessorTime(int threadId)
     {
-        TimeSpec time;
         // 0 means the current thread.
-        if (threadId == 0 || clock_gettime((~threadId << 3) | ThreadProcessorClock, &time) != 0)
+        if (threadId == 0 || clock_gettime((~threadId << 3) | ThreadProcessorClock, out var time) != 0)
             return -1;
 
         return (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
@@ -31,18 +29,18 @@ internal static unsafe partial class ThreadClock
 
     public static (long Microseconds, long VoluntarySwitches, long InvoluntarySwitches) GetUsageOfThisThread()
     {
-        ResourceUsage usage;
-        _ = getrusage(OfThread, &usage);
+        _ = getrusage(OfThread, out var usage);
         var seconds = usage.UserSeconds + usage.SystemSeconds;
-        var microseconds = (seconds * MicrosecondsOfSecond) + usage.UserMicroseconds + usage.SystemMicroseconds;
+        var microseconds = (seconds * TimeSpan.MicrosecondsPerSecond)
+            + usage.UserMicroseconds + usage.SystemMicroseconds;
         return (microseconds, usage.VoluntarySwitches, usage.InvoluntarySwitches);
     }
 
     [LibraryImport(Libc.Library)]
-    private static partial int clock_gettime(int clock, TimeSpec* time);
+    private static partial int clock_gettime(int clock, out TimeSpec time);
 
     [LibraryImport(Libc.Library)]
-    private static partial int getrusage(int who, ResourceUsage* usage);
+    private static partial int getrusage(int who, out ResourceUsage usage);
 
     [StructLayout(LayoutKind.Sequential)]
     private struct TimeSpec

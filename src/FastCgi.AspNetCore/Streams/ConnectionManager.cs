@@ -192,7 +192,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private void CheckIdle(Action onIdle, long since, long now)
     {
         var isUsed = false;
-        var requestCount = GetTotals(connection => isUsed |= connection.HasRequests).Requests;
+        var requestCount = GetTotals(connection => isUsed |= connection.HasRequests()).Requests;
         if (isUsed)
             _lastUse = now;
         else if (requestCount != _seenRequests)

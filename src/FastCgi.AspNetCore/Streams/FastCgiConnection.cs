@@ -68,13 +68,10 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Whether it has requests, even if their params are still arriving.</summary>
-    public bool HasRequests
+    public bool HasRequests()
     {
-        get
-        {
-            using var scope = EnterLock();
-            return scope.State.Requests.Count > 0;
-        }
+        using var scope = EnterLock();
+        return scope.State.Requests.Count > 0;
     }
 
     public string Id

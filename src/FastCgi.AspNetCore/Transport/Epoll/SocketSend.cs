@@ -17,19 +17,15 @@ internal static unsafe class SocketSend
         while (rest is not null)
         {
             var sent = rest.Next is null ? SendOne(socket, rest, offset) : SendSeveral(socket, rest, offset);
-            if (sent < 0)
+            if (sent >= 0)
+                rest = Skip(rest, sent, ref offset);
+            else if (Libc.LastError == Libc.ErrorAgain)
+                return rest;
+            else if (Libc.LastError != Libc.ErrorInterrupted)
             {
-                var error = Libc.LastError;
-                if (error == Libc.ErrorInterrupted)
-                    continue;
-                if (error == Libc.ErrorAgain)
-                    return rest;
-
                 isLost = true;
                 return null;
             }
-
-            rest = Skip(rest, sent, ref offset);
         }
 
         return null;
