@@ -211,4 +211,5 @@ public class OverloadTests
             sent["/slow"].Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/slow")));
         else
             server.Clock.Advance(TimeSpan.FromSeconds(double.Parse(step, CultureInfo.InvariantCulture)));
-    }}
+    }
+}

@@ -106,4 +106,5 @@ public class RequestSlotTests
 
         Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
         Assert.All(taken, static count => Assert.Equal((0, 0), count));
-    }}
+    }
+}

@@ -128,12 +128,11 @@ internal sealed class VirtualWorld
         });
         _machine.Add(new VirtualThread("thread pool", () => _posted.HasWork, _posted.RunNext) { Rank = WorkerRank });
         foreach (var connection in _connections)
-            _machine.Add(
-                new VirtualThread(
-                    $"room for {connection.Name}",
-                    () => connection.CanContinueSend,
-                    connection.ContinueSend)
-                { Rank = OutsideRank });
+            _machine.Add(new VirtualThread(
+                $"room for {connection.Name}", () => connection.CanContinueSend, connection.ContinueSend)
+            {
+                Rank = OutsideRank,
+            });
         foreach (var script in _scripts)
             _machine.Add(new VirtualThread($"answer for {script.Word}", () => script.IsAwaiting, script.EndAwait)
             {

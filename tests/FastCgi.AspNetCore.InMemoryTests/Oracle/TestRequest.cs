@@ -6,6 +6,8 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
     /// <summary>The client's headers besides Host and those of the body.</summary>
     public IReadOnlyList<(string Name, string Value)> Headers { get; init; } = [];
 
+    public string Host { get; init; } = "www.example.test";
+
     public byte[]? Body { get; init; }
 
     /// <summary>Whether the request declares the length of its body.</summary>
@@ -17,7 +19,7 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
     public byte[] ToHttp()
     {
         var head = new StringBuilder(
-            $"{Method} {Target} HTTP/1.1\r\nHost: www.example.test\r\nUser-Agent: test/1.0\r\nConnection: close\r\n");
+            $"{Method} {Target} HTTP/1.1\r\nHost: {Host}\r\nUser-Agent: test/1.0\r\nConnection: close\r\n");
         foreach (var (name, value) in Headers)
             head.Append(CultureInfo.InvariantCulture, $"{name}: {value}\r\n");
         if (Body is not null)

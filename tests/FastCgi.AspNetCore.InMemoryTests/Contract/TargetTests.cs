@@ -1,10 +1,12 @@
-namespace FastCgi.AspNetCore.UnitTests.Cgi;
+using FastCgi.AspNetCore.Cgi;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>
 /// An application sees the same path, query, raw target and method as behind Kestrel. Each difference is listed here
 /// with its reason.
 /// </summary>
-public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<KestrelOracle>
+public sealed class TargetTests
 {
     private const int RandomTargets = 500;
 
@@ -85,7 +87,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     [Trait("Contract", "H7")]
     public async Task Map_Connect_AsKestrel()
     {
-        var expected = await kestrel.AskAsync("CONNECT", "example.test:443", "example.test:443");
+        var expected = await AskKestrelAsync("CONNECT", "example.test:443", "example.test:443");
 
         Assert.Equal(StatusCodes.Status200OK, expected.Status);
         Assert.Equal(expected, Ask("CONNECT", "example.test:443"));
@@ -107,7 +109,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     [InlineData("https://u:p@h:8443/x", "/x", "h:8443")]
     public async Task Map_AbsoluteForm_AsKestrelButForTheRawTarget(string target, string rawTarget, string host = "h")
     {
-        var expected = await kestrel.AskAsync("GET", target, host);
+        var expected = await AskKestrelAsync("GET", target, host);
 
         Assert.Equal(StatusCodes.Status200OK, expected.Status);
         Assert.Equal(target, expected.RawTarget);
@@ -141,7 +143,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     public async Task Map_TargetsThatFrontEndsDoNotPass_DifferAsStated(
         string method, string target, int kestrelStatus, string kestrelPath, int status, string path)
     {
-        var theirs = await kestrel.AskAsync(method, target);
+        var theirs = await AskKestrelAsync(method, target);
         var ours = Ask(method, target);
 
         Assert.Equal((kestrelStatus, kestrelPath), (theirs.Status, theirs.Path));
@@ -153,7 +155,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         var differences = new StringBuilder();
         foreach (var (method, target) in requests)
         {
-            var expected = await kestrel.AskAsync(method, target);
+            var expected = await AskKestrelAsync(method, target);
             var actual = Ask(method, target);
             if (expected != actual)
                 differences.Append(
@@ -164,15 +166,36 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         Assert.Equal("", differences.ToString());
     }
 
-    /// <summary>What an application sees of the request when a front-end passes it on unchanged.</summary>
-    private static KestrelAnswer Ask(string method, string target)
+    private static async Task<SeenTarget> AskKestrelAsync(string method, string target, string host = "h")
     {
-        var parameters = new CgiParameters().Add("REQUEST_METHOD", method).Add("REQUEST_URI", target);
-        var rejection = CgiRequestMapper.Map(parameters.Bytes, new CgiMapping(), out var head);
-        return rejection == RequestRejection.None
-            ? new KestrelAnswer(
-                StatusCodes.Status200OK, head.Method, head.PathBase, head.Path, head.QueryString,
-                parameters.GetRawTarget())
-            : new KestrelAnswer(rejection.GetStatusCode());
+        SeenTarget? seen = null;
+        var oracle = await KestrelOracle.Instance;
+        var answer = await oracle.AskAsync(
+            Apps.Do(context =>
+            {
+                var request = context.Features.GetRequiredFeature<IHttpRequestFeature>();
+                seen = new SeenTarget(
+                    StatusCodes.Status200OK, request.Method, request.PathBase, request.Path, request.QueryString,
+                    request.RawTarget);
+            }),
+            new TestRequest(method, target) { Host = host, Body = [] });
+        return seen ?? new SeenTarget(answer.Status);
     }
+
+    /// <summary>What an application sees of the request when a front-end passes it on unchanged.</summary>
+    private static SeenTarget Ask(string method, string target)
+    {
+        byte[] parameters = [.. RecordBytes.Pair("REQUEST_METHOD", method), .. RecordBytes.Pair("REQUEST_URI", target)];
+        var mapping = new CgiMapping();
+        var rejection = CgiRequestMapper.Map(parameters, mapping, out var head);
+        return rejection == RequestRejection.None
+            ? new SeenTarget(
+                StatusCodes.Status200OK, head.Method, head.PathBase, head.Path, head.QueryString,
+                CgiRequestMapper.GetRawTarget(parameters, mapping))
+            : new SeenTarget(rejection.GetStatusCode());
+    }
+
+    private sealed record SeenTarget(
+        int Status, string Method = "", string PathBase = "", string Path = "", string QueryString = "",
+        string RawTarget = "");
 }
