@@ -37,7 +37,7 @@ public class BeginRequestTests
         Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
         frontEnd.Send(RecordBytes.Begin(8, role));
         Assert.Equal(3, Assert.Single(frontEnd.ReadAvailable()).Content[4]);
-        // Of a role that exists.
-        Assert.Equal(role is 2 or 3 ? 1 : 0, frontEnd.Server.Logs.Named("RoleNotServed").Count);
+        // Of a role that the server can have.
+        Assert.Equal(role == 2 ? 1 : 0, frontEnd.Server.Logs.Named("RoleNotServed").Count);
     }
 }

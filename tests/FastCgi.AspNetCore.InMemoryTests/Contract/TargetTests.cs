@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 

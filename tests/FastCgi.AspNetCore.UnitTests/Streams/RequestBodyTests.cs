@@ -21,7 +21,7 @@ public sealed class RequestBodyTests
             Assert.Equal(150, body.UnreadLength);
 
             var buffer = (await read).Buffer;
-            body.AdvanceTo(buffer.Start, buffer.End);
+            body.AdvanceTo(buffer.Start, buffer.End, isRestHeld: true);
             Assert.Equal(150 - (int)buffer.Length, body.UnreadLength);
         }
     }
@@ -34,7 +34,7 @@ public sealed class RequestBodyTests
         body.BeginRead(maxLength: null);
         var buffer = (await body.ReadAsync(CancellationToken.None)).Buffer;
 
-        body.AdvanceTo(buffer.GetPosition(10), buffer.GetPosition(60));
+        body.AdvanceTo(buffer.GetPosition(10), buffer.GetPosition(60), isRestHeld: true);
 
         Assert.Equal(40, body.UnreadLength);
     }
