@@ -54,7 +54,7 @@ internal static class HttpParameters
     {
         var uri = message.RequestUri!;
         var parameters = new FastCgiParameters();
-        var length = message.Content is null ? null : message.Content.Headers.ContentLength;
+        var length = message.Content?.Headers.ContentLength;
         var contentType = message.Content?.Headers.NonValidated.TryGetValues("Content-Type", out var type) == true
             ? type.ToString()
             : "";

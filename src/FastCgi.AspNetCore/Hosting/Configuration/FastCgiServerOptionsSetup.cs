@@ -113,10 +113,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     /// <summary>A group has no value of its own.</summary>
     private static IEnumerable<IConfigurationSection> Members(IConfigurationSection group)
         => string.IsNullOrEmpty(group.Value)
-        ? group.GetChildren()
-        : throw new InvalidOperationException(
-            $"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings and cannot have "
-                + "a value.");
+            ? group.GetChildren()
+            : throw Invalid(group, "it is a group of settings and cannot have a value.");
 
     private static void ThrowIfUnknown(IConfigurationSection group, params string[] names)
     {
@@ -137,10 +135,13 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }
         catch (Exception exception) when (exception is ArgumentException or FormatException or OverflowException)
         {
-            throw new InvalidOperationException($"Configuration: {setting.Path} = '{setting.Value}' is not valid: "
-                + $"{exception.Message}", exception);
+            throw Invalid(setting, exception.Message, exception);
         }
     }
+
+    private static InvalidOperationException Invalid(
+        IConfigurationSection setting, string why, Exception? exception = null)
+        => new($"Configuration: {setting.Path} = '{setting.Value}' is not valid: {why}", exception);
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
     {

@@ -69,10 +69,11 @@ internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi,
 
     /// <summary>Whether hosting created an address from a port.</summary>
     private static bool IsOfPorts(string address, IConfiguration? configuration)
-        => IsOfPorts(address, "http", configuration?[WebHostDefaults.HttpPortsKey])
-            || IsOfPorts(address, "https", configuration?[WebHostDefaults.HttpsPortsKey]);
-
-    private static bool IsOfPorts(string address, string scheme, string? ports)
-        => ports?.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)
-            .Any(port => address == $"{scheme}://*:{port}") ?? false;
+    {
+        var (scheme, key) = address.StartsWith("https", StringComparison.Ordinal)
+            ? ("https", WebHostDefaults.HttpsPortsKey)
+            : ("http", WebHostDefaults.HttpPortsKey);
+        var ports = configuration?[key]?.Split(';', StringSplitOptions.TrimEntries) ?? [];
+        return ports.Any(port => port.Length > 0 && address == $"{scheme}://*:{port}");
+    }
 }

@@ -142,8 +142,8 @@ internal static class UnixSockets
             return;
         if (!options.CreateDirectory)
             throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user "
-                + $"{Environment.UserName} cannot access it. "
-                + "Create it, set CreateDirectory, or use RuntimeDirectory= in the systemd unit");
+                + $"{Environment.UserName} cannot access it. Create it, set CreateDirectory, or use "
+                + "RuntimeDirectory= in the systemd unit");
 
         Run(
             options,
@@ -194,8 +194,8 @@ internal static class UnixSockets
             options,
             () => socket = SocketFile.Bind(path),
             cause => $"the user {Environment.UserName} cannot create a socket in "
-                + $"{Path.GetDirectoryName(Path.GetFullPath(path))}: {cause}. "
-                + "Make the folder writable for the user, or choose another");
+                + $"{Path.GetDirectoryName(Path.GetFullPath(path))}: {cause}. Make the folder writable for the user, "
+                + "or choose another");
         return socket!;
     }
 

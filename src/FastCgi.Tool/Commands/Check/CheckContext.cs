@@ -20,9 +20,14 @@ internal sealed class CheckContext(
 
     public void StartClock() => _start = Stopwatch.GetTimestamp();
 
-    /// <summary>Connects. A check takes at most three times the timeout of a response.</summary>
-    public Task<CheckPeer> ConnectAsync() => CheckPeer.ConnectAsync(address, () => TimeSpan.FromTicks(
-        Math.Clamp(((3 * timeout) - Stopwatch.GetElapsedTime(_start)).Ticks, 0, timeout.Ticks)));
+    /// <summary>Connects and sends. A check takes at most three times the timeout of a response.</summary>
+    public async Task<CheckPeer> ConnectAsync(params byte[][] parts)
+    {
+        var peer = await CheckPeer.ConnectAsync(address, () => TimeSpan.FromTicks(
+            Math.Clamp(((3 * timeout) - Stopwatch.GetElapsedTime(_start)).Ticks, 0, timeout.Ticks)));
+        await peer.SendAsync(parts);
+        return peer;
+    }
 
     /// <summary>The parameters of a request, as nginx sends them.</summary>
     public IEnumerable<(string Name, string Value)> GetParams(
@@ -50,8 +55,7 @@ internal sealed class CheckContext(
 
     public async Task<CheckAnswer> AskAsync(byte[] bytes, int id = 1)
     {
-        using var peer = await ConnectAsync();
-        await peer.SendAsync(bytes);
+        using var peer = await ConnectAsync(bytes);
         return await peer.ReadAnswerAsync(id);
     }
 

@@ -24,8 +24,7 @@ internal static class ConnectionChecks
 
     private static async Task<string> CloseAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(context.CreateGet(keepsConnection: false));
+        using var peer = await context.ConnectAsync(context.CreateGet(keepsConnection: false));
         context.Require(await peer.ReadAnswerAsync());
         return await peer.IsClosedAsync() switch
         {
@@ -49,9 +48,8 @@ internal static class ConnectionChecks
 
     private static async Task<string> OtherFlagsAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Begin(otherFlags: 0xFE), Stream(RecordType.Params, 1, context.CreateParams()),
-            Record(RecordType.Stdin, 1));
+        using var peer = await context.ConnectAsync(
+            Begin(otherFlags: 0xFE), Stream(RecordType.Params, 1, context.CreateParams()), Record(RecordType.Stdin, 1));
         context.Require(await peer.ReadAnswerAsync());
         return await context.ExpectNextAsync(peer);
     }
@@ -76,8 +74,7 @@ internal static class ConnectionChecks
         var request = context.CreatePost(1000);
         foreach (var length in (int[])[4, 12, 40, request.Length - 500])
         {
-            using (var peer = await context.ConnectAsync())
-                await peer.SendAsync(request[..length]);
+            (await context.ConnectAsync(request[..length])).Dispose();
             if (!await context.IsAliveAsync())
                 throw CheckException.Fail($"closed after {length} bytes: a plain GET no longer gets a response");
         }
@@ -87,8 +84,7 @@ internal static class ConnectionChecks
 
     private static async Task<string> HalfCloseAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(context.CreateGet());
+        using var peer = await context.ConnectAsync(context.CreateGet());
         peer.HalfClose();
         var answer = await peer.ReadAnswerAsync();
         throw await context.ChooseAsync(answer.IsWhole ? "it does" : $"it does not: {answer.Describe()}");
@@ -98,8 +94,7 @@ internal static class ConnectionChecks
     {
         var announced = await GetAnnouncedAsync(context);
         var value = $"FCGI_MPXS_CONNS is {announced ?? "not announced"}";
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Begin(1), Record(RecordType.Params, 1, context.CreateParams()));
+        using var peer = await context.ConnectAsync(Begin(1), Record(RecordType.Params, 1, context.CreateParams()));
         await peer.SendAsync(context.CreateGet(2));
         var (first, second) = (new CheckAnswer(), new CheckAnswer());
         var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
@@ -150,9 +145,8 @@ internal static class ConnectionChecks
     private static async Task<string> AbortOneAsync(CheckContext context)
     {
         await RequireMultiplexingAsync(context);
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Begin(1), Begin(2), Record(RecordType.Params, 1, context.CreateParams()),
-            Record(RecordType.AbortRequest, 2));
+        using var peer = await context.ConnectAsync(Begin(1), Begin(2),
+            Record(RecordType.Params, 1, context.CreateParams()), Record(RecordType.AbortRequest, 2));
         var aborted = await peer.ReadAnswerAsync(2);
         if (aborted.End is null)
             throw CheckException.Fail($"the aborted request: {aborted.Describe()}");

@@ -55,8 +55,7 @@ internal static class HostileChecks
 
     private static async Task<string> SurvivesAsync(CheckContext context, byte[] bytes)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(bytes);
+        using var peer = await context.ConnectAsync(bytes);
         var reaction = await peer.ReadRecordAsync(context.Quiet);
         var what = reaction switch
         {
@@ -92,8 +91,7 @@ internal static class HostileChecks
         var request = context.CreatePost(500);
         for (var length = 0; length < request.Length; length += 37)
         {
-            using var peer = await context.ConnectAsync();
-            await peer.SendAsync(request[..length]);
+            using var peer = await context.ConnectAsync(request[..length]);
             peer.Reset();
         }
 
@@ -104,8 +102,7 @@ internal static class HostileChecks
     {
         for (var i = 0; i < 20; i++)
         {
-            using var peer = await context.ConnectAsync();
-            await peer.SendAsync(context.CreateGet());
+            using var peer = await context.ConnectAsync(context.CreateGet());
             if (await peer.ReadRecordAsync() is (_, CheckPeer.Silent))
                 throw CheckException.Fail(CheckPeer.Silent);
             peer.Reset();

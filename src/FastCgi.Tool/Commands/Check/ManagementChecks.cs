@@ -83,8 +83,7 @@ internal static class ManagementChecks
 
     private static async Task<string> DuringRequestAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Begin(), Record(RecordType.Params, 1, context.CreateParams()));
+        using var peer = await context.ConnectAsync(Begin(), Record(RecordType.Params, 1, context.CreateParams()));
         var (values, problem) = await AskAsync(peer, Multiplexes);
         if (values is null)
             throw CheckException.Fail(problem);
@@ -95,8 +94,7 @@ internal static class ManagementChecks
 
     private static async Task<string> UnknownTypeAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Record((RecordType)99, 0, "x"u8));
+        using var peer = await context.ConnectAsync(Record((RecordType)99, 0, "x"u8));
         return await peer.RequireRecordAsync() switch
         {
             { Type: RecordType.UnknownType, Id: 0, Content: [99, 0, 0, 0, 0, 0, 0, 0] } => "",
@@ -108,8 +106,8 @@ internal static class ManagementChecks
 
     private static async Task<string> AfterAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Record(RecordType.GetValues, 0, Pairs([(Multiplexes, "")])), Record((RecordType)99, 0));
+        using var peer = await context.ConnectAsync(
+            Record(RecordType.GetValues, 0, Pairs([(Multiplexes, "")])), Record((RecordType)99, 0));
         foreach (var expected in (RecordType[])[RecordType.GetValuesResult, RecordType.UnknownType])
         {
             var record = await peer.RequireRecordAsync();

@@ -105,9 +105,8 @@ internal static class RecordChecks
 
     private static async Task<string> InactiveIdsAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Record(RecordType.Stdin, 7, "x"u8), Record(RecordType.Data, 7, "x"u8),
-            Record(RecordType.AbortRequest, 7), Record(RecordType.Params, 7));
+        using var peer = await context.ConnectAsync(Record(RecordType.Stdin, 7, "x"u8),
+            Record(RecordType.Data, 7, "x"u8), Record(RecordType.AbortRequest, 7), Record(RecordType.Params, 7));
         await WithPrefixAsync("before any request", context.ExpectNextAsync(peer));
         await peer.SendAsync(Record(RecordType.Stdin, 1, "late"u8), Record(RecordType.AbortRequest, 1));
         return await WithPrefixAsync("after its END_REQUEST", context.ExpectNextAsync(peer));
@@ -139,8 +138,7 @@ internal static class RecordChecks
     /// <summary>Sends a stray record, then a request.</summary>
     private static async Task<string> ChoiceOfAsync(CheckContext context, byte[] stray)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(stray, context.CreateGet());
+        using var peer = await context.ConnectAsync(stray, context.CreateGet());
         var what = await peer.ReadRecordAsync() switch
         {
             (null, null) => "closes the connection",

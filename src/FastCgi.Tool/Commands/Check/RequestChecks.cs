@@ -50,8 +50,7 @@ internal static class RequestChecks
 
     private static async Task<string> AbortAsync(CheckContext context, byte[] begun)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(begun, Record(RecordType.AbortRequest, 1));
+        using var peer = await context.ConnectAsync(begun, Record(RecordType.AbortRequest, 1));
         var answer = await peer.ReadAnswerAsync();
         RequireForm(answer);
         if (answer.End is not { } end)
@@ -75,8 +74,7 @@ internal static class RequestChecks
 
     private static async Task<string> BeforeStdinAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Begin(), Stream(RecordType.Params, 1, context.CreateParams()));
+        using var peer = await context.ConnectAsync(Begin(), Stream(RecordType.Params, 1, context.CreateParams()));
         if (await peer.ReadRecordAsync(context.Quiet) is not (null, var problem))
             throw CheckException.Choice("it does not wait");
         if (problem != CheckPeer.Silent)
@@ -109,8 +107,7 @@ internal static class RequestChecks
 
     private static async Task<string> BodyLengthAsync(CheckContext context, int sent, int declared)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(context.CreatePost(sent, declared));
+        using var peer = await context.ConnectAsync(context.CreatePost(sent, declared));
         var answer = await peer.ReadAnswerAsync();
         if (answer.IsClosed)
             throw await context.ChooseAsync(answer.Describe());
