@@ -37,7 +37,7 @@ internal sealed class StallWatchdog(
     private readonly Lock _lock = new();
 
     // Guarded by the lock.
-    private List<ResponseOutput> _corked = [];
+    private readonly List<ResponseOutput> _corked = [];
     private bool _hasDeadlines;
 
     private bool _isStopping;
@@ -196,9 +196,13 @@ internal sealed class StallWatchdog(
             if (_corked.Count == 0)
                 return false;
 
-            overdue = _corked;
-            _corked = [];
+            // Most responses have ended since. Nothing is left to send, so no thread is woken for them.
+            overdue = _corked.FindAll(static response => !response.HasEnded);
+            _corked.Clear();
         }
+
+        if (overdue.Count == 0)
+            return true;
 
         workers.Run(
             new WorkItem(Action: () =>

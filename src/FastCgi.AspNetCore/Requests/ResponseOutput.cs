@@ -18,6 +18,8 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         Queued,
     }
 
+    public bool HasEnded => request.HasLeft;
+
     private RecordOutput Outlet => request.Connection.Output;
 
     /// <summary>Reaches what the lock of the request guards.</summary>

@@ -177,6 +177,30 @@ public sealed class HeldResponseTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
+    /// <summary>Most held responses end within microseconds.</summary>
+    [Fact]
+    public async Task HeldResponseHasEnded_TheSampleWakesNoThread()
+    {
+        Server.Deadlines = Scheduler.Watchdog.TrySetDeadline;
+        Scheduler.Watchdog.Start();
+        var begin = Waiting.Signal();
+        Application = async context =>
+        {
+            context.Response.ContentLength = 4;
+            await begin.Task;
+            await FlushAsync(context);
+        };
+        Run(RecordBytes.Get());
+        Platform.RunAll();
+        begin.SetResult();
+        await FrontEnd.ReadResponseAsync();
+        Platform.Started.Clear();
+
+        Assert.True(Scheduler.Watchdog.Sample().HadDeadlines);
+
+        Assert.Empty(Platform.Started);
+    }
+
     /// <summary>While the watchdog is parked, nothing would send held output.</summary>
     [Fact]
     public void TrySetDeadline_WhileTheWatchdogIsParked_Refused()
