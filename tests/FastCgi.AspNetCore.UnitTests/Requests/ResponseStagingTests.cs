@@ -97,7 +97,7 @@ public sealed class ResponseStagingTests
             return;
         }
 
-        Assert.Throws<InvalidOperationException>(() => Response.Writer.Advance(length - hint + 1));
+        Assert.Throws<ArgumentOutOfRangeException>(() => Response.Writer.Advance(length - hint + 1));
         Response.Finish();
         Assert.Equal(body, _rig.Body);
     }
