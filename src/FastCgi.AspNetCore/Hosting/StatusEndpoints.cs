@@ -6,7 +6,6 @@ namespace FastCgi.AspNetCore.Hosting;
 
 internal sealed class StatusMarker;
 
-/// <summary>Who may see the status.</summary>
 internal enum StatusAudience
 {
     /// <summary>The application has not specified it: anyone, but only in Development.</summary>
@@ -18,7 +17,6 @@ internal enum StatusAudience
     Anyone,
 }
 
-/// <summary>Finds the status endpoints of the application.</summary>
 internal static class StatusEndpoints
 {
     /// <summary>Creates the endpoints of the application, so call it only if it has status endpoints.</summary>

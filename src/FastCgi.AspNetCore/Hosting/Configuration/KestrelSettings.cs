@@ -6,7 +6,6 @@ namespace FastCgi.AspNetCore.Hosting.Configuration;
 internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOptions<FastCgiServerOptions>,
     IConfigureOptions<KestrelServerOptions>
 {
-    /// <summary>The options with an equivalent.</summary>
     private static readonly Shared[] s_shared =
     [
         new("AllowSynchronousIO", static k => k.AllowSynchronousIO,

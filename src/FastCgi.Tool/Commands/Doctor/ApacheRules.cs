@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>The rules for Apache.</summary>
 internal static class ApacheRules
 {
     public static Rule<ApachePlace>[] All { get; } =

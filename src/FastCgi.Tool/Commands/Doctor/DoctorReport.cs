@@ -32,7 +32,6 @@ internal sealed class DoctorReport
 
     public int Notes => _findings.Count - Problems;
 
-    /// <summary>Whether nothing was seen.</summary>
     public bool IsEmpty => _findings.Count + _facts.Count + _notUnderstood.Count == 0;
 
     /// <summary>Adds what was seen and is correct.</summary>

@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>The rules for HAProxy.</summary>
 internal static class HaProxyRules
 {
     // The default of MaxRequestsPerConnection.

@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>The rules for lighttpd.</summary>
 internal static class LighttpdRules
 {
     public static Rule<LighttpdPlace>[] All { get; } =

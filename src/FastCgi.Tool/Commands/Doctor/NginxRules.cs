@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>The rules for nginx.</summary>
 internal static class NginxRules
 {
     // A limit of this size means files.

@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Runs commands of the system.</summary>
 internal static class SystemCommand
 {
     private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(10);

@@ -9,7 +9,6 @@ internal sealed record WebServer(
     private static readonly Regex s_error = new(
         "emerg|\\[ALERT\\]|[Ss]yntax error|[Ee]rror|Invalid|cannot|unknown|failed|expected");
 
-    /// <summary>All of them.</summary>
     public static IReadOnlyList<WebServer> All { get; } =
     [
         new("apache", ["/etc/apache2/apache2.conf", "/etc/httpd/conf/httpd.conf"],
