@@ -297,7 +297,6 @@ internal sealed partial class FastCgiConnection
     }
 }
 
-
 /// <summary>A request that has left its connection: the work that remains without the locks.</summary>
 /// <param name="Connection">The connection; <see langword="null"/> if the request had already left it.</param>
 /// <param name="Chain">What to send now.</param>
