@@ -18,11 +18,10 @@ internal static class ForwardedHeaders
 
         // The application may have replaced the features themselves.
         var now = request.Get<IHttpRequestFeature>() ?? request;
-        var connection = request.Get<IHttpConnectionFeature>() ?? request;
         var taken = new List<string>();
-        var isNew = request.HasNewAddress || !ReferenceEquals(connection, request);
-        var address = isNew ? Normalize(connection.RemoteIpAddress) : null;
-        if (address is not null && !address.Equals(Normalize(new RequestAddresses(request.Parameters).RemoteAddress)))
+        var address =
+            request.HasNewAddress ? Normalize(request.Get<IHttpConnectionFeature>()?.RemoteIpAddress) : null;
+        if (address is not null && !address.Equals(Normalize(new RequestAddresses(request.Parameters).RemoteIpAddress)))
             Add("the client address", (_, value) => address.Equals(Normalize(RequestAddresses.Parse(value)?.Address)));
 
         if (!now.Scheme.Equals(request.Head.Scheme, StringComparison.OrdinalIgnoreCase))

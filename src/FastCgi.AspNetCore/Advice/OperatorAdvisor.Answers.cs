@@ -108,7 +108,7 @@ internal sealed partial class OperatorAdvisor
     private void AdviseOnLargeBody(FastCgiRequest request)
     {
         var limit = request.Server.Options.Limits.MaxRequestBodySize;
-        if (limit is null || request.Input.MaxBodySize != limit)
+        if (limit is null || request.Input.MaxRequestBodySize != limit)
             return;
 
         var contentLength = request.Head.ContentLength;

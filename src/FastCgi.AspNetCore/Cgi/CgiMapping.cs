@@ -13,17 +13,9 @@ internal sealed class CgiMapping
     public bool TrustScriptName { get; init; }
 
     /// <summary>Empty, or with a leading and without a trailing slash.</summary>
-    public string PathBase
-    {
-        get;
-        init
-        {
-            field = value;
-            PathBaseBytes = Encoding.UTF8.GetBytes(value);
-        }
-    } = string.Empty;
+    public string PathBase { get; init; } = string.Empty;
 
-    public byte[] PathBaseBytes { get; private init; } = [];
+    public byte[] PathBaseBytes => field ??= Encoding.UTF8.GetBytes(PathBase);
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
     public StringCache Strings { get; } = new();
 

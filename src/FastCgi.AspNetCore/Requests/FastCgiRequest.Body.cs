@@ -9,8 +9,6 @@ namespace FastCgi.AspNetCore.Requests;
 internal abstract partial class FastCgiRequest :
     IHttpRequestBodyDetectionFeature,
     IRequestBodyPipeFeature,
-    IHttpBodyControlFeature,
-    IHttpMaxRequestBodySizeFeature,
     IHttpMinRequestBodyDataRateFeature
 {
     /// <summary>
@@ -54,28 +52,11 @@ internal abstract partial class FastCgiRequest :
         set => Lazy.Body = ReferenceEquals(value, Input.Stream) ? null : value;
     }
 
-    bool IHttpBodyControlFeature.AllowSynchronousIO
+    public MinDataRate? MinDataRate
     {
-        get => Response.AllowSynchronousIO;
-        set => Response.AllowSynchronousIO = value;
-    }
-
-    bool IHttpMaxRequestBodySizeFeature.IsReadOnly => HasStartedReading;
-
-    long? IHttpMaxRequestBodySizeFeature.MaxRequestBodySize
-    {
-        get => Input.MaxBodySize;
-        set => Input.MaxBodySize = value;
-    }
-
-    MinDataRate? IHttpMinRequestBodyDataRateFeature.MinDataRate
-    {
-        get => MinBodyDataRate;
+        get => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
         set => Lazy.MinBodyDataRate = new(value);
     }
-
-    public MinDataRate? MinBodyDataRate
-        => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
 
     private static bool IsMethodWithBody(string method)
         => !HttpMethods.IsGet(method) && !HttpMethods.IsHead(method) && !HttpMethods.IsDelete(method)

@@ -13,10 +13,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 {
     // In the order in which they were first set; null if removed. A change replaces the array, so no lock is needed.
     private KeyValuePair<Type, object?>[] _others = [];
-    private IItemsFeature? _items;
-    private IServiceProvidersFeature? _serviceProviders;
-    private IQueryFeature? _query;
-    private IHttpAuthenticationFeature? _authentication;
+    private object? _items;
+    private object? _serviceProviders;
+    private object? _query;
+    private object? _authentication;
     private Endpoint? _endpoint;
     private RouteValueDictionary? _routeValues;
     private int _revision;
@@ -29,14 +29,21 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         get
         {
             ArgumentNullException.ThrowIfNull(key);
+            ref var field = ref FindField(key);
+            if (!Unsafe.IsNullRef(ref field))
+                return field;
+
             return TryFindOther(key, out var other) ? other : GetOwn(key);
         }
 
         set
         {
             ArgumentNullException.ThrowIfNull(key);
-            if (!SetField(key, value))
+            ref var field = ref FindField(key);
+            if (Unsafe.IsNullRef(ref field))
                 SetOther(key, value);
+            else
+                field = value is null || key.IsInstanceOfType(value) ? value : throw new InvalidCastException();
             // After the change, so that no caller caches the old feature under the new revision.
             Interlocked.Increment(ref _revision);
         }
@@ -56,26 +63,13 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     public TFeature? Get<TFeature>()
     {
-        // The JIT keeps one branch per feature type.
-        if (typeof(TFeature) == typeof(IItemsFeature))
-            return As<TFeature>(_items);
-        if (typeof(TFeature) == typeof(IServiceProvidersFeature))
-            return As<TFeature>(_serviceProviders);
-        if (typeof(TFeature) == typeof(IQueryFeature))
-            return As<TFeature>(_query);
-        if (typeof(TFeature) == typeof(IHttpAuthenticationFeature))
-            return As<TFeature>(_authentication);
+        ref var field = ref FindField(typeof(TFeature));
+        if (!Unsafe.IsNullRef(ref field))
+            return As<TFeature>(field);
 
-        if (TryFindOther(typeof(TFeature), out var other))
-            return (TFeature?)other;
-
-        if (typeof(TFeature) == typeof(IHttpRequestFeature) || typeof(TFeature) == typeof(IEndpointFeature)
-            || typeof(TFeature) == typeof(IRouteValuesFeature))
-            return As<TFeature>(this);
-        if (typeof(TFeature) == typeof(IHttpResponseFeature) || typeof(TFeature) == typeof(IHttpResponseBodyFeature))
-            return As<TFeature>(Response);
-
-        return (TFeature?)GetOwn(typeof(TFeature));
+        return TryFindOther(typeof(TFeature), out var other)
+            ? (TFeature?)other
+            : As<TFeature>(GetOwn(typeof(TFeature)));
     }
 
     public void Set<TFeature>(TFeature? instance) => this[typeof(TFeature)] = instance;
@@ -90,7 +84,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
         foreach (var type in s_ownTypes)
         {
-            if (!TryFindOther(type, out _) && GetOwn(type) is { } value)
+            if (!TryFindOther(type, out _) && this[type] is { } value)
                 yield return new(type, value);
         }
     }
@@ -99,14 +93,13 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     private static readonly Type[] s_ownTypes =
     [
-        typeof(IItemsFeature), typeof(IServiceProvidersFeature), typeof(IQueryFeature),
-        typeof(IHttpAuthenticationFeature),
-        typeof(IHttpRequestFeature), typeof(IHttpRequestBodyDetectionFeature), typeof(IHttpRequestIdentifierFeature),
+        typeof(IHttpRequestFeature), typeof(IEndpointFeature), typeof(IRouteValuesFeature),
+        typeof(IHttpRequestBodyDetectionFeature), typeof(IHttpRequestIdentifierFeature),
         typeof(IHttpRequestLifetimeFeature), typeof(IHttpConnectionFeature), typeof(IHttpBodyControlFeature),
         typeof(IHttpMaxRequestBodySizeFeature), typeof(IHttpMinRequestBodyDataRateFeature),
         typeof(IRequestBodyPipeFeature), typeof(IServerVariablesFeature),
-        typeof(IHttpResponseFeature), typeof(IHttpResponseBodyFeature), typeof(IEndpointFeature),
-        typeof(IRouteValuesFeature),
+        typeof(IHttpResponseFeature), typeof(IHttpResponseBodyFeature), typeof(IItemsFeature),
+        typeof(IServiceProvidersFeature), typeof(IQueryFeature), typeof(IHttpAuthenticationFeature),
         typeof(IBadRequestExceptionFeature), typeof(IFastCgiRequestFeature), typeof(ITlsConnectionFeature),
     ];
 
@@ -117,36 +110,37 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     /// </summary>
     private object? GetOwn(Type key)
     {
-        if (key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature))
+        if (key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature)
+            || key == typeof(IHttpBodyControlFeature))
             return Response;
         if (key == typeof(ITlsConnectionFeature))
             return TlsConnection;
-        if (key == typeof(IItemsFeature))
-            return _items;
-        if (key == typeof(IServiceProvidersFeature))
-            return _serviceProviders;
-        if (key == typeof(IQueryFeature))
-            return _query;
-        if (key == typeof(IHttpAuthenticationFeature))
-            return _authentication;
+        if (key == typeof(IHttpConnectionFeature))
+            return Addresses;
+        if (key == typeof(IHttpMaxRequestBodySizeFeature))
+            return Input;
 
-        return Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
+        foreach (var own in s_ownTypes)
+        {
+            if (own == key)
+                return this;
+        }
+
+        return null;
     }
 
-    private bool SetField(Type key, object? value)
+    private ref object? FindField(Type key)
     {
         if (key == typeof(IItemsFeature))
-            _items = (IItemsFeature?)value;
-        else if (key == typeof(IServiceProvidersFeature))
-            _serviceProviders = (IServiceProvidersFeature?)value;
-        else if (key == typeof(IQueryFeature))
-            _query = (IQueryFeature?)value;
-        else if (key == typeof(IHttpAuthenticationFeature))
-            _authentication = (IHttpAuthenticationFeature?)value;
-        else
-            return false;
+            return ref _items;
+        if (key == typeof(IServiceProvidersFeature))
+            return ref _serviceProviders;
+        if (key == typeof(IQueryFeature))
+            return ref _query;
+        if (key == typeof(IHttpAuthenticationFeature))
+            return ref _authentication;
 
-        return true;
+        return ref Unsafe.NullRef<object?>();
     }
 
     private bool TryFindOther(Type key, out object? value)

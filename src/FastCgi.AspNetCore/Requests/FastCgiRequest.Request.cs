@@ -7,7 +7,6 @@ namespace FastCgi.AspNetCore.Requests;
 internal abstract partial class FastCgiRequest :
     IHttpRequestFeature,
     IHttpRequestIdentifierFeature,
-    IHttpConnectionFeature,
     IServerVariablesFeature,
     IBadRequestExceptionFeature,
     IFastCgiRequestFeature,
@@ -67,58 +66,23 @@ internal abstract partial class FastCgiRequest :
         set => Lazy.Headers = value;
     }
 
-    string IHttpRequestIdentifierFeature.TraceIdentifier
+    public string TraceIdentifier
     {
-        get => TraceIdentifier;
+        get => _traceIdentifier
+            ?? Keep(ref _traceIdentifier, GetFrontEndIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
         set => _traceIdentifier = value;
-    }
-
-    string IHttpConnectionFeature.ConnectionId
-    {
-        get => _lazy?.ConnectionId ?? Connection.Id;
-        set => Lazy.ConnectionId = value;
-    }
-
-    System.Net.IPAddress? IHttpConnectionFeature.RemoteIpAddress
-    {
-        get => Addresses.RemoteAddress;
-        set
-        {
-            Addresses.RemoteAddress = value;
-            Lazy.HasNewAddress = true;
-        }
-    }
-
-    System.Net.IPAddress? IHttpConnectionFeature.LocalIpAddress
-    {
-        get => Addresses.LocalAddress;
-        set => Addresses.LocalAddress = value;
-    }
-
-    int IHttpConnectionFeature.RemotePort
-    {
-        get => Addresses.RemotePort;
-        set => Addresses.RemotePort = value;
-    }
-
-    int IHttpConnectionFeature.LocalPort
-    {
-        get => Addresses.LocalPort;
-        set => Addresses.LocalPort = value;
     }
 
     Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
-    public string TraceIdentifier
-        => _traceIdentifier ?? Keep(ref _traceIdentifier, GetFrontEndIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
-
-    /// <summary>Whether the application has set the client's address.</summary>
-    public bool HasNewAddress => _lazy is { HasNewAddress: true };
+    /// <summary>Whether the application has set the client's address, or the feature that contains it.</summary>
+    public bool HasNewAddress
+        => _lazy?.Addresses is { HasNewAddress: true } || TryFindOther(typeof(IHttpConnectionFeature), out _);
 
     /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
     public bool MayHaveNewOrigin
         => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null }
-        || TryFindOther(typeof(IHttpConnectionFeature), out _) || TryFindOther(typeof(IHttpRequestFeature), out _);
+            || TryFindOther(typeof(IHttpRequestFeature), out _);
 
     /// <summary>Null unless the client uses TLS to the web server.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
@@ -127,7 +91,7 @@ internal abstract partial class FastCgiRequest :
         : null;
 
     private RequestAddresses Addresses
-        => _lazy?.Addresses ?? Keep(ref Lazy.Addresses, new RequestAddresses(Parameters));
+        => _lazy?.Addresses ?? Keep(ref Lazy.Addresses, new RequestAddresses(Parameters, Connection.Id));
     private LazyRequestState Lazy => _lazy ?? Keep(ref _lazy, new LazyRequestState());
 
     string? IServerVariablesFeature.this[string variableName]

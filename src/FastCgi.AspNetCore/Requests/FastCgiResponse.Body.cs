@@ -105,7 +105,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     /// <summary>Starts the response if necessary, stages the bytes, and flushes, under one lock.</summary>
     private ValueTask<FlushResult> Write(ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
-        ResponseOutput.FlushOutcome outcome;
+        bool isHeld;
         using (var scope = _request.EnterLock())
         {
             if (isWrite)
@@ -124,10 +124,10 @@ internal sealed partial class FastCgiResponse : PipeWriter
             else if (isWrite)
                 RefuseBody();
 
-            outcome = Output.Flush(scope, IsLikelyLastFlush(scope));
+            isHeld = Output.Flush(scope, IsLikelyLastFlush(scope));
         }
 
-        return Output.SendAsync(outcome, cancellationToken);
+        return Output.SendAsync(isHeld, cancellationToken);
     }
 
     private bool IsLikelyLastFlush(RequestScope scope)

@@ -32,18 +32,18 @@ internal sealed partial class FastCgiResponse
             await FireOnStartingAsync();
         }
 
-        if (!TryFinish(out var ended))
+        // A response that has started and failed cannot be completed: the end of the request cuts it.
+        if (_request.ApplicationError is null)
+            Finish();
+        else if (!TryAnswerForApplication(StatusCodes.Status500InternalServerError))
             return;
 
-        OnEnded(ended);
         // The application may continue, but no more of the body arrives.
         using var scope = _request.Connection.EnterLock();
         _request.EndStdin(scope);
     }
 
-    /// <summary>
-    /// Queues and sends the end after the application has returned, unless the response is already complete.
-    /// </summary>
+    /// <summary>Queues and sends the end, unless the response is already complete.</summary>
     /// <exception cref="InvalidOperationException">
     /// The body is shorter than its Content-Length, or the response cannot be sent.
     /// </exception>
@@ -97,24 +97,6 @@ internal sealed partial class FastCgiResponse
 
     /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
     public void SetAbortedStatus() => _statusCode = StatusCodes.Status499ClientClosedRequest;
-
-    private bool TryFinish(out CompletedRequest ended)
-    {
-        ended = default;
-        var hasFailed = _request.ApplicationError is not null;
-        using var scope = _request.EnterLock();
-        ThrowIfOver();
-        // A response that has started and failed cannot be completed: the end of the request cuts it.
-        if (IsCompleted || (hasFailed && HasStarted))
-            return false;
-
-        if (hasFailed)
-            Replace(scope, StatusCodes.Status500InternalServerError, body: null);
-        else
-            ThrowIfTooShort(scope);
-        ended = End(scope, ProtocolStatus.RequestComplete);
-        return true;
-    }
 
     // Under the lock, because another thread may have changed the length.
     private void ThrowIfTooShort(RequestScope scope)

@@ -10,7 +10,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// Status and headers change and become final under the lock of the request, so another thread's change is either sent
 /// or refused.
 /// </remarks>
-internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature
+internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature, IHttpBodyControlFeature
 {
     private readonly FastCgiRequest _request;
     private readonly ResponseHeaders _headers;

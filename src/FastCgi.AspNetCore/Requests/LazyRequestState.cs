@@ -23,8 +23,6 @@ internal sealed class LazyRequestState
     public StrongBox<CancellationToken>? AbortedToken { get; set; }
     public StrongBox<MinDataRate?>? MinBodyDataRate { get; set; }
     public string? Scheme { get; set; }
-    public bool HasNewAddress { get; set; }
-    public string? ConnectionId { get; set; }
     public BadHttpRequestException? BadRequest { get; set; }
     public AuthorizationPhase Authorization { get; set; }
 }

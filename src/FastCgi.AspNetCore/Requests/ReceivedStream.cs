@@ -29,13 +29,9 @@ internal sealed class ReceivedStream(RequestInput input) : Stream
     public override int Read(byte[] buffer, int offset, int count)
     {
         ValidateBufferArguments(buffer, offset, count);
-        return Read(buffer.AsSpan(offset, count));
-    }
-
-    public override int Read(Span<byte> buffer)
-    {
         input.ThrowIfSynchronousIONotAllowed();
-        return Take(input.ReadAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
+        var result = input.ReadAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult();
+        return Take(result, buffer.AsSpan(offset, count));
     }
 
     public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)

@@ -4,18 +4,26 @@ namespace FastCgi.AspNetCore.Requests;
 /// The addresses of the client and of the web server: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC
 /// 3875, section 4.1).
 /// </summary>
-internal sealed class RequestAddresses
+internal sealed class RequestAddresses : IHttpConnectionFeature
 {
-    public RequestAddresses(RequestParameters parameters)
+    private readonly IPAddress? _sentAddress;
+
+    public RequestAddresses(RequestParameters parameters, string connectionId = "")
     {
-        (RemoteAddress, RemotePort) = Read(parameters, "REMOTE_ADDR", "REMOTE_PORT");
-        (LocalAddress, LocalPort) = Read(parameters, "SERVER_ADDR", "SERVER_PORT");
+        ConnectionId = connectionId;
+        (_sentAddress, RemotePort) = Read(parameters, "REMOTE_ADDR", "REMOTE_PORT");
+        RemoteIpAddress = _sentAddress;
+        (LocalIpAddress, LocalPort) = Read(parameters, "SERVER_ADDR", "SERVER_PORT");
     }
 
-    public IPAddress? RemoteAddress { get; set; }
+    public string ConnectionId { get; set; }
+    public IPAddress? RemoteIpAddress { get; set; }
     public int RemotePort { get; set; }
-    public IPAddress? LocalAddress { get; set; }
+    public IPAddress? LocalIpAddress { get; set; }
     public int LocalPort { get; set; }
+
+    /// <summary>Whether the application has set the client's address.</summary>
+    public bool HasNewAddress => RemoteIpAddress != _sentAddress;
 
     /// <summary>
     /// A port next to the address belongs to it: a load balancer has written both. The other parameter may then contain

@@ -6,16 +6,19 @@ namespace FastCgi.AspNetCore.Requests;
 /// The application's <c>Request.BodyReader</c>, which reads the request body under the lock of the request.
 /// </summary>
 /// <param name="maxBodySize">The maximum body size, unless the application changes it.</param>
-internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : PipeReader
+internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
+    : PipeReader, IHttpMaxRequestBodySizeFeature
 {
     private ReceivedStream? _stream;
 
-    public long? MaxBodySize
+    public bool IsReadOnly => request.HasStartedReading;
+
+    public long? MaxRequestBodySize
     {
         get;
         set
         {
-            if (request.HasStartedReading)
+            if (IsReadOnly)
             {
                 throw new InvalidOperationException(
                     "The maximum request body size cannot be modified after the app has already started reading from "
@@ -48,7 +51,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : 
             if (read.IsCompleted)
                 return read;
 
-            if (request.MinBodyDataRate is { } rate)
+            if (request.MinDataRate is { } rate)
                 body.Time(new BodyRate(rate.BytesPerSecond, rate.GracePeriod), request.Server.Time.GetTimestamp());
         }
 
@@ -117,7 +120,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize) : 
         if (body.IsReaderOver)
             throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
 
-        body.BeginRead(MaxBodySize);
+        body.BeginRead(MaxRequestBodySize);
         request.HasStartedReading = true;
         return body;
     }

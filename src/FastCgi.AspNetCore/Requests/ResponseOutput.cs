@@ -11,13 +11,6 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     // Not guarded: the thread that calls the application corks it before any other knows the response.
     private OutputCork _cork;
 
-    public enum FlushOutcome : byte
-    {
-        Dropped,
-        Held,
-        Queued,
-    }
-
     public bool HasEnded => request.HasLeft;
 
     private RecordOutput Outlet => request.Connection.Output;
@@ -34,34 +27,30 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     /// <see cref="SendAsync"/> without the lock.
     /// </summary>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
-    public FlushOutcome Flush(RequestScope scope, bool isLikelyLast)
+    /// <returns>Whether it is held.</returns>
+    public bool Flush(RequestScope scope, bool isLikelyLast)
     {
         ref var staged = ref In(scope);
         staged.EndUsedLease();
         staged.EndSpan();
         if (request.HasLeft)
-            return FlushOutcome.Dropped;
+            return false;
 
         if (staged.HeldLength < request.Server.MaxResponseBufferSize && !request.IsFlushCanceled
             && _cork.CanHold(staged.IsFlushHeld, isLikelyLast, request, request.Server.TrySetDeadline))
         {
             staged.HoldFlush();
-            return FlushOutcome.Held;
+            return true;
         }
 
         request.Queue(staged.TakeRecords(isEnd: false).Head);
-        return FlushOutcome.Queued;
+        return false;
     }
 
     /// <summary>Sends what a flush has queued. Waits while more than the limit is queued or being sent.</summary>
-    public ValueTask<FlushResult> SendAsync(FlushOutcome outcome, CancellationToken cancellationToken)
-    {
-        if (outcome == FlushOutcome.Queued)
-            return request.SendAsync(cancellationToken);
-
-        var isCompleted = outcome == FlushOutcome.Dropped || Outlet.IsClosed;
-        return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted));
-    }
+    public ValueTask<FlushResult> SendAsync(bool isHeld, CancellationToken cancellationToken) => isHeld
+        ? new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: Outlet.IsClosed))
+        : request.SendAsync(cancellationToken);
 
     /// <summary>
     /// Ends the request with this response: with everything staged, or, if it is cut, with what was flushed.

@@ -125,6 +125,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         _leasedLength -= count;
         if (_leaseHolder != Several)
             _leaseHolder = Nobody;
+        Length += count;
         if (_scratch is not null)
         {
             Copy(_scratch.AsSpan(start, count));
@@ -134,7 +135,6 @@ internal struct ResponseStaging(FastCgiRequest request)
         var block = _blocks.Tail!;
         block.IsLeased = _leaseHolder != Nobody;
         block.End += count;
-        Length += count;
     }
 
     /// <summary>Stages bytes, unless the request has left: then they are not needed.</summary>
@@ -144,6 +144,7 @@ internal struct ResponseStaging(FastCgiRequest request)
             return;
 
         EndSpan();
+        Length += bytes.Length;
         Copy(bytes);
         EndLease();
     }
@@ -207,7 +208,6 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     private void Copy(ReadOnlySpan<byte> bytes)
     {
-        Length += bytes.Length;
         while (!bytes.IsEmpty)
         {
             var block = GetBlock(_blocks.Tail is null ? Math.Min(bytes.Length, MaxLeaseLength - HeadReserve) : 1);
@@ -226,13 +226,9 @@ internal struct ResponseStaging(FastCgiRequest request)
         var hasHeadRoom = NeedsHeaderBlock && _blocks.Tail is null && length <= BufferPool.LargeBlockSize - HeadReserve;
         var reserve = hasHeadRoom ? HeadReserve : ProtocolConstants.HeaderLength;
         // A response that fills a small block is likely to fill a large one.
-        return AppendBlock(_blocks.Tail is null ? reserve + length : BufferPool.LargeBlockSize, reserve);
-    }
-
-    private BufferBlock AppendBlock(int length, int start)
-    {
-        var block = request.Connection.Output.Pool.RentBlock(length);
-        block.Start = block.End = start;
+        var block = request.Connection.Output.Pool.RentBlock(
+            _blocks.Tail is null ? reserve + length : BufferPool.LargeBlockSize);
+        block.Start = block.End = reserve;
         _blocks.Append(block);
         return block;
     }
@@ -258,16 +254,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     private void PutBefore(ReadOnlySpan<byte> head)
     {
         var body = _blocks.Clear();
-        do
-        {
-            var length = Math.Min(ProtocolConstants.HeaderLength + head.Length, BufferPool.LargeBlockSize);
-            var block = AppendBlock(length, ProtocolConstants.HeaderLength);
-            var count = Math.Min(head.Length, block.FreeLength);
-            block.Append(head[..count]);
-            head = head[count..];
-        }
-        while (!head.IsEmpty);
-
+        Copy(head);
         if (body is { Next: null } && body.Length <= _blocks.Tail!.FreeLength - EndReserve && _leasedLength == 0)
         {
             _blocks.Tail.Append(body.UsedSpan);

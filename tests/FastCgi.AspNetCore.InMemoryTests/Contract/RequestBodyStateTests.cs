@@ -148,7 +148,7 @@ public sealed class RequestBodyStateTests
             "none" => new TestRequest(),
             "empty" => s_post with { Body = [] },
             "chunked" => s_post with { HasLength = false },
-            "large" => s_post with { Body = Apps.Pattern(100_000) },
+            "large" => s_post with { Body = Apps.Pattern(10_000) },
             _ => s_post,
         };
         return Parity.AssertAsync(s_uses[use], request);

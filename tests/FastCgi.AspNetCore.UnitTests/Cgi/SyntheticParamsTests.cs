@@ -55,7 +55,7 @@ public sealed class SyntheticParamsTests
             var addresses = new RequestAddresses(RequestHeadersBuilder.Read(bytes));
             Assert.Equal(
                 ("192.0.2.7", 50_123, 8_443),
-                (addresses.RemoteAddress?.ToString(), addresses.RemotePort, addresses.LocalPort));
+                (addresses.RemoteIpAddress?.ToString(), addresses.RemotePort, addresses.LocalPort));
         }
     }
 

@@ -119,8 +119,8 @@ public sealed class RequestParametersTests
 
         var addresses = new RequestAddresses(_parameters);
 
-        Assert.Equal((expectedAddress, expectedPort), (addresses.RemoteAddress?.ToString(), addresses.RemotePort));
-        Assert.Equal((expectedAddress, expectedPort), (addresses.LocalAddress?.ToString(), addresses.LocalPort));
+        Assert.Equal((expectedAddress, expectedPort), (addresses.RemoteIpAddress?.ToString(), addresses.RemotePort));
+        Assert.Equal((expectedAddress, expectedPort), (addresses.LocalIpAddress?.ToString(), addresses.LocalPort));
     }
 
     private void Append(params ReadOnlySpan<(string Name, string Value)> variables)

@@ -32,16 +32,16 @@ public sealed class ResponseSendingTests
     public async Task Flush_OfAResponseThatHasEndedMeanwhile_DoesNotWait()
     {
         BeginAndFlushHead();
-        ResponseOutput.FlushOutcome outcome;
+        bool isHeld;
         using (var scope = Response.Output.EnterLock())
         {
             Response.Output.In(scope).Append(new byte[2_000]);
-            outcome = Response.Output.Flush(scope, isLikelyLast: false);
+            isHeld = Response.Output.Flush(scope, isLikelyLast: false);
         }
 
         Response.Finish();
 
-        var send = Response.Output.SendAsync(outcome, CancellationToken.None);
+        var send = Response.Output.SendAsync(isHeld, CancellationToken.None);
         Assert.True(send.IsCompletedSuccessfully);
         Assert.True((await send).IsCompleted);
     }
