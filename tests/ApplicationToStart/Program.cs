@@ -48,8 +48,9 @@ app.MapGet("/bytes/{count}", async (int count, HttpContext context) =>
 });
 
 // A response that begins and never ends.
-app.MapGet("/endless/{count}", async (int count, HttpContext context) =>
+app.MapGet("/endless/{count}", async (int count, long? length, HttpContext context) =>
 {
+    context.Response.ContentLength = length;
     var block = new byte[Math.Min(count, 64 * 1024)];
     await context.Response.Body.WriteAsync(block);
     // The response is held until the handler yields.

@@ -50,6 +50,40 @@ public sealed class MultiplexedConnectionTests
         Assert.Equal(HttpStatusCode.ServiceUnavailable, refused.StatusCode);
     }
 
+    /// <summary>docs/decisions/cut-responses.md says so. The others need the connection, so it stays open.</summary>
+    [Fact]
+    public async Task Response_CutWhileAnotherUsesItsConnection_LooksComplete()
+    {
+        var heldOn = new TaskCompletionSource<string>();
+        var go = new TaskCompletionSource();
+        using var both = new Barrier(2);
+        await using var site = new ConfiguredSite();
+        var application = await StartAsync(site, bufferSize: 16_384, app =>
+        {
+            app.MapGet("/both", () => both.SignalAndWait(FrontEndTest.Patience));
+            app.MapGet("/held", async (HttpContext context) =>
+            {
+                heldOn.SetResult(context.Connection.Id);
+                await go.Task;
+                return "whole";
+            });
+            app.MapGet("/cut", async (HttpContext context) =>
+            {
+                await context.Response.WriteAsync(context.Connection.Id);
+                throw new InvalidOperationException("This handler fails.");
+            });
+        });
+        application.Log.Expected.Add("ApplicationError");
+        await Task.WhenAll(GetAsync(site.Client, "/both"), GetAsync(site.Client, "/both"))
+            .WaitAsync(FrontEndTest.Patience);
+
+        var held = GetAsync(site.Client, "/held");
+        var connection = await heldOn.Task.WaitAsync(FrontEndTest.Patience);
+        Assert.Equal(connection, await GetAsync(site.Client, "/cut").WaitAsync(FrontEndTest.Patience));
+        go.SetResult();
+        Assert.Equal("whole", await held.WaitAsync(FrontEndTest.Patience));
+    }
+
     private static async Task<TestApplication> StartAsync(
         ConfiguredSite site,
         int bufferSize,

@@ -53,24 +53,29 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
         Assert.Equal("/%FF", await site.Client.GetStringAsync(new Uri(site.Url + "/%FF", s_asItIs)));
     }
 
-    /// <summary>HAProxy's parameters contain the path three times, and the query twice.</summary>
+    /// <summary>HAProxy's parameters contain the path three times, the query twice, and the Referer once.</summary>
     [Fact]
     public async Task Get_TargetThatHaProxyCannotPass_Is500()
     {
-        (string Target, int Status)[] targets =
+        (string Target, string Referer, int Status)[] requests =
         [
-            ("/" + new string('a', 5_200), 200), ("/" + new string('a', 5_500), 500),
-            ("/?" + new string('a', 7_800), 200), ("/?" + new string('a', 8_100), 500),
-            ("/?%", 200), ("/a%", 500), ("/a%zz", 500),
+            ("/" + new string('a', 5_200), "", 200), ("/" + new string('a', 5_500), "", 500),
+            ("/?" + new string('a', 7_800), "", 200), ("/?" + new string('a', 8_100), "", 500),
+            ("/" + new string('a', 3_950), new string('a', 3_950), 200),
+            ("/" + new string('a', 4_150), new string('a', 4_150), 500),
+            ("/?" + new string('a', 5_200), new string('a', 5_200), 200),
+            ("/?" + new string('a', 5_500), new string('a', 5_500), 500),
+            ("/?%", "", 200), ("/a%", "", 500), ("/a%zz", "", 500),
         ];
         var site = await StartAsync(
             new FrontEndSetup { Kind = FrontEndKind.HaProxy, IsDocumented = true },
             static app => app.Run(static context => context.Response.WriteAsync("seen")));
 
-        foreach (var (target, status) in targets)
+        foreach (var (target, referer, status) in requests)
         {
             using var client = await site.ConnectAsync();
-            await client.SendAsync($"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            await client.SendAsync(
+                $"GET {target} HTTP/1.1\r\nHost: localhost\r\nReferer: {referer}\r\nConnection: close\r\n\r\n");
             Assert.StartsWith($"HTTP/1.1 {status} ", await client.ReadToEndAsync(), StringComparison.Ordinal);
         }
     }

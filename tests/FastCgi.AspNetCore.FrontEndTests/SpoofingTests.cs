@@ -113,6 +113,40 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         var isPassed = Shortcomings.Has(setup, Ability.HyphensOnly);
         foreach (var name in new[] { "X_Auth_User", "X-Auth_User", "x_auth-user" })
             Assert.Equal((name, isPassed ? "seen: admin" : "seen: "), (name, await GetAsync(site, name, "admin")));
+        Assert.Equal(
+            isPassed ? "seen: jane,admin" : "seen: jane",
+            await GetAsync(site, ("X-Auth-User", "jane"), ("X_Auth_User", "admin")));
+        // lighttpd always passes a length, with which the server drops the header.
+        var coding = isPassed && setup.Kind != FrontEndKind.Lighttpd ? "chunked" : "";
+        Assert.Equal("seen: " + coding, await GetAsync(site, "Transfer_Encoding", "chunked"));
+    }
+
+    /// <summary>What happens with the lines that the pages warn about, and with those that help.</summary>
+    [Theory]
+    [InlineData(FrontEndKind.Nginx, "underscores_in_headers on;", "jane,admin/")]
+    [InlineData(FrontEndKind.Nginx, "underscores_in_headers off;", "jane/")]
+    [InlineData(
+        FrontEndKind.Nginx,
+        "underscores_in_headers on; location /path { include fastcgi_app.conf; fastcgi_param HTTP_X_AUTH_USER ann; "
+            + "fastcgi_param AUTH_USER ann; fastcgi_pass app; }",
+        "ann/ann")]
+    [InlineData(
+        FrontEndKind.Lighttpd,
+        "server.modules += (\"mod_setenv\")\nsetenv.set-request-header = (\"X-Auth-User\" => \"ann\")\n"
+            + "setenv.set-environment = (\"AUTH_USER\" => \"ann\")",
+        "ann,admin/ann")]
+    [InlineData(FrontEndKind.H2o, "setenv: { HTTP_X_AUTH_USER: ann, AUTH_USER: ann }", "ann,jane/ann")]
+    public async Task Get_BothSpellings_AreWhatThePagesSay(FrontEndKind kind, string lines, string seen)
+    {
+        var site = await StartAsync(
+            new FrontEndSetup { Kind = kind, UsesUnixSocket = true, IsDocumented = kind == FrontEndKind.Lighttpd },
+            static app => app.Run(static context => context.Response.WriteAsync(
+                $"{context.Request.Headers["X-Auth-User"]}/{context.GetServerVariable("AUTH_USER")}")),
+            more: lines);
+
+        (string, string)[] headers =
+            [("X-Auth-User", "jane"), ("X_Auth_User", "admin"), ("Auth-User", "admin"), ("Auth_User", "admin")];
+        Assert.Equal(seen, await GetAsync(site, headers));
     }
 
     /// <summary>Without the documented line that drops them, Caddy passes either one, at random.</summary>
@@ -133,6 +167,13 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     {
         using var folder = new ScratchFolder();
         var text = await DocumentBlock.ReadAsync("security.md", "headers.lua");
+        var page = DocumentedFrontEnd.GetDocument(FrontEndKind.Lighttpd);
+        string[] headings = [FrontEndDocument.Smallest, FrontEndDocument.Full, FrontEndDocument.BehindBalancer];
+        foreach (var heading in headings)
+            Assert.Contains(
+                "\n#magnet.attract-raw-url-to = (\"/etc/lighttpd/headers.lua\")\n",
+                page.GetConfiguration(heading, "80"),
+                StringComparison.Ordinal);
         var script = folder.Write("headers.lua", Encoding.UTF8.GetBytes(text));
         var site = await StartAsync(
             new FrontEndSetup { Kind = FrontEndKind.Lighttpd, UsesUnixSocket = true, IsDocumented = true },
@@ -179,10 +220,13 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
             "the report");
     }
 
-    private static async Task<string> GetAsync(Site site, string? name, string value)
+    private static Task<string> GetAsync(Site site, string? name, string value)
+        => GetAsync(site, name is null ? [] : [(name, value)]);
+
+    private static async Task<string> GetAsync(Site site, params (string Name, string Value)[] headers)
     {
         using var request = new HttpRequestMessage(HttpMethod.Get, Target);
-        if (name is not null)
+        foreach (var (name, value) in headers)
             Assert.True(request.Headers.TryAddWithoutValidation(name, value));
         using var response = await site.Client.SendAsync(request);
         Assert.Equal(HttpStatusCode.OK, response.StatusCode);
@@ -190,7 +234,8 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     }
 
     private static void ReturnUser(WebApplication app)
-        => app.Run(static context => context.Response.WriteAsync($"seen: {context.Request.Headers["X-Auth-User"]}"));
+        => app.Run(static context => context.Response.WriteAsync(
+            $"seen: {context.Request.Headers["X-Auth-User"]}{context.Request.Headers.TransferEncoding}"));
 
     private static string DescribeConnection(HttpContext context, bool withPort)
     {

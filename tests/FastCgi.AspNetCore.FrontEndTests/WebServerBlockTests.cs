@@ -28,8 +28,13 @@ public sealed class WebServerBlockTests
         var application = await site.StartApplicationAsync(
             usesUnixSocket ? site.GetUnixAddress("app.sock") : "fastcgi://127.0.0.1:0",
             static app => app.MapFallback(
-                static (HttpRequest request) =>
-                    $"{request.PathBase.Value} {request.Path.Value} {request.Headers.Authorization}"),
+                static (HttpContext context) =>
+                {
+                    var request = context.Request;
+                    context.Response.Headers.ETag = "\"v1\"";
+                    return Results.Text(
+                        $"{request.PathBase.Value} {request.Path.Value} {request.Headers.Authorization}", "text/css");
+                }),
             options => options.PathBase = pathBase,
             static builder =>
             {
@@ -69,5 +74,13 @@ public sealed class WebServerBlockTests
         request.Headers.TryAddWithoutValidation("Authorization", "Bearer token");
         using var response = await site.Client.SendAsync(request);
         Assert.Equal($"{pathBase} /a b Bearer token", await response.Content.ReadAsStringAsync());
+
+        using var compressing = new HttpRequestMessage(HttpMethod.Get, pathBase + "/");
+        compressing.Headers.Host = "localhost";
+        compressing.Headers.AcceptEncoding.ParseAdd("gzip");
+        using var compressed = await site.Client.SendAsync(compressing);
+        Assert.Equal(
+            (webServer == "nginx" ? "" : "gzip", "\"v1\""),
+            (string.Concat(compressed.Content.Headers.ContentEncoding), $"{compressed.Headers.ETag}"));
     }
 }

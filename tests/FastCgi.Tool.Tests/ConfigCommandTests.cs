@@ -22,6 +22,17 @@ public sealed class ConfigCommandTests
         }
     }
 
+    /// <summary>The line against header names with underscores is there, in lighttpd as a comment.</summary>
+    [Theory]
+    [InlineData("caddy", "\trequest_header -*_*\n")]
+    [InlineData("lighttpd", "\n#magnet.attract-raw-url-to = (\"/etc/lighttpd/headers.lua\")\n")]
+    public async Task Configuration_HasTheLineAgainstUnderscores(string kind, string line)
+    {
+        foreach (var option in new string[][] { [], ["--tls"], ["--behind-balancer"] })
+            Assert.Contains(
+                line, (await ToolRun.RunAsync(["config", kind, .. option])).Out, StringComparison.Ordinal);
+    }
+
     [Theory]
     [InlineData("nginx", "127.0.0.1:9007", "fastcgi_pass 127.0.0.1:9007;")]
     [InlineData("nginx", "/run/shop/s.sock", "fastcgi_pass unix:/run/shop/s.sock;")]

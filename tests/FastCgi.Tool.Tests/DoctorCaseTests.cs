@@ -136,6 +136,8 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData(":80 {\nreverse_proxy 127.0.0.1:1\n}\n", "has no php_fastcgi and no 'transport fastcgi'.")]
     [InlineData("hosts:\n  \"a\":\n    file.dir: /srv\n", "has no fastcgi.connect.")]
     [InlineData("listen a\n bind :80\n server s 127.0.0.1:1\n", "has no server with 'proto fcgi'.")]
+    [InlineData("server.document-root = \"/srv\"\n", "has no fastcgi.server.")]
+    [InlineData("proxy.server = (\"/\" => ((\"port\" => 1)))\nserver.port = 80\n", "has no fastcgi.server.")]
     public async Task File_WithoutFastCgi_IsNotChecked(string text, string message)
     {
         var (code, output, error) = await ToolRun.RunAsync("doctor", Write(text), "--no-connect");

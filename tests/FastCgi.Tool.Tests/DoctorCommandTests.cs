@@ -177,10 +177,10 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     public Task Apache_ChecksItsFile(string server, string text, string command, string line)
         => WebServer_ChecksItsFile(server, text, command, line);
 
-    /// <summary>Of h2o's configuration, only the addresses are read.</summary>
+    /// <summary>Of h2o's configuration, little is read.</summary>
     [Theory]
     [InlineData("caddy", "", 0)]
-    [InlineData("h2o", "from h2o configurations, the doctor reads only addresses\n", 1)]
+    [InlineData("h2o", "from h2o configurations, the doctor reads only addresses and headers in setenv\n", 1)]
     public async Task CaddyAndH2o_AddressesAreChecked(string server, string notChecked, int count)
     {
         OpenSocket();

@@ -61,6 +61,9 @@ internal sealed record WebServerBlock(string Server, string File, string Command
                 <Location "{pathBase}/">
                     CGIPassAuth On
                 </Location>
+                <IfDirective DeflateAlterETag>
+                    DeflateAlterETag NoChange
+                </IfDirective>
                 ProxyPass "{pathBase}/" "{url}{pathBase}/" flushpackets=on timeout=120
             </VirtualHost>
             """);
