@@ -118,7 +118,7 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
             Repository.GetPath("tests/FastCgi.AspNetCore.ParityTests/WebSocketTests.cs"));
 
         Assert.Contains(
-            WhiteSpace().Replace(block, ""), WhiteSpace().Replace(source, ""), StringComparison.Ordinal);
+            LeadingSpace().Replace(block, ""), LeadingSpace().Replace(source, ""), StringComparison.Ordinal);
     }
 
     private async Task StartAsync(string webServer)
@@ -210,6 +210,6 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
     [GeneratedRegex(@"(?<=listen )443\b|\*:443\b")]
     private static partial Regex HttpsPort();
 
-    [GeneratedRegex(@"\s+")]
-    private static partial Regex WhiteSpace();
+    [GeneratedRegex("^ +", RegexOptions.Multiline)]
+    private static partial Regex LeadingSpace();
 }
