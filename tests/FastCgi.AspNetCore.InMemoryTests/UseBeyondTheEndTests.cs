@@ -73,6 +73,36 @@ public class UseBeyondTheEndTests
         }
     }
 
+    /// <summary>Each use fails because the request is over, even if its token is cancelled.</summary>
+    [Theory, Values(false, true)]
+    [Contract("D8", "T28")]
+    public Task Bodies_UsedAfterTheEnd_AsKestrel(bool isCanceled) => Parity.AssertAsync((context, seen) =>
+    {
+        var token = new CancellationToken(isCanceled);
+        var bytes = new byte[1];
+        var (reader, received) = (context.Request.BodyReader, context.Request.Body);
+        var (writer, sent) = (context.Response.BodyWriter, context.Response.Body);
+        context.Response.OnCompleted(async () =>
+        {
+            await seen.TryAsync("read", () => reader.ReadAsync(token).AsTask());
+            await seen.TryAsync("read at least", () => reader.ReadAtLeastAsync(1, token).AsTask());
+            await seen.TryAsync("read stream", () => received.ReadAsync(bytes, token).AsTask());
+            seen.Try("advance reader", () => reader.AdvanceTo(default));
+            seen.Try("cancel read", reader.CancelPendingRead);
+            seen.Try("complete reader", () => reader.Complete());
+            await seen.TryAsync("write", () => writer.WriteAsync(bytes, token).AsTask());
+            await seen.TryAsync("flush", () => writer.FlushAsync(token).AsTask());
+            await seen.TryAsync("write stream", () => sent.WriteAsync(bytes, token).AsTask());
+            await seen.TryAsync("flush stream", () => sent.FlushAsync(token));
+            seen.Try("lease", () => writer.GetMemory());
+            seen.Try("advance writer", () => writer.Advance(0));
+            seen.Try("cancel flush", writer.CancelPendingFlush);
+            seen.Try("complete writer", () => writer.Complete());
+            seen.Note("unflushed", writer.UnflushedBytes);
+        });
+        return context.Response.WriteAsync("Hello");
+    }, new TestRequest("POST") { Body = "0123456789"u8.ToArray() });
+
     [Theory, Values(404, 302)]
     public async Task RequestLine_SetToNothing_IsAnswered(int status)
     {

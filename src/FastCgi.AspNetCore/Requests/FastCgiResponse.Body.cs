@@ -30,7 +30,6 @@ internal sealed partial class FastCgiResponse : PipeWriter
         get
         {
             using var scope = _request.EnterLock();
-            ThrowIfOver();
             return Output.In(scope).UnflushedLength;
         }
     }
@@ -89,6 +88,8 @@ internal sealed partial class FastCgiResponse : PipeWriter
     private ValueTask<FlushResult> WriteAsync(
         ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
+        // First: after the end of the request, the token does not count, as on Kestrel.
+        ThrowIfOver();
         cancellationToken.ThrowIfCancellationRequested();
         return HasOnStarting && !HasStarted
             ? WriteSlowAsync(source, isWrite, cancellationToken)

@@ -40,6 +40,8 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
 
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
     {
+        // First: after the end of the request, the token does not count, as on Kestrel.
+        ThrowIfOver();
         cancellationToken.ThrowIfCancellationRequested();
         ValueTask<ReadResult> read;
         using (var scope = request.EnterLock())
