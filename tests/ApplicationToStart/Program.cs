@@ -1,9 +1,16 @@
 using System.Diagnostics;
 using System.Security.Cryptography;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 
-// The application that web servers, spawn-fcgi, and systemd start in the process tests.
+// The application that web servers, spawn-fcgi, and systemd start in the process tests, which look for violations of the
+// server's invariants in its output.
+AppDomain.CurrentDomain.FirstChanceException += static (_, thrown) =>
+{
+    if (thrown.Exception is InvariantException)
+        Console.Error.WriteLine(thrown.Exception);
+};
 var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi();
 var app = builder.Build();
@@ -77,6 +84,15 @@ app.MapGet("/starve/{seconds}", (int seconds) =>
     for (var i = 0; i < 2_000; i++)
         _ = Task.Run(() => Thread.Sleep((int)Math.Max(0, end - Environment.TickCount64)));
 });
+
+// Stops only the server: the host itself needs .NET's pool.
+app.MapGet("/stop/{seconds}", (int seconds, IServer server) => new Thread(() =>
+{
+    using var timeout = new CancellationTokenSource(TimeSpan.FromSeconds(seconds));
+    var watch = Stopwatch.StartNew();
+    server.StopAsync(timeout.Token).GetAwaiter().GetResult();
+    Console.WriteLine($"The server has stopped after {watch.ElapsedMilliseconds} ms.");
+}).Start());
 
 app.MapGet("/peer", (HttpContext context) => context.Connection.RemoteIpAddress?.ToString() ?? "none");
 

@@ -23,7 +23,7 @@ internal static class AcceptQueue
     /// Whether the system supports it. A sandbox or an old kernel may forbid it; then a connection that arrives during
     /// the close is reset.
     /// </returns>
-    public static async ValueTask<bool> TryCloseAsync(Socket socket)
+    public static bool TryClose(Socket socket)
     {
         if (!OperatingSystem.IsLinux())
             return false;
@@ -43,7 +43,8 @@ internal static class AcceptQueue
             return false;
         }
 
-        await Task.Delay(s_handshakeTime).ConfigureAwait(false);
+        // No timer: the application may keep all threads of the pool.
+        Thread.Sleep(s_handshakeTime);
         return true;
     }
 }

@@ -19,8 +19,13 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private IDisposable? _ticks;
     private readonly TaskCompletionSource _allOver = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _allGone = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // Completed by the clock's thread, on which a stop continues if the application keeps all threads of the pool.
+    private readonly TaskCompletionSource _allOverAtTick = new();
+    private readonly TaskCompletionSource _allGoneAtTick = new();
     private bool _isStopping;
     private long _stopBeganAt;
+    private long _abortedAt = long.MaxValue;
     private bool _isStopExplained;
     private Action? _onIdle;
     private long _lastUse = server.Time.GetTimestamp();
@@ -132,7 +137,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
         try
         {
-            await _allOver.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+            await Task.WhenAny(_allOver.Task, _allOverAtTick.Task).WaitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (OperationCanceledException)
         {
@@ -140,9 +145,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             if (Count > 0)
                 server.Log.ConnectionsNotClosedInTime(Count);
             ForEach(static connection => connection.Abort());
+            server.Time.Tick();
+            Volatile.Write(ref _abortedAt, Now);
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
-            await Task.WhenAny(_allGone.Task, Task.Delay(s_abortGrace, server.Time, CancellationToken.None))
-                .ConfigureAwait(false);
+            await Task.WhenAny(_allGone.Task, _allGoneAtTick.Task).ConfigureAwait(false);
             var unfinished = Volatile.Read(ref _unfinishedCount);
             if (requests > 0 || unfinished > 0)
                 server.Log.StopTimedOut(requests, unfinished);
@@ -187,6 +193,18 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             server.Statistics.OnSampleDue(GetTotals());
         if (_onIdle is not null)
             CheckIdle(_onIdle, since, now);
+        // The last: the rest of the stop may run here.
+        if (IsStopping)
+            ContinueStop(now);
+    }
+
+    private void ContinueStop(long now)
+    {
+        if (_allOver.Task.IsCompleted)
+            _allOverAtTick.TrySetResult();
+        if (_allGone.Task.IsCompleted
+            || server.Time.GetElapsedTime(Volatile.Read(ref _abortedAt), now) >= s_abortGrace)
+            _allGoneAtTick.TrySetResult();
     }
 
     private void CheckIdle(Action onIdle, long since, long now)

@@ -20,9 +20,9 @@ internal sealed class ListeningSocket(Socket socket)
 
     /// <summary>Refuses new connections, unless other processes accept them. Failures are logged and skipped.</summary>
     /// <returns>Whether to accept those that wait.</returns>
-    public async ValueTask<bool> WithdrawAsync(ILogger log)
+    public bool Withdraw(ILogger log)
     {
-        if (!IsShared && !await AcceptQueue.TryCloseAsync(socket).ConfigureAwait(false))
+        if (!IsShared && !AcceptQueue.TryClose(socket))
             log.AcceptQueueOpen(EndPoint);
         return !IsPassedOn;
     }

@@ -30,7 +30,7 @@ internal sealed class SocketListener(
         await _stop.CancelAsync().ConfigureAwait(false);
         if (_accepting is not null)
             await _accepting.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        if (await listeningSocket.WithdrawAsync(manager.Server.Log).ConfigureAwait(false) && _accepting is not null)
+        if (listeningSocket.Withdraw(manager.Server.Log) && _accepting is not null)
         {
             _socket.Blocking = false;
             for (var i = 0; i < ListeningSocket.MaxRest && TryAccept(); i++)

@@ -54,6 +54,31 @@ public sealed class StarvedPoolTests
             client.Dispose();
     }
 
+    /// <summary>
+    /// After clients have given up too, a stop answers the requests under way, and ends soon after the last.
+    /// </summary>
+    [Theory, MemberData(nameof(ServerSetup.Epoll), MemberType = typeof(ServerSetup))]
+    public async Task Stop_RequestsUnderWay_AnswersThemAndEnds(ServerSetup setup)
+    {
+        await using var server = await StartStarvedAsync(
+            setup, s_fewThreads, "--FastCgi:Limits:ShutdownIdleGracePeriod=00:00:00");
+        for (var i = 0; i < 20; i++)
+        {
+            using var givenUp = await server.ConnectAsync();
+            await givenUp.SendAsync("/block/100");
+        }
+
+        var answers = Enumerable.Range(0, Limit).Select(_ => FastCgiClient.GetAsync(server.Address, "/block/2000"))
+            .ToArray();
+        await FastCgiClient.GetAsync(server.Address, "/block/1");
+        await FastCgiClient.GetAsync(server.Address, "/stop/60");
+
+        Assert.All(await Task.WhenAll(answers).Within("the requests"), static answer => Assert.Equal("awake", answer));
+        await server.WaitForOutputAsync("The server has stopped after ");
+        var text = server.Output.Split("The server has stopped after ")[1].Split(' ')[0];
+        Assert.InRange(int.Parse(text, CultureInfo.InvariantCulture), 0, 5_000);
+    }
+
     [Fact]
     public async Task Systemd_IsPinged()
     {

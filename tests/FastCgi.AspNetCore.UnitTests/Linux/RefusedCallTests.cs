@@ -23,7 +23,7 @@ public sealed partial class RefusedCallTests : IDisposable
         using var waiting = TestSockets.Connect(socket);
 
         var start = Stopwatch.GetTimestamp();
-        Assert.True(await AcceptQueue.TryCloseAsync(socket));
+        Assert.True(AcceptQueue.TryClose(socket));
 
         // Handshakes that have begun end meanwhile.
         Assert.InRange(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 5, double.MaxValue);
@@ -41,10 +41,7 @@ public sealed partial class RefusedCallTests : IDisposable
         using var socket = TestSockets.ListenUnix();
         var isClosed = true;
 
-        Sandbox.Run(
-            SystemCall.Shutdown,
-            NotPermitted,
-            () => isClosed = AcceptQueue.TryCloseAsync(socket).AsTask().GetAwaiter().GetResult());
+        Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = AcceptQueue.TryClose(socket));
 
         Assert.False(isClosed);
     }
@@ -66,7 +63,7 @@ public sealed partial class RefusedCallTests : IDisposable
         var thread = new Thread(() =>
         {
             DropPrivileges();
-            acceptsRest = listening.WithdrawAsync(_logs.CreateLogger("")).AsTask().GetAwaiter().GetResult();
+            acceptsRest = listening.Withdraw(_logs.CreateLogger(""));
         });
         thread.Start();
         thread.Join();
@@ -78,13 +75,13 @@ public sealed partial class RefusedCallTests : IDisposable
     [Theory]
     [InlineData(false, true)]
     [InlineData(true, false)]
-    public async Task Withdraw_SocketThatIsPassedOn_LeavesThoseThatWait(bool isPassedOn, bool acceptsRest)
+    public void Withdraw_SocketThatIsPassedOn_LeavesThoseThatWait(bool isPassedOn, bool acceptsRest)
     {
         using var socket = TestSockets.ListenTcp();
         var listening =
             new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint!, IsShared = true, IsPassedOn = isPassedOn };
 
-        Assert.Equal(acceptsRest, await listening.WithdrawAsync(_logs.CreateLogger("")));
+        Assert.Equal(acceptsRest, listening.Withdraw(_logs.CreateLogger("")));
 
         using var late = TestSockets.Connect(socket);
         Assert.Empty(_logs.All);

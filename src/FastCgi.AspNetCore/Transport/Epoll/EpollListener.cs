@@ -4,6 +4,8 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 internal sealed class EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
     : TransportListener(listeningSocket.EndPoint)
 {
+    private static readonly TimeSpan s_acceptTime = TimeSpan.FromMilliseconds(100);
+
     private readonly StreamContext _server = engine.Manager.Server;
     private readonly Socket _socket = Prepare(listeningSocket.Socket);
     private readonly bool _isTcp = listeningSocket.Socket.AddressFamily != AddressFamily.Unix;
@@ -31,8 +33,12 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
     public override async Task StopAsync(CancellationToken cancellationToken)
     {
         Volatile.Write(ref _isWithdrawn, true);
-        var acceptsRest = await listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);
-        var stopped = Task.WhenAll(_acceptors.Select(static acceptor => acceptor.StopAsync()));
+        var acceptsRest = listeningSocket.Withdraw(_server.Log);
+        Task[] stopping = [.. _acceptors.Select(static acceptor => acceptor.StopAsync())];
+        // Most likely, an accept in progress ends soon. After an await, the stop would need a thread of the pool, all of
+        // which the application may keep.
+        Task.WaitAll(stopping, s_acceptTime);
+        var stopped = Task.WhenAll(stopping);
         await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (!stopped.IsCompleted)
         {
