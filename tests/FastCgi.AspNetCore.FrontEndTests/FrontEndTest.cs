@@ -57,6 +57,7 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
         var frontEndErrors = site.FrontEnd.Errors.ToList();
         site.Folder.Dispose();
         site.Log.Verify();
+        Assert.Null(Invariants.FirstViolation);
         if (!ExpectsFrontEndErrors)
             Assert.Empty(frontEndErrors);
     }

@@ -119,6 +119,7 @@ public sealed class ServerProcess : IAsyncDisposable
         }
 
         _process.Dispose();
+        Assert.DoesNotContain("InvariantException", Output, StringComparison.Ordinal);
     }
 
     /// <summary>The server's threads: name, state, and wait channel of each.</summary>

@@ -19,6 +19,19 @@ internal static class Invariants
 
     private static Exception? s_firstViolation;
 
+    [ThreadStatic]
+    private static Action? t_onRequestLeft;
+
+    /// <summary>
+    /// For tests: called on this thread when other threads can see that a request has left its connection, and before
+    /// this thread continues. The lock of the connection is held.
+    /// </summary>
+    public static Action? OnRequestLeft
+    {
+        get => t_onRequestLeft;
+        set => t_onRequestLeft = value;
+    }
+
     /// <summary>For tests, which may not see an exception that is caught.</summary>
     public static Exception? FirstViolation => Volatile.Read(ref s_firstViolation);
 

@@ -77,6 +77,8 @@ internal sealed class RequestAdmission(
                 next = Take(node, slot);
             else
                 _ordinaryCount--;
+            if (Invariants.AreChecked)
+                Invariants.Require(_statusCount >= 0 && _ordinaryCount >= 0, "More slots were released than taken.");
         }
 
         next?.RunLater();

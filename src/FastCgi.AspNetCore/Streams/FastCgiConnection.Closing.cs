@@ -178,7 +178,12 @@ internal sealed partial class FastCgiConnection
     /// The application of a request that has left the connection has returned. Its callbacks, reports and context are
     /// still pending.
     /// </summary>
-    public void OnApplicationReturned() => Interlocked.Decrement(ref _lingeringCount);
+    public void OnApplicationReturned()
+    {
+        var left = Interlocked.Decrement(ref _lingeringCount);
+        if (Invariants.AreChecked)
+            Invariants.Require(left >= 0, "More applications have returned than requests have left.");
+    }
 
     /// <summary>A request whose application has returned is finished.</summary>
     public void OnRequestOver() => RemoveUse();

@@ -92,6 +92,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             before = Phase;
         while (!TryMove(
             before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
+        if (Invariants.AreChecked)
+            Invariants.OnRequestLeft?.Invoke();
     }
 
     /// <summary>

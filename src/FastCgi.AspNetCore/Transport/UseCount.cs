@@ -29,7 +29,13 @@ internal struct UseCount
     }
 
     /// <returns>Whether the caller must release the resource: it is closed and unused.</returns>
-    public bool End() => Interlocked.Decrement(ref _uses) == IsClosing;
+    public bool End()
+    {
+        var left = Interlocked.Decrement(ref _uses);
+        if (Invariants.AreChecked)
+            Invariants.Require(((left + 1) & ~IsClosing) > 0, "More uses have ended than begun.");
+        return left == IsClosing;
+    }
 
     /// <inheritdoc cref="End"/>
     public bool Close() => Interlocked.Or(ref _uses, IsClosing) == 0;

@@ -31,6 +31,7 @@ public abstract class HostTest : IDisposable
     {
         _entered.Dispose();
         Folder.Dispose();
+        Assert.Null(Invariants.FirstViolation);
     }
 
     protected static int CountDescriptors()

@@ -19,6 +19,17 @@ public sealed class UseCountTests
         Assert.False(_uses.Close());
     }
 
+    [Theory, Values(true, false)]
+    public void End_WithoutAUse_IsAViolation(bool isClosed)
+    {
+        Assert.True(_uses.TryBegin());
+        _uses.End();
+        if (isClosed)
+            _uses.Close();
+
+        Assert.Throws<InvariantException>(() => _uses.End());
+    }
+
     [Fact]
     public void Close_WhileThreadsUse_ReleasesOnceAfterAllUses()
     {

@@ -76,5 +76,6 @@ internal sealed class TransportServer : IAsyncDisposable
         await _app.DisposeAsync();
         _folder.Dispose();
         Assert.Empty(Logs.UnexpectedErrors);
+        Assert.Null(Invariants.FirstViolation);
     }
 }
