@@ -80,6 +80,92 @@ public class ShutdownTests
         _go.SetResult();
     }
 
+    /// <summary>
+    /// A request is counted before it is seen to have left, because the thread of its handler may then finish it before
+    /// the thread that removes it continues. Otherwise its connection is over twice, and a stop ends too soon or never.
+    /// </summary>
+    [Theory, Values("abort record", "close", "Abort()", "failure")]
+    [Contract("G1")]
+    public async Task Stop_HandlersReturnedWhileTheirClientsGaveUp_AnswersTheRequestsUnderWay(string how)
+    {
+        var givenUp = new ConcurrentDictionary<string, (HttpContext Context, TaskCompletionSource Return)>();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                if (context.Request.Path.StartsWithSegments("/given-up"))
+                {
+                    var (_, given) = givenUp[context.Request.Path] = (context, Waiting.Signal());
+                    await given.Task;
+                    return;
+                }
+
+                await _go.Task;
+                await Apps.Hello(context);
+            },
+            static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
+        FrontEnd[] underWay = [server.Send(), server.Send()];
+        var gone = new List<FrontEnd>();
+        for (var i = 0; i < 3; i++)
+        {
+            var frontEnd = server.Send($"/given-up/{i}");
+            gone.Add(frontEnd);
+            var (context, given) = givenUp[$"/given-up/{i}"];
+            Assert.True(IsOvertaken(frontEnd.Transport.Connection, given, () => GiveUp(frontEnd, context, how)));
+        }
+
+        var stopping = server.StopAsync();
+
+        Assert.False(stopping.IsCompleted);
+        _go.SetResult();
+        foreach (var frontEnd in underWay)
+            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.False(stopping.IsCompleted);
+        foreach (var frontEnd in underWay.Concat(gone))
+            frontEnd.Close();
+        await stopping.Within("the stop");
+    }
+
+    private static void GiveUp(FrontEnd frontEnd, HttpContext context, string how)
+    {
+        switch (how)
+        {
+            case "abort record":
+                frontEnd.Send(RecordBytes.Abort());
+                break;
+            case "close":
+                frontEnd.Close();
+                break;
+            case "Abort()":
+                context.Abort();
+                break;
+            default:
+                frontEnd.Transport.Connection.Fail();
+                break;
+        }
+    }
+
+    /// <summary>Lets the handler return, and waits until its request is over, while its client gives up.</summary>
+    private static bool IsOvertaken(FastCgiConnection connection, TaskCompletionSource returns, Action giveUp)
+    {
+        var isOver = false;
+        Invariants.OnRequestLeft = () =>
+        {
+            var uses = TestServer.CountUses(connection);
+            returns.SetResult();
+            isOver = SpinWait.SpinUntil(() => TestServer.CountUses(connection) < uses, Waiting.Patience);
+        };
+        try
+        {
+            giveUp();
+        }
+        finally
+        {
+            Invariants.OnRequestLeft = null;
+        }
+
+        return isOver;
+    }
+
     [Fact]
     public async Task Stop_NewConnection_Rejected()
     {

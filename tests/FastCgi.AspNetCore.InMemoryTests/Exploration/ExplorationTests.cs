@@ -9,7 +9,6 @@ namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 /// All schedules with up to FASTCGI_DEVIATIONS deviations are explored: about 200,000 of each kind with one.
 /// FASTCGI_EXPLORED_SCHEDULES adds that many random ones with up to four, always the same.
 /// </remarks>
-[Trait("Category", "Exploration")]
 public class ExplorationTests(ITestOutputHelper output)
 {
     private readonly ScriptedApplication _application = new();
@@ -18,6 +17,7 @@ public class ExplorationTests(ITestOutputHelper output)
 
     /// <summary>With a thread for each handler that blocks, and with one for all.</summary>
     [Theory, Values(1_000, 1)]
+    [Trait("Category", "Exploration")]
     public void Schedules_WithFewDeviations_AllKeepThePromises(int maxBlockingThreads)
     {
         _maxBlockingThreads = maxBlockingThreads;
@@ -35,6 +35,7 @@ public class ExplorationTests(ITestOutputHelper output)
     }
 
     [Theory, Values(1_000, 1)]
+    [Trait("Category", "Exploration")]
     public void Schedules_Drawn_KeepThePromises(int maxBlockingThreads)
     {
         _maxBlockingThreads = maxBlockingThreads;
@@ -57,6 +58,7 @@ public class ExplorationTests(ITestOutputHelper output)
     [InlineData("a handler that blocks is aborted from elsewhere", 1, 1, 1, 3)]
     [InlineData("the server stops while handlers block", 1, 1, 1, 4)]
     [InlineData("the web server closes while handlers block and await", 1, 2, 1, 1)]
+    [InlineData("a client gives up and the server stops while handlers block and await", 1, 2, 1, 7)]
     public void Schedule_WithAName_KeepsThePromises(string name, params int[] choices)
     {
         output.WriteLine(name);

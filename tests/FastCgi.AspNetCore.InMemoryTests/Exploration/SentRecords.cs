@@ -54,7 +54,8 @@ internal static class SentRecords
         var content = end < 0 ? "" : body[(end + 4)..];
         var whole = $"<{script.Word}1><{script.Word}2>";
         Require(whole.StartsWith(content, StringComparison.Ordinal), $"{name} was answered with {content}.");
-        var mayBeAborted = script.Word == 'a' && outside is OutsideEvent.AbortRecord or OutsideEvent.AbortFromElsewhere;
+        var mayBeAborted = script.Word == 'a' && outside is OutsideEvent.AbortRecord or OutsideEvent.AbortFromElsewhere
+            or OutsideEvent.AbortRecordAndStop;
         Require(ends == 0 || content == whole || mayBeAborted, $"{name} was ended behind {content}.");
         Require(status == 0 || mayBeAborted, $"{name} was ended with the status {status}.");
     }

@@ -12,6 +12,9 @@ internal enum OutsideEvent
 
     /// <summary>The system has no thread left for a while.</summary>
     NoThreads,
+
+    /// <summary>A client gives up, and the server stops, in any order.</summary>
+    AbortRecordAndStop,
 }
 
 /// <summary>
@@ -47,6 +50,7 @@ internal sealed class VirtualWorld
     private readonly PostedWork _posted = new();
     private readonly bool _hasThreads;
     private readonly int _processors;
+    private Task _stopping = Task.CompletedTask;
 
     public VirtualWorld(
         ServerContext server,
@@ -106,6 +110,11 @@ internal sealed class VirtualWorld
             connection.OnClosed(isCut: true);
         }
 
+        // The stop that was under way continues on the thread pool.
+        Check(_stopping.Wait(Waiting.Patience), "The stop does not end.");
+        Check(
+            _manager.StopAsync(CancellationToken.None).IsCompletedSuccessfully,
+            "A stop waits, though all requests are over and all connections are closed.");
         Check(_scheduler.Workers.BlockedCount == 0, $"{_scheduler.Workers.BlockedCount} blocked threads are left.");
         var seats = HeldOf(_scheduler.Workers)[(int)Hold.Seat];
         Check(seats == 0, $"{seats} seats are left.");
@@ -140,20 +149,34 @@ internal sealed class VirtualWorld
                 IsLate = () => script.IsAnswerLate,
             });
 
-        var hasHappened = _event is OutsideEvent.None or OutsideEvent.ShortSends or OutsideEvent.NoThreads;
-        _machine.Add(new VirtualThread($"{_event}", () => !hasHappened && CanHappen(), () =>
+        AddEvents(_event switch
         {
-            hasHappened = true;
-            Happen();
-        })
-        { Rank = OutsideRank });
+            OutsideEvent.None or OutsideEvent.ShortSends or OutsideEvent.NoThreads => [],
+            OutsideEvent.AbortRecordAndStop => [OutsideEvent.AbortRecord, OutsideEvent.Stop],
+            _ => [_event],
+        });
     }
 
-    private bool CanHappen() => _event != OutsideEvent.AbortFromElsewhere || _scripts[0].Features is not null;
-
-    private void Happen()
+    private void AddEvents(OutsideEvent[] events)
     {
-        switch (_event)
+        foreach (var outside in events)
+        {
+            var hasHappened = false;
+            _machine.Add(new VirtualThread($"{outside}", () => !hasHappened && CanHappen(outside), () =>
+            {
+                hasHappened = true;
+                Happen(outside);
+            })
+            { Rank = OutsideRank });
+        }
+    }
+
+    private bool CanHappen(OutsideEvent outside)
+        => outside != OutsideEvent.AbortFromElsewhere || _scripts[0].Features is not null;
+
+    private void Happen(OutsideEvent outside)
+    {
+        switch (outside)
         {
             case OutsideEvent.PeerCloses:
                 _loop.Add(_connections[0], null);
@@ -167,7 +190,7 @@ internal sealed class VirtualWorld
                 break;
             case OutsideEvent.Stop:
                 _scheduler.BeginStop();
-                _ = _manager.StopAsync(CancellationToken.None);
+                _stopping = _manager.StopAsync(CancellationToken.None);
                 break;
         }
     }

@@ -160,6 +160,9 @@ internal sealed class TestServer : IAsyncDisposable
     public static int CountUnfinished(FastCgiConnection connection)
         => GetUses(connection) - (connection.Describe().Phase == ConnectionPhase.Closed ? 0 : 1);
 
+    /// <summary>The uses of a connection, without its lock, which the caller may hold.</summary>
+    public static int CountUses(FastCgiConnection connection) => Volatile.Read(ref GetUses(connection));
+
     /// <summary>Aborted requests end on the thread pool, and held sends end with their connection.</summary>
     public async Task AssertNothingIsRentedAsync()
     {
