@@ -125,8 +125,9 @@ public class PipeConnectionTests
         Assert.Equal(0, server.Connections.Count);
     }
 
-    [Fact]
-    public async Task Receive_BodyBeyondTheWindow_PausesUntilItIsRead()
+    /// <summary>An earlier pause may have been resumed more than once, which counts for no later one.</summary>
+    [Theory, Values(0, 1, 2)]
+    public async Task Receive_BodyBeyondTheWindow_PausesUntilItIsRead(int resumptions)
     {
         var go = Waiting.Signal();
         var length = 0L;
@@ -143,7 +144,7 @@ public class PipeConnectionTests
         var pipes = new PipeContext { Reader = reader };
 
         // Runs until there is something to wait for.
-        pipes.RunOn(server);
+        pipes.RunOn(server, resumptions);
         Assert.Equal(1, reader.ReadCount);
         go.SetResult();
         await pipes.Running.Within("the end of the connection");

@@ -1,3 +1,5 @@
+using System.Linq.Expressions;
+
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Output that a call holds back, and the watchdog sample after which another thread sends it.</summary>
@@ -92,6 +94,34 @@ public sealed class HeldResponseTests : SchedulerTest
         await FrontEnd.ReadResponseAsync(2);
     }
 
+    /// <summary>A thread that computes may be compiling, after which the path keeps no thread.</summary>
+    [Fact]
+    public async Task LoopIsTaken_CallCompiles_NothingIsLearned()
+    {
+        Application = async context =>
+        {
+            await Apps.Hello(context);
+            if (context.Request.Path != "/compiles1")
+                return;
+
+            Sample();
+            Platform.Probe!.Time += 1_000_000;
+            Clock.Advance(TimeSpan.FromMilliseconds(20));
+            Sample();
+            Assert.Equal(1, Scheduler.Watchdog.HandOverCount);
+            Expression.Lambda<Func<int>>(Expression.Constant(1)).Compile().Invoke();
+        };
+
+        Assert.False(Run(RecordBytes.Get(1, "/first1"), RecordBytes.Get(2, "/compiles1")));
+
+        var learned = Scheduler.Predictor.Predict(new PathKey("/compiles1"));
+        Assert.False(learned.Blocks);
+        Assert.False(learned.IsKnown);
+        Platform.RunAll();
+        await FrontEnd.ReadResponseAsync(1);
+        await FrontEnd.ReadResponseAsync(2);
+    }
+
     /// <summary>The watchdog does not sample such threads.</summary>
     [Fact]
     public async Task RequestThatIsKnownToBlock_HoldsNothing()
@@ -138,6 +168,63 @@ public sealed class HeldResponseTests : SchedulerTest
         Platform.RunAll();
         await FrontEnd.ReadResponseAsync(1);
         Assert.Equal("Hello", (await FrontEnd.ReadResponseAsync(2)).Text);
+    }
+
+    /// <summary>
+    /// A thread that holds a lock may wait for a processor, or for the application. Until the watchdog continues, no
+    /// loop gets another thread.
+    /// </summary>
+    [Theory, Values(true, false)]
+    public async Task Sample_AnotherThreadHoldsEveryLock_TakesNoneAndSendsNothing(bool holdsOfConnection)
+    {
+        Platform.Probe!.Sleeps = true;
+        Application = async context =>
+        {
+            await FlushAsync(context);
+            if (context.Request.Path == "/keeps1")
+                SampleWhileLocked(context, holdsOfConnection);
+        };
+
+        Assert.False(Run(RecordBytes.Get(1, "/first1"), RecordBytes.Get(2, "/keeps1")));
+
+        Platform.RunAll();
+        await FrontEnd.ReadResponseAsync(1);
+        Assert.Equal("part", (await FrontEnd.ReadResponseAsync(2)).Text);
+    }
+
+    private void SampleWhileLocked(HttpContext context, bool holdsOfConnection)
+    {
+        var request = (FastCgiRequest)context.Features.Get<IHttpRequestLifetimeFeature>()!;
+        var held = ListObjects(context);
+        held.ForEach(Monitor.Enter);
+        using (request.EnterLock())
+        {
+            if (holdsOfConnection)
+            {
+                using (request.Connection.EnterLock())
+                    SampleOnAnotherThread();
+            }
+            else
+            {
+                SampleOnAnotherThread();
+            }
+        }
+
+        held.ForEach(Monitor.Exit);
+    }
+
+    /// <summary>Takes the samples after which the held output is sent by other threads.</summary>
+    private void SampleOnAnotherThread()
+    {
+        var before = SendCount;
+        var sampling = Task.Run(() =>
+        {
+            for (var i = 0; i < 4; i++)
+                Scheduler.Watchdog.Sample();
+        });
+        Assert.True(sampling.Wait(TimeSpan.FromSeconds(10)), "The watchdog waits for a lock.");
+        Assert.Equal(1, Scheduler.Watchdog.HandOverCount);
+        Assert.Equal(before, SendCount);
     }
 
     /// <summary>The end is likely to follow at once. Otherwise, the next sample has it sent.</summary>

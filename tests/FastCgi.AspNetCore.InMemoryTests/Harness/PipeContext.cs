@@ -45,11 +45,14 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
         return pipes;
     }
 
-    public void RunOn(TestServer server)
+    /// <param name="resumptions">How often receiving is resumed before, as if it had been paused.</param>
+    public void RunOn(TestServer server, int resumptions = 0)
     {
         var connection = new PipeConnection(this, socket: null, server.Connections, server.Scheduler);
         Connection = connection.Connection;
         Assert.True(server.Connections.TryAdd(Connection));
+        for (var i = 0; i < resumptions; i++)
+            connection.ResumeReceiving();
         Running = connection.RunAsync();
     }
 

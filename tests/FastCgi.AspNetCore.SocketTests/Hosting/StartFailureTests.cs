@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>A failed start reports the address and the fix, and releases everything.</summary>
@@ -55,6 +57,34 @@ public sealed class StartFailureTests : HostTest
             await AssertStartFailsAsync(FastCgiTransportEngine.Auto, Address, taken);
 
         Assert.InRange(CountDescriptors(), 0, before + 5);
+    }
+
+    /// <summary>An application may try again and again.</summary>
+    [Theory, EveryEngine]
+    public async Task Start_Failed_NothingKeepsTheException(FastCgiTransportEngine engine)
+    {
+        var error = await FailToStartAsync(engine);
+
+        await Waiting.UntilAsync(
+            () =>
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+                return !error.IsAlive;
+            },
+            "the exception to be collected");
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private async Task<WeakReference> FailToStartAsync(FastCgiTransportEngine engine)
+    {
+        var builder = CreateBuilder(
+            "--FastCgi:Transport:Engine", $"{engine}", "--urls", $"fastcgi://{_other.LocalEndPoint}");
+        builder.WebHost.UseFastCgi();
+        // The test's keeps what is logged.
+        builder.Logging.ClearProviders();
+        await using var app = Build(builder);
+        return new(await Assert.ThrowsAsync<IOException>(() => app.StartAsync().WaitAsync(Waiting.Patience)));
     }
 
     private async Task<IOException> AssertStartFailsAsync(FastCgiTransportEngine engine, params string[] addresses)

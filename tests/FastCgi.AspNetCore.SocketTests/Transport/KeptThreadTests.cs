@@ -32,6 +32,41 @@ public sealed class KeptThreadTests
         Assert.All(await Task.WhenAll(blocked), static answer => Assert.Equal("released", answer));
     }
 
+    /// <summary>Its first call takes long, because it compiles.</summary>
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Status_WhileHandlersKeepEveryThread_IsAnswered(TransportSetup setup)
+    {
+        const int Threads = 4;
+        using var begun = new CountdownEvent(Threads);
+        using var release = new ManualResetEventSlim();
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            app =>
+            {
+                app.MapFastCgiStatus("/status").AllowAnonymous();
+                app.MapGet("/block", () =>
+                {
+                    if (!begun.IsSet)
+                        begun.Signal();
+                    Assert.True(release.Wait(TimeSpan.FromSeconds(60)));
+                    return "released";
+                });
+            },
+            static options => options.Transport.MaxBlockingThreads = Threads);
+        await server.GetAsync("/status");
+
+        var blocked = Enumerable.Range(0, Threads).Select(_ => server.GetAsync("/block")).ToList();
+        await Task.Run(() => begun.Wait(TimeSpan.FromSeconds(60)));
+        blocked.AddRange(Enumerable.Range(0, Threads).Select(_ => server.GetAsync("/block")));
+        var answers = Task.WhenAll(Enumerable.Range(0, 20).Select(_ => server.GetAsync("/status")));
+        var isAnswered = await Task.WhenAny(answers, Task.Delay(TimeSpan.FromSeconds(20))) == answers;
+
+        Assert.DoesNotContain(blocked, static request => request.IsCompleted);
+        release.Set();
+        Assert.True(isAnswered, "The status waited for a thread of the application.");
+        Assert.All(await Task.WhenAll(blocked), static answer => Assert.Equal("released", answer));
+    }
+
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
     public async Task Handler_ThatWaitsSynchronouslyForItsBody_GetsIt(TransportSetup setup)
     {

@@ -32,6 +32,29 @@ public sealed class RecordOutputTests
         Assert.Equal([6], LastIds());
     }
 
+    /// <summary>A lost step would make a slow peer look like one that takes nothing.</summary>
+    [Fact]
+    public void Progress_WhileSendsBegin_EveryStepCounts()
+    {
+        const int Steps = 200_000;
+        _rig.Transport.Holds = false;
+        _rig.Occupy();
+        var before = CountSteps();
+        var progress = Task.Run(() =>
+        {
+            for (var i = 0; i < Steps; i++)
+                Outlet.OnSendProgress();
+        });
+        var sends = 0;
+        for (; !progress.IsCompleted; sends++)
+            _rig.Occupy();
+
+        progress.Wait();
+        Assert.True(sends > 0);
+        // Each send that ends looks for the next, which counts too if there is none.
+        Assert.Equal(Steps + (2 * sends), CountSteps() - before);
+    }
+
     [Theory]
     [InlineData(FullRecord, "1 1 2")]
     [InlineData(FullRecord + 1, "1 2 1")]
@@ -133,4 +156,10 @@ public sealed class RecordOutputTests
         _ = response.Writer.FlushAsync().AsTask();
         return response;
     }
+
+    private long CountSteps() => _rig.Locked(scope =>
+    {
+        Outlet.IsSendOverdue(scope, TimeProvider.System, now: 0, limit: null);
+        return scope.State.Output.SeenSteps;
+    });
 }
