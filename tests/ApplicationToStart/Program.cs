@@ -4,8 +4,8 @@ using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 
-// The application that web servers, spawn-fcgi, and systemd start in the process tests, which look for violations of the
-// server's invariants in its output.
+// The application that web servers, spawn-fcgi, and systemd start in the process tests, which look for violations of
+// the server's invariants in its output.
 AppDomain.CurrentDomain.FirstChanceException += static (_, thrown) =>
 {
     if (thrown.Exception is InvariantException)

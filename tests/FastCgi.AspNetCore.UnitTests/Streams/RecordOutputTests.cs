@@ -34,7 +34,7 @@ public sealed class RecordOutputTests
 
     /// <summary>A lost step would make a slow peer look like one that takes nothing.</summary>
     [Fact]
-    public void Progress_WhileSendsBegin_EveryStepCounts()
+    public async Task Progress_WhileSendsBegin_EveryStepCounts()
     {
         const int Steps = 200_000;
         _rig.Transport.Holds = false;
@@ -49,7 +49,7 @@ public sealed class RecordOutputTests
         for (; !progress.IsCompleted; sends++)
             _rig.Occupy();
 
-        progress.Wait();
+        await progress;
         Assert.True(sends > 0);
         // Each send that ends looks for the next, which counts too if there is none.
         Assert.Equal(Steps + (2 * sends), CountSteps() - before);
