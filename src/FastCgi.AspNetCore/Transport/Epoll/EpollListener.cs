@@ -35,8 +35,8 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         Volatile.Write(ref _isWithdrawn, true);
         var acceptsRest = listeningSocket.Withdraw(_server.Log);
         Task[] stopping = [.. _acceptors.Select(static acceptor => acceptor.StopAsync())];
-        // Most likely, an accept in progress ends soon. After an await, the stop would need a thread of the pool, and the
-        // application may keep all of them.
+        // Most likely, an accept in progress ends soon. After an await, the stop would need a thread of the pool, and
+        // the application may keep all of them.
         Task.WaitAll(stopping, s_acceptTime);
         var stopped = Task.WhenAll(stopping);
         await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
