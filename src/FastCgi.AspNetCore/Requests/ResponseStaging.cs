@@ -19,7 +19,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     private const int NotHeld = -1;
 
     // Who may be writing to leased memory: a thread that has a span, by its id, or one of these. Unlike a Memory<byte>,
-    // a span cannot be kept, so nobody has it after the thread's next call.
+    // a span cannot be kept, and IBufferWriter forbids its use after the thread's next call.
     private const int Nobody = 0;
     private const int Anybody = -1;
     private const int Several = -2;
