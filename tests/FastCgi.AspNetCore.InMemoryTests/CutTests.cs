@@ -92,21 +92,26 @@ public sealed class CutTests
         await stop.Within("the stop");
     }
 
-    /// <summary>The web server is known by the first request that is complete.</summary>
-    [Theory, Values("refused", "aborted")]
+    /// <summary>The web server is known by the first request whose params are complete.</summary>
+    [Theory, Values("refused", "aborted", "too large", "without params")]
     public async Task StartedResponse_AfterARequestThatWasNeverComplete_ConnectionIsNotReset(string first)
     {
+        (string, string) software = ("SERVER_SOFTWARE", "HAProxy 2.6.12");
         var act = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(
-            context => RespondAsync(context, Reason.Abort, State.Idle, act.Task));
+            context => RespondAsync(context, Reason.Abort, State.Idle, act.Task),
+            static options => options.Limits.MaxRequestParametersTotalSize = 1_000);
         frontEnd.Transport.HasReset = true;
-        if (first == "refused")
-            frontEnd.Send(RecordBytes.Begin(1, role: 3));
-        else
-            frontEnd.Send(RecordBytes.Begin(), RecordBytes.Abort());
+        frontEnd.Send(first switch
+        {
+            "refused" => RecordBytes.Begin(1, role: 3),
+            "aborted" => [.. RecordBytes.Begin(), .. RecordBytes.Abort()],
+            "too large" => RecordBytes.Get(more: [("HTTP_X", new string('x', 1_000)), software]),
+            _ => [.. RecordBytes.Begin(), .. RecordBytes.Record(RecordBytes.Stdin, 1)],
+        });
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "END_REQUEST");
 
-        frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", "HAProxy 2.6.12")));
+        frontEnd.Send(RecordBytes.Get(more: software));
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 2, "the start of the response");
         act.SetResult();
         await Waiting.UntilAsync(() => IsOver(frontEnd), "the end of the connection");

@@ -19,7 +19,7 @@ internal struct ConnectionState
     public bool IsMultiplexed;
 
     /// <summary>
-    /// Whether a reset harms more than this connection; <see langword="null"/> before the first request is complete.
+    /// Whether a reset harms more than this connection; <see langword="null"/> until a request has told.
     /// </summary>
     public bool? ForbidsReset;
     public long PausedSince;

@@ -124,8 +124,9 @@ internal sealed partial class FastCgiConnection
     private static void MakeReady(ConnectionScope scope, RequestStream request, ref ReadyRequests ready)
     {
         var canRun = request.TryMakeReady(scope);
-        // A connection belongs to one web server.
-        scope.State.ForbidsReset ??= request.ForbidsReset;
+        // A connection belongs to one web server. A request that is rejected may lack its name.
+        if (scope.State.ForbidsReset is null && (request.Rejection == RequestRejection.None || request.ForbidsReset))
+            scope.State.ForbidsReset = request.ForbidsReset;
         if (canRun)
             ready.Add(request);
     }
