@@ -51,6 +51,37 @@ public class ShutdownTests
         Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.Named("ConnectionsNotClosedInTime")).Level);
     }
 
+    /// <summary>After the stop, nothing else would close it while the process runs.</summary>
+    [Fact]
+    public async Task Stop_WebServerDoesNotCloseAfterTheCut_ConnectionEndsWithTheStop()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(
+            static async context =>
+            {
+                await context.Response.Body.FlushAsync();
+                await Apps.UntilAborted(context);
+            },
+            static options => options.Limits.LingerTimeout = Timeout.InfiniteTimeSpan);
+        frontEnd.Transport.HasReset = false;
+        // The web server may have more to send.
+        frontEnd.Send(RecordBytes.PostHead(1_000));
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the start of the response");
+
+        var stopping = frontEnd.Server.StopAsync(new CancellationToken(canceled: true));
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the end of our side");
+        Assert.Equal([CloseAction.HalfClose], frontEnd.Transport.Decisions);
+        await Waiting.UntilAsync(
+            () =>
+            {
+                frontEnd.Server.Clock.Advance(s_tick);
+                return stopping.IsCompleted;
+            },
+            "the stop");
+
+        Assert.True(frontEnd.Transport.IsReset);
+        await Waiting.UntilAsync(() => frontEnd.Server.Connections.Count == 0, "the end of the connection");
+    }
+
     /// <summary>
     /// Otherwise a stop that takes the whole timeout would have no visible reason: there is neither a request nor a
     /// connection.

@@ -149,6 +149,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             Volatile.Write(ref _abortedAt, Now);
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
             await Task.WhenAny(_allGone.Task, _allGoneAtTick.Task).ConfigureAwait(false);
+            // No tick closes the rest, whose web servers have neither taken the ends nor closed.
+            ForEach(static connection => connection.Fail());
             var unfinished = Volatile.Read(ref _unfinishedCount);
             if (requests > 0 || unfinished > 0)
                 server.Log.StopTimedOut(requests, unfinished);
