@@ -111,12 +111,16 @@ public class PipeConnectionTests
         go.SetResult();
     }
 
-    [Fact]
-    public async Task Write_Throws_ConnectionEndsAndNothingIsLeft()
+    [Theory, Values(true, false)]
+    public async Task Write_Throws_ConnectionEndsAndNothingIsLeft(bool hasWriter)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var pipes = PipeContext.Run(server);
-        pipes.Writer.Error = new NotSupportedException("on purpose");
+        var error = new NotSupportedException("on purpose");
+        if (hasWriter)
+            pipes.Writer.Error = error;
+        else
+            pipes.TransportError = error;
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
 
@@ -188,6 +192,49 @@ public class PipeConnectionTests
 
         await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.IsAborted.Task.IsCompleted);
+    }
+
+    /// <summary>The transport drops the bytes, as Kestrel knows too. The application must not write on.</summary>
+    [Fact]
+    public async Task Flush_NobodyReadsAnyMore_RequestIsAbortedAndTheConnectionEnds()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            await context.Response.Body.FlushAsync();
+            await Apps.UntilAborted(context);
+        });
+        var pipe = new Pipe();
+        var pipes = new PipeContext { Writer = new HeldWriter(pipe.Writer) };
+        pipes.RunOn(server);
+        await pipe.Reader.CompleteAsync();
+
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+
+        await pipes.Running.Within("the end of the connection");
+        Assert.Equal(1, pipes.AbortCount);
+    }
+
+    /// <summary>The number of the descriptor may already mean another socket.</summary>
+    [Fact]
+    [SupportedOSPlatform("linux")]
+    public async Task UndeliveredLength_TransportHasClosedItsSocket_IsNotThatOfAnother()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var listener = TestSockets.ListenTcp();
+        using var other = TestSockets.Connect(listener);
+        other.Blocking = false;
+        while (other.Send(new byte[1_000_000], SocketFlags.None, out var error) > 0 && error == SocketError.Success)
+        {
+        }
+
+        // Its number stays in use, as if the system had given it to another socket.
+        var socket = new Socket(new SafeSocketHandle(other.Handle, ownsHandle: false));
+        var connection = new PipeConnection(new PipeContext(), socket, server.Connections, server.Scheduler);
+        Assert.NotEqual(0, connection.UndeliveredLength);
+
+        socket.Dispose();
+
+        Assert.Equal(0, connection.UndeliveredLength);
     }
 
     /// <summary>The peer would mistake the next bytes for the lost ones.</summary>

@@ -71,6 +71,11 @@ internal static unsafe partial class Libc
     public static int GetUndeliveredLength(int socket)
         => ioctl(socket, UnsentLength, out var length) < 0 ? 0 : length;
 
+    /// <inheritdoc cref="GetUndeliveredLength(int)"/>
+    /// <exception cref="ObjectDisposedException">The socket is closed, so its number may mean another one.</exception>
+    public static int GetUndeliveredLength(SafeSocketHandle socket)
+        => ioctl(socket, UnsentLength, out var length) < 0 ? 0 : length;
+
     public static bool IsShutDown(int socket)
     {
         var descriptor = new PollDescriptor { Descriptor = socket, Events = (short)EpollPeerHangUp };
@@ -132,6 +137,9 @@ internal static unsafe partial class Libc
 
     [LibraryImport(Library)]
     private static partial int ioctl(int socket, nuint request, out int value);
+
+    [LibraryImport(Library)]
+    private static partial int ioctl(SafeSocketHandle socket, nuint request, out int value);
 
     [StructLayout(LayoutKind.Sequential)]
     private struct PollDescriptor

@@ -48,7 +48,7 @@ internal sealed class PipeConnection : ConnectionTransport
         // The peer already has what a Unix socket has taken.
         { AddressFamily: AddressFamily.Unix } => 0,
         _ when OperatingSystem.IsLinux()
-            => AskSocket(static socket => Libc.GetUndeliveredLength((int)socket.Handle), 0),
+            => AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0),
         _ => null,
     };
 
@@ -113,7 +113,7 @@ internal sealed class PipeConnection : ConnectionTransport
         if (Volatile.Read(ref _isLost) || !_writer.TryBegin())
             return true;
 
-        var transfer = _socket is null ? WriteAsync(_context.Transport.Output, chain) : SendAsync(_socket, chain);
+        var transfer = _socket is null ? WriteAsync(chain) : SendAsync(_socket, chain);
         if (!transfer.IsCompletedSuccessfully)
         {
             _ = EndSendAsync(transfer.AsTask());
@@ -243,11 +243,13 @@ internal sealed class PipeConnection : ConnectionTransport
         return canReceive;
     }
 
-    private static async ValueTask WriteAsync(PipeWriter output, BufferBlock chain)
+    private async ValueTask WriteAsync(BufferBlock chain)
     {
+        var output = _context.Transport.Output;
         for (var block = chain; block is not null; block = block.Next)
             output.Write(block.UsedSpan);
-        if ((await output.FlushAsync().ConfigureAwait(false)).IsCanceled)
+        // If it is completed, nobody reads what was written.
+        if (await output.FlushAsync().ConfigureAwait(false) is { IsCanceled: true } or { IsCompleted: true })
             throw new OperationCanceledException();
     }
 

@@ -9,7 +9,19 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
 
     public TaskCompletionSource IsAborted { get; } = Waiting.Signal();
 
-    public override IDuplexPipe Transport { get => this; set => throw new NotSupportedException(); }
+    /// <summary>The exception that the transport throws when it is asked for its pipes the next time.</summary>
+    public Exception? TransportError { get; set; }
+
+    public override IDuplexPipe Transport
+    {
+        get
+        {
+            var error = TransportError;
+            TransportError = null;
+            return error is null ? this : throw error;
+        }
+        set => throw new NotSupportedException();
+    }
 
     public PipeReader Input => Reader ?? FromWebServer.Reader;
 
