@@ -197,8 +197,9 @@ public sealed class HeldResponseTests : SchedulerTest
         var request = (FastCgiRequest)context.Features.Get<IHttpRequestLifetimeFeature>()!;
         var held = ListObjects(context);
         held.ForEach(Monitor.Enter);
-        using (request.EnterLock())
+        try
         {
+            using var scope = request.EnterLock();
             if (holdsOfConnection)
             {
                 using (request.Connection.EnterLock())
@@ -209,8 +210,10 @@ public sealed class HeldResponseTests : SchedulerTest
                 SampleOnAnotherThread();
             }
         }
-
-        held.ForEach(Monitor.Exit);
+        finally
+        {
+            held.ForEach(Monitor.Exit);
+        }
     }
 
     /// <summary>Takes the samples after which the held output is sent by other threads.</summary>
