@@ -49,7 +49,7 @@ internal sealed class Generators(Settings settings)
     /// <summary>Loads an HTTP server.</summary>
     /// <param name="server">Who is measured.</param>
     /// <param name="front">nginx before it, if there is one.</param>
-    /// <param name="load">What is target for.</param>
+    /// <param name="load">The load to generate.</param>
     /// <param name="connections">Connections, each with one request at a time.</param>
     /// <param name="seconds">The duration; null for that of all measurements.</param>
     public Sample RunHttp(

@@ -38,7 +38,7 @@ internal sealed class Report
 
     /// <summary>The table of targets.</summary>
     public string Format(Settings settings) => string.Create(CultureInfo.InvariantCulture, $"""
-        ### What is target
+        ### Targets
 
         {settings.Machine}. Medians of {settings.Rounds} rounds.
 
