@@ -207,7 +207,7 @@ internal sealed class VirtualWorld
             if (_machine.QuietLooks >= MaxQuietLooks && !mayWait)
                 Check(
                     script.HasBegun || script.IsDropped,
-                    $"/{script.Word} has not begun, though nothing but time goes on.");
+                    $"/{script.Word} has not begun, although only time passes.");
             if (_event != OutsideEvent.NoThreads || _machine.Looks > LooksWithoutThreads + MaxLooks)
                 script.CheckFlushes(_machine.QuietLooks >= MaxQuietLooks ? 0 : MaxLooks);
         }
