@@ -51,7 +51,7 @@ public class ShutdownTests
         Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.Named("ConnectionsNotClosedInTime")).Level);
     }
 
-    /// <summary>After the stop, nothing else would close it while the process runs.</summary>
+    /// <summary>Otherwise, it would stay open until the process ends.</summary>
     [Fact]
     public async Task Stop_WebServerDoesNotCloseAfterTheCut_ConnectionEndsWithTheStop()
     {

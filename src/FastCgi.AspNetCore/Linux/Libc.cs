@@ -68,10 +68,6 @@ internal static unsafe partial class Libc
     }
 
     /// <summary>The number of bytes that the peer has not acknowledged; 0 if unknown.</summary>
-    public static int GetUndeliveredLength(int socket)
-        => ioctl(socket, UnsentLength, out var length) < 0 ? 0 : length;
-
-    /// <inheritdoc cref="GetUndeliveredLength(int)"/>
     /// <exception cref="ObjectDisposedException">The socket is closed, so its number may mean another one.</exception>
     public static int GetUndeliveredLength(SafeSocketHandle socket)
         => ioctl(socket, UnsentLength, out var length) < 0 ? 0 : length;
@@ -134,9 +130,6 @@ internal static unsafe partial class Libc
 
     [LibraryImport(Library, SetLastError = true)]
     private static partial int setsockopt(int socket, int level, int name, void* value, int length);
-
-    [LibraryImport(Library)]
-    private static partial int ioctl(int socket, nuint request, out int value);
 
     [LibraryImport(Library)]
     private static partial int ioctl(SafeSocketHandle socket, nuint request, out int value);

@@ -56,7 +56,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             if (!_isTcp || !_uses.TryBegin())
                 return 0;
 
-            var length = Libc.GetUndeliveredLength(_socket);
+            using var handle = new SafeSocketHandle(_socket, ownsHandle: false);
+            var length = Libc.GetUndeliveredLength(handle);
             EndUse();
             return length;
         }
