@@ -13,10 +13,8 @@ internal sealed class CallClock(TimeProvider time)
     /// <summary>The time of the last mark, in microseconds.</summary>
     public long Now => _mark / _ticksPerMicrosecond;
 
-    /// <summary>Starts measuring.</summary>
     public void Restart() => _mark = time.GetTimestamp();
 
-    /// <summary>Stops measuring.</summary>
     /// <returns>The microseconds since <see cref="Restart"/>.</returns>
     public long Measure()
     {
@@ -25,10 +23,7 @@ internal sealed class CallClock(TimeProvider time)
         return (_mark - before) / _ticksPerMicrosecond;
     }
 
-    /// <summary>
-    /// Whether the thread has compiled methods or was interrupted since the last call of this method: then its time
-    /// says nothing about the next call.
-    /// </summary>
+    /// <summary>Whether the thread compiled or was interrupted since the last query: its time says nothing.</summary>
     public bool WasDisturbed(ThreadUsage usage)
     {
         var (compiledMethods, interruptions) = (_compiledMethods, _interruptions);

@@ -2,10 +2,7 @@ using System.Numerics;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>
-/// Hashes that are equal for paths that most likely have the same handler: numbers are ignored, and segments that are
-/// identifiers, such as GUIDs.
-/// </summary>
+/// <summary>Hashes of a path that ignore numbers and identifiers, such as GUIDs: they tell handlers apart.</summary>
 internal readonly struct PathKey
 {
     // A segment of at least this length that contains a digit is data, not a word of a route.
@@ -34,10 +31,7 @@ internal readonly struct PathKey
     public bool IsPath => _path is not null;
     public int Own { get; }
 
-    /// <summary>
-    /// The key of all paths that differ only in the last segment: <c>/articles/{title}</c> has ever-new paths. Computed
-    /// on demand.
-    /// </summary>
+    /// <summary>The key of all paths that differ only in the last segment, as of <c>/articles/{title}</c>.</summary>
     public int Siblings
         => _path is null ? 0 : (int)Mix(Identity, (uint)Compute(_path.AsSpan(0, _path.LastIndexOf('/') + 1)));
 

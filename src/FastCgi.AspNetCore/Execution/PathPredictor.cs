@@ -6,14 +6,10 @@ namespace FastCgi.AspNetCore.Execution;
 /// <param name="Microseconds">How long it is likely to keep its thread.</param>
 internal readonly record struct Prediction(bool IsKnown, bool Blocks, int Microseconds);
 
-/// <summary>
-/// Predicts what the handler of a path does with its thread, from what it did before. Like the branch predictor of a
-/// processor, it has tables of small counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a
-/// wrong prediction.
-/// </summary>
+/// <summary>Predicts what the handler of a path does with its thread, from what it did before.</summary>
 /// <remarks>
-/// A new path is expected to behave like those that differ only in the last segment. Without that, each new path would
-/// stall a loop.
+/// Tables of small counters, as in the branch predictor of a processor: a race or a shared entry costs a wrong
+/// prediction. A new path is expected to behave like those that differ only in the last segment, so it stalls no loop.
 /// </remarks>
 internal sealed class PathPredictor
 {
@@ -33,9 +29,7 @@ internal sealed class PathPredictor
 
     /// <summary>Learns from a handler that returned to its caller.</summary>
     /// <param name="microseconds">How long it has kept the thread.</param>
-    /// <param name="hasBlocked">
-    /// Whether it has kept the thread for milliseconds; <see langword="null"/> if that is not measured.
-    /// </param>
+    /// <param name="hasBlocked">Whether it has kept the thread for milliseconds; null if not measured.</param>
     public void OnReturned(PathKey path, long microseconds, bool? hasBlocked)
     {
         ref var place = ref _own[Index(path.Own)];
@@ -91,8 +85,7 @@ internal sealed class PathPredictor
         private const int Surely = 3;
         private const int Likely = 2;
 
-        // The weight of a shorter time is a quarter. That of a longer one is an eighth, and one that is much longer
-        // counts in part: on a machine that often interrupts its threads, short requests must not look long.
+        // A longer time weighs less, and a much longer one counts in part: an interruption must not look like work.
         private const int WeightOfShorter = 4;
         private const int WeightOfLonger = 8;
         private const int MaxGrowth = 2;

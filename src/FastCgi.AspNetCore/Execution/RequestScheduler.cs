@@ -1,13 +1,9 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>
-/// Runs the application for every engine: executes the requests that one receive made ready, on its thread or a better
-/// one, and then sends their output.
-/// </summary>
+/// <summary>Executes requests on the thread that received them or a better one, and then sends their output.</summary>
 internal sealed class RequestScheduler
 {
-    // A request that takes less runs on the thread that received it, because another thread would take about as long to
-    // wake up.
+    // A request that takes less runs on the thread that received it: to wake another one would take about as long.
     private const int ShortMicroseconds = 20;
 
     // The same if the loop has little to do, so that another request rarely waits for this one.
@@ -61,10 +57,7 @@ internal sealed class RequestScheduler
         Workers.Stop();
     }
 
-    /// <summary>
-    /// Runs requests on other threads: for an engine whose thread must keep receiving, and what has waited for a slot
-    /// or a timeout.
-    /// </summary>
+    /// <summary>Runs requests on other threads, because this one must receive, or because they waited.</summary>
     /// <param name="isLoop">Whether the engine has loops, on which the requests would have run.</param>
     public void RunElsewhere(ref ReadyRequests ready, RecordOutput output, bool isLoop)
     {
@@ -115,7 +108,6 @@ internal sealed class RequestScheduler
         }
     }
 
-    /// <summary>Runs a loop, executes a request, or does work of the server.</summary>
     public void Run(Worker worker, WorkItem item)
     {
         if (item.Loop is { } loop)
@@ -195,7 +187,6 @@ internal sealed class RequestScheduler
         return worker.Leave() == Hold.Loop;
     }
 
-    /// <summary>Calls the application.</summary>
     /// <param name="loop">The loop that the thread owns, if any.</param>
     /// <returns>Whether the thread still owns the loop.</returns>
     private bool Call(Worker worker, FastCgiRequest request, PathKey path, bool sendsAtEnd, RunQueue? loop)

@@ -47,7 +47,6 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 
     public BatchResult TryBegin(BatchSource source) => tryBegin(source);
 
-    /// <summary>Begins a batch. The previous one has ended.</summary>
     public void Begin(ref ReadyRequests ready, RecordOutput output, bool hasMore = false)
     {
         _ready = ready;
@@ -69,17 +68,14 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
     public void UpdateLoad(long microseconds) => _load.Update(microseconds);
 }
 
-/// <summary>
-/// Measures what share of the time the requests of a loop take. A mutable struct: keep it in a field, do not copy it.
-/// </summary>
+/// <summary>Measures the share of time that the requests of a loop take. A mutable struct: do not copy it.</summary>
 internal struct LoadMeter
 {
     // In microseconds. A client that is interrupted for some milliseconds does not make a loop quiet.
     private const long Window = 2_000;
     private const long Memory = 16_000;
 
-    // Busy is at least a quarter. Below that, a request rarely waits for another, and hardly longer than it takes to
-    // wake another thread.
+    // Busy is at least a quarter. Below that, a request rarely waits for another.
     private const long BusyShare = 4;
 
     private long _updated;
@@ -90,7 +86,6 @@ internal struct LoadMeter
 
     public void Count(long microseconds) => _work += microseconds;
 
-    /// <param name="now">The time, in microseconds.</param>
     public void Update(long now)
     {
         if (now - _updated < Window)

@@ -1,27 +1,24 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>
-/// Samples the workers while they call the application: every millisecond under load, otherwise every 4 ms. Without
-/// calls, it parks. If a thread is in the same call at two samples and sleeps or computes, the watchdog gives its loop
-/// to another thread; its seat, only if the thread sleeps or has computed for several samples. A thread that only waits
-/// for a processor keeps both. In either case, output that a call or an awaiting handler holds back is soon sent. The
-/// watchdog takes no lock of a request or connection, and sends nothing itself.
-/// </summary>
+/// <summary>Samples the workers while they call the application, and gives loops and seats to other threads.</summary>
+/// <remarks>
+/// A thread that sleeps or computes in the same call at two samples loses its loop; its seat, only if it sleeps or has
+/// computed for several samples. If it only waits for a processor, it keeps both. Output that a call or an awaiting
+/// handler holds back is soon sent. The watchdog takes no lock of a request or connection, and does not send.
+/// </remarks>
 internal sealed class StallWatchdog(
     WorkerPool workers, PathPredictor predictor, ThreadPlatform platform, ILogger log) : ThreadBody
 {
     /// <summary>The time between two samples under load.</summary>
     public static readonly TimeSpan ShortInterval = TimeSpan.FromMilliseconds(1);
 
-    // After this many further samples in the same call, its output is sent in any case. If the system cannot report
-    // what the thread does, it counts as sleeping then.
+    // After this many further samples in the same call, its output is sent, and a thread of unknown state is asleep.
     private const int MaxRepeats = 3;
 
     // A handler that computes for longer shares the processors with others, as it would on any server.
     private const int MaxRepeatsWithSeat = 10;
 
-    // A thread that only waits for a processor may use this much between two samples, because it can be interrupted at
-    // any time.
+    // A thread that only waits for a processor may use this much between two samples.
     private const long ComputingNanoseconds = 200_000;
 
     // Fewer calls between two samples are light load, for which a longer interval is enough.

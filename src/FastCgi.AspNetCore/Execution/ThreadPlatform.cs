@@ -2,30 +2,21 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>
-/// The system's threads, as the scheduler needs them. This class works on any system, but cannot report what a thread
-/// does, so only time counts.
-/// </summary>
+/// <summary>The system's threads. This class works anywhere, but cannot report what a thread does.</summary>
 internal class ThreadPlatform(ILogger log)
 {
-    // A repeated failure must not keep a processor busy.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
     /// <summary>The processors that the process may use.</summary>
     public virtual int ProcessorCount => Environment.ProcessorCount;
 
-    /// <summary>
-    /// How many threads handlers may block. The others that the system permits are for .NET, which ends the process
-    /// without them.
-    /// </summary>
+    /// <summary>How many threads handlers may block. The rest is for .NET, which would end the process.</summary>
     public virtual int MaxHandlerThreads => int.MaxValue;
 
     /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>
     public virtual void Start(string name, ThreadBody body) => ThreadRoot.Start(name, () => Run(body), log);
 
-    /// <summary>
-    /// Lets other threads see what this thread does; <see langword="null"/> if the system cannot report it.
-    /// </summary>
+    /// <summary>Lets other threads see what this thread does; null if the system cannot report it.</summary>
     public virtual ThreadProbe? ProbeThisThread() => null;
 
     public virtual ThreadUsage GetUsageOfThisThread()
@@ -90,9 +81,7 @@ internal abstract class ThreadBody
 
     public bool IsWoken => _wake.IsSet;
 
-    /// <returns>
-    /// How long to wait for a wake-up before the next step: zero for no wait, <see langword="null"/> to end the thread.
-    /// </returns>
+    /// <returns>How long to wait for a wake-up before the next step; null to end the thread.</returns>
     public abstract TimeSpan? Step();
 
     /// <summary>Ends the wait before the next step. Any thread may call it, at any time.</summary>
@@ -121,15 +110,11 @@ internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIs
     /// <summary>The processor time in nanoseconds; -1 if unknown.</summary>
     public long ProcessorTime => getProcessorTime();
 
-    /// <summary>
-    /// Whether the thread sleeps, rather than runs or waits for a processor; <see langword="null"/> if unknown.
-    /// </summary>
+    /// <summary>Whether the thread sleeps, rather than runs or waits for a processor; null if unknown.</summary>
     public bool? IsSleeping => getIsSleeping();
 }
 
-/// <summary>
-/// What a thread has used so far: processor time, and how often it gave up the processor, by itself and not.
-/// </summary>
+/// <summary>The processor time of a thread, and how often it gave up the processor, by itself and not.</summary>
 internal readonly record struct ThreadUsage(long Microseconds, long Sleeps, long Interruptions = 0)
 {
     private const long KeptMicroseconds = 500;

@@ -15,10 +15,7 @@ internal enum Hold : byte
     Thread,
 }
 
-/// <summary>Work for a worker. Exactly one of the parameters is set.</summary>
-/// <param name="Request">A request to execute.</param>
-/// <param name="Action">Work of the server, such as a report.</param>
-/// <param name="Loop">A loop to run.</param>
+/// <summary>A request to execute, work of the server, such as a report, or a loop to run: exactly one is set.</summary>
 internal readonly record struct WorkItem(FastCgiRequest? Request = null, Action? Action = null, RunQueue? Loop = null);
 
 /// <summary>A thread of our own. It runs a loop, executes requests, or is idle.</summary>
@@ -29,8 +26,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     /// <summary>How long an idle thread stays for the next burst.</summary>
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
-    // The number of the current call and what is held during it, in one word, because the watchdog may take what is
-    // held only during that call. 0 between calls.
+    // The number of the current call and its hold, which the watchdog may take only during that call. 0 between calls.
     private long _call;
     private long _callCount;
     private ResponseOutput? _response;

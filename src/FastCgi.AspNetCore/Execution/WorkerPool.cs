@@ -1,15 +1,11 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>
-/// The worker threads, and the work that waits for them in one queue for each <see cref="Hold"/>. No processor is idle
-/// while there is work: a thread that has finished takes the next, and one that takes some wakes another while there is
-/// more.
-/// </summary>
+/// <summary>The worker threads, and the work that waits for them in one queue for each <see cref="Hold"/>.</summary>
 /// <remarks>
-/// A thread needs a seat to execute a request that computes; there is one per processor. A request that blocks needs no
-/// seat; <see cref="FastCgiTransportOptions.MaxBlockingThreads"/> limits the threads for such requests. Each loop runs
-/// on an additional thread. A loop may lack a thread while every seat is taken: the next thread that finishes serves it
-/// before it computes again, so that short requests do not wait for long ones.
+/// No processor is idle while there is work: a thread that takes some wakes another while there is more. A request that
+/// computes needs a seat, of which there is one per processor. One that blocks needs none, but the number of such
+/// threads is limited. Each loop runs on an additional thread. A loop may lack one while every seat is taken: the next
+/// thread that finishes serves it before it computes again, so that short requests do not wait for long ones.
 /// </remarks>
 internal sealed partial class WorkerPool(
     RequestScheduler scheduler,
@@ -43,8 +39,7 @@ internal sealed partial class WorkerPool(
     private int _count;
     private int _startingCount;
 
-    // The threads that were woken and have not asked for work yet. Waking more for the same work costs a thread switch
-    // each.
+    // The threads that were woken and have not asked for work yet. Waking more for the same work wastes switches.
     private int _comingCount;
     private int _droppedCount;
 
@@ -68,10 +63,7 @@ internal sealed partial class WorkerPool(
     /// <summary>Whether no thread is left for a handler that blocks.</summary>
     public bool IsFull => LongCount >= maxBlocked;
 
-    /// <summary>
-    /// Whether the application has more threads than it may: one blocked a loop when no other was left. Until such a
-    /// thread returns, loops run only what the server owes.
-    /// </summary>
+    /// <summary>Whether a handler blocked a loop when no thread was left. Until it returns, loops run none.</summary>
     public bool IsOverfull => LongCount > maxBlocked;
 
     // The threads that handlers block, and those that compute without a seat.
@@ -86,7 +78,6 @@ internal sealed partial class WorkerPool(
     // Nothing may delay a stop.
     private bool HasThread => _isUnbounded || !IsFull;
 
-    /// <summary>Runs an item on a thread that has what the item needs.</summary>
     public void Run(WorkItem item, Hold hold)
     {
         Worker? woken;
@@ -133,7 +124,6 @@ internal sealed partial class WorkerPool(
     /// Begins the first request, which builds what all share, such as the route table. Otherwise hundreds of requests
     /// would await that after a restart and resume on the thread pool, in handlers that may block.
     /// </summary>
-    /// <returns>Whether the caller runs the first request.</returns>
     public bool TryBeginFirst()
     {
         lock (_lock)
@@ -172,9 +162,8 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>
-    /// The thread of a loop has handled all its events. If requests wait for a seat, it executes one, and the loop gets
-    /// another thread or, if all seats are taken, waits for the next that is free. If it keeps the loop, it waits for
-    /// events, and another thread gets its processor.
+    /// The thread of a loop has handled all events. If requests wait for a seat, it executes one, and the loop gets the
+    /// next thread. If it keeps the loop, it waits for events, and another thread gets its processor.
     /// </summary>
     /// <returns>Whether the thread has lost the loop.</returns>
     public bool TryLeaveLoop(Worker worker)
@@ -202,9 +191,7 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>Gives a thread that has finished its work the next.</summary>
-    /// <returns>
-    /// How long the thread waits to be woken; zero if there is work; <see langword="null"/> if it must end.
-    /// </returns>
+    /// <returns>How long the thread waits to be woken; zero if there is work; null if it must end.</returns>
     public TimeSpan? FindWork(Worker worker)
     {
         bool hasRest;
@@ -256,9 +243,7 @@ internal sealed partial class WorkerPool(
         Wake(woken);
     }
 
-    /// <summary>
-    /// The application keeps a thread: takes the loop from it, or the seat, and gives that to another thread.
-    /// </summary>
+    /// <summary>The application keeps a thread: gives its loop or seat to another one.</summary>
     /// <returns>Whether that was possible, or is not necessary any more.</returns>
     public bool TryTake(Worker worker, ref long call, Hold hold)
     {
@@ -287,7 +272,6 @@ internal sealed partial class WorkerPool(
         return true;
     }
 
-    /// <summary>Copies the threads that hold a loop or a seat.</summary>
     public void GetWatched(List<Worker> watched)
     {
         lock (_lock)
