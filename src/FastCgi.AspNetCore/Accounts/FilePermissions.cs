@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Accounts;
 
-/// <summary>The owner, group and mode of a file or folder.</summary>
 internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
 {
     /// <summary>Connecting to a Unix socket requires write permission.</summary>
@@ -11,10 +10,7 @@ internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
 
     public string ModeText => Convert.ToString((int)Mode, 8).PadLeft(4, '0');
 
-    /// <summary>
-    /// As the kernel decides: root may do everything; otherwise, the first matching class (owner, group, others)
-    /// counts.
-    /// </summary>
+    /// <summary>As the kernel decides: root may do everything; otherwise, the first matching class counts.</summary>
     private bool Allows(uint user, IReadOnlyList<uint> groups, UnixFileMode others)
     {
         if (user == 0)

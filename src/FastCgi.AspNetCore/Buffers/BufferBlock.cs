@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>
-/// A buffer and its used range. Blocks form chains, which a single system call can send. A block has one owner at a
-/// time.
-/// </summary>
+/// <summary>A buffer and its used range. A single system call sends a chain. A block has one owner at a time.</summary>
 /// <param name="pool">The pool of the block; <see langword="null"/> for a block that is not pooled.</param>
 internal sealed class BufferBlock(int capacity, BlockPool? pool = null)
 {

@@ -9,9 +9,7 @@ internal struct BufferChain
     public BufferBlock? Tail { get; private set; }
     public int Length { get; private set; }
 
-    /// <summary>
-    /// The memory of whole blocks and the used bytes of the last one, which is filled before another is rented.
-    /// </summary>
+    /// <summary>The memory of all blocks, but of the last one, which is filled first, only what is used.</summary>
     public readonly long HeldLength => Tail is null ? 0 : _capacity - Tail.Capacity + Tail.Length;
 
     public void Append(BufferBlock? block)
@@ -29,10 +27,7 @@ internal struct BufferChain
         }
     }
 
-    /// <summary>
-    /// Appends bytes without wasting blocks: copies what fits into the last block, and merges small blocks into a large
-    /// one.
-    /// </summary>
+    /// <summary>Copies what fits into the last block, and merges small blocks into a large one.</summary>
     public void AppendBytes(BufferPool pool, BufferBlock? block)
     {
         while (block is not null)
@@ -57,9 +52,7 @@ internal struct BufferChain
         }
     }
 
-    /// <returns>
-    /// The place for the bytes, which the caller writes: the last block if they fit, otherwise another.
-    /// </returns>
+    /// <returns>The place for the bytes, which the caller writes.</returns>
     public Span<byte> Write(BufferPool pool, int length)
     {
         if (!HasRoom(length))

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// Closes the accept queue before the socket, because closing the socket resets queued connections, perhaps with a
-/// POST.
-/// </summary>
+/// <summary>Closes the accept queue before the socket, whose close would reset queued connections.</summary>
 internal static class AcceptQueue
 {
     private const int BindToInterface = 62;
@@ -15,14 +12,10 @@ internal static class AcceptQueue
     private static readonly TimeSpan s_handshakeTime = TimeSpan.FromMilliseconds(10);
 
     /// <summary>
-    /// Refuses new connections; those in the queue can still be accepted. For Unix sockets, this is one call. TCP has
-    /// none: the socket is bound to an interface that does not exist, so the kernel finds no listener for a SYN and
-    /// refuses it at once. Before Linux 5.7, that requires a privilege.
+    /// Refuses new connections; those in the queue can still be accepted. TCP has no call for it: the socket is bound
+    /// to an interface that does not exist, so the kernel finds no listener. Linux before 5.7 requires a privilege.
     /// </summary>
-    /// <returns>
-    /// Whether the system supports it. A sandbox or an old kernel may forbid it; then a connection that arrives during
-    /// the close is reset.
-    /// </returns>
+    /// <returns>Whether the system supports it. If not, a connection that arrives during the close is reset.</returns>
     public static bool TryClose(Socket socket)
     {
         if (!OperatingSystem.IsLinux())

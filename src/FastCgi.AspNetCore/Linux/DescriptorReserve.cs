@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// A spare descriptor for when none is left: freed to accept and close a connection, so the web server need not wait.
-/// </summary>
+/// <summary>A descriptor that is freed if none is left, to accept and close connections that would wait.</summary>
 internal sealed class DescriptorReserve : IDisposable
 {
     private readonly Lock _lock = new();

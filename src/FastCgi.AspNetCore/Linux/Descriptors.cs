@@ -18,10 +18,7 @@ internal static partial class Descriptors
     private static readonly int s_socketLevel = OperatingSystem.IsLinux() ? 1 : 0xffff;
     private static readonly int s_acceptConnection = OperatingSystem.IsLinux() ? 30 : 2;
 
-    /// <returns>
-    /// The number of open descriptors; <see langword="null"/> if unknown, most likely because no descriptor is left to
-    /// read the folder.
-    /// </returns>
+    /// <returns>Null if unknown, most likely because no descriptor is left to read the folder.</returns>
     public static long? Count()
     {
         try
@@ -67,9 +64,7 @@ internal static partial class Descriptors
         return flags >= 0 && (flags & AccessMode) == ReadOnly;
     }
 
-    /// <returns>
-    /// A name that both ends of a pipe share; <see langword="null"/> if the descriptor is not a pipe, or unknown.
-    /// </returns>
+    /// <returns>A name that both ends of a pipe share; <see langword="null"/> if it is none.</returns>
     public static string? GetPipeName(int descriptor)
     {
         var target = new FileInfo($"{Folder}/{descriptor}").LinkTarget;

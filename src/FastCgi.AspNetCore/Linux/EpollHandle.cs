@@ -29,10 +29,7 @@ internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
     public bool Delete(int descriptor) => Control(ControlDelete, descriptor, events: 0, data: 0);
 
     /// <summary>Only for the thread that also disposes the handle, so it needs no reference.</summary>
-    /// <returns>
-    /// The number of events; 0 after the timeout or a signal; -1 on an error, which <see cref="Libc.LastError"/>
-    /// contains.
-    /// </returns>
+    /// <returns>The number of events; 0 after the timeout or a signal; -1 on an error.</returns>
     public int Wait(EpollEvent* events, int maxEvents, int timeoutMilliseconds)
     {
         var count = epoll_wait((int)handle, events, maxEvents, timeoutMilliseconds);

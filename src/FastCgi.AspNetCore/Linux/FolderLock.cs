@@ -3,10 +3,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// An flock on the folder of a Unix socket, so that instances do not interfere. Anyone who can read the folder can take
-/// it.
-/// </summary>
+/// <summary>An flock on the folder of a Unix socket, which keeps instances apart. Any reader can take it.</summary>
 [SupportedOSPlatform("linux")]
 internal sealed partial class FolderLock : IDisposable
 {
@@ -23,10 +20,7 @@ internal sealed partial class FolderLock : IDisposable
 
     public string Folder { get; }
 
-    /// <returns>
-    /// <see langword="false"/> if another process holds the lock. <see langword="true"/> too if the system cannot lock
-    /// the folder.
-    /// </returns>
+    /// <returns>Whether no other process holds the lock, or the system cannot lock the folder.</returns>
     public bool TryAcquire()
     {
         while (!_handle.IsInvalid && flock(_handle, Exclusive | NonBlocking) != 0)

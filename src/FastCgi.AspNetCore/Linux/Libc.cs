@@ -57,7 +57,7 @@ internal static unsafe partial class Libc
 
     public static SafeFileHandle Open(string path) => open(path, CloseOnExec);
 
-    /// <summary>Errors are ignored: the descriptor is closed anyway.</summary>
+    /// <summary>After an error, the descriptor is closed too.</summary>
     public static void Close(int descriptor) => _ = close(descriptor);
 
     /// <summary>Whether data can be received. The end of the stream does not count.</summary>
@@ -84,9 +84,7 @@ internal static unsafe partial class Libc
         _ = setsockopt(socket, SocketLevel, LingerOption, linger, 2 * sizeof(int));
     }
 
-    /// <summary>
-    /// Lets a socket take as much more as the system allows an ordinary user (net.core.wmem_max). Errors are ignored.
-    /// </summary>
+    /// <summary>Lets a socket take as much as the system allows (net.core.wmem_max).</summary>
     public static void EnlargeSendBuffer(int socket)
     {
         var length = int.MaxValue;

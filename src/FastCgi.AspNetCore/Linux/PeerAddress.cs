@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Identifies the peer of a socket.</summary>
 internal static class PeerAddress
 {
     public static EndPoint? Get(Socket socket)

@@ -8,7 +8,6 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups, ui
     private const int CredentialsOption = 17;
     private const int GroupsOption = 59;
 
-    // NGROUPS_MAX.
     private const int MaxGroups = 65_536;
 
     public static PeerCredentials? Get(Socket socket)

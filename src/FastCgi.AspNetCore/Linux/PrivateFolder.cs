@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// Finds folders that systemd has replaced for this service only (PrivateTmp=), whose files no web server sees.
-/// </summary>
+/// <summary>Finds folders of this service only (PrivateTmp= of systemd), whose files no web server sees.</summary>
 internal static class PrivateFolder
 {
     public const string OwnMounts = "/proc/self/mountinfo";

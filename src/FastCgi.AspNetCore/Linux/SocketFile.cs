@@ -3,10 +3,7 @@ using FastCgi.AspNetCore.Accounts;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// The file of a Unix socket. Uses system calls, because .NET removes whatever is at the path when the socket is
-/// disposed.
-/// </summary>
+/// <summary>The file of a Unix socket. A socket that .NET binds removes whatever is at the path at its end.</summary>
 [SupportedOSPlatform("linux")]
 internal static partial class SocketFile
 {
@@ -56,10 +53,7 @@ internal static partial class SocketFile
             throw Libc.GetException();
     }
 
-    /// <summary>
-    /// Without following links: another user of the folder may have replaced the file by one, to change what a server
-    /// of root may change.
-    /// </summary>
+    /// <summary>Follows no link, by which another user of the folder could misuse a server of root.</summary>
     public static void ChangeMode(string path, UnixFileMode mode)
     {
         if (fchmodat(CurrentFolder, path, (uint)mode, NoFollow) == 0)

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Users and groups of the system. Not for Windows.</summary>
 internal static unsafe partial class SystemAccounts
 {
     // The system calls return a shared buffer.

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The CPU time of threads.</summary>
 internal static partial class ThreadClock
 {
     private const int OfThread = 1;

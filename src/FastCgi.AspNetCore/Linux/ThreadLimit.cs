@@ -1,19 +1,13 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// How many more threads the system permits: the limit of the control group (<c>TasksMax=</c>, <c>--pids-limit</c>) or
-/// of the user (<c>LimitNPROC=</c>, <c>ulimit -u</c>).
-/// </summary>
+/// <summary>How many threads the control group (TasksMax=) or the user (<c>ulimit -u</c>) may still start.</summary>
 internal static class ThreadLimit
 {
     // A quarter: 128 of 512 in a container. The thread pool needs threads per processor, so the reserve has a maximum.
     private const int Share = 4;
     private const long Largest = 256;
 
-    /// <summary>
-    /// The threads that handlers may block, read once. .NET ends the process if its thread pool cannot start one of the
-    /// others.
-    /// </summary>
+    /// <summary>The rest is for .NET, which ends the process if its thread pool cannot start a thread.</summary>
     public static int GetForHandlers() => GetForHandlers("/proc", "/sys/fs/cgroup", ResourceLimits.GetThreadsOfUser());
 
     public static int GetForHandlers(string proc, string groups, long? userLimit)

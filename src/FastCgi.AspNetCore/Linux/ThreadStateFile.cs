@@ -2,10 +2,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// Checks in /proc whether a thread of this process sleeps. The file is opened early, so it works even if no descriptor
-/// is left.
-/// </summary>
+/// <summary>Whether a thread of this process sleeps. Opened early, it works even if no descriptor is left.</summary>
 internal sealed class ThreadStateFile(string path) : IDisposable
 {
     private readonly SafeFileHandle _file = Libc.Open(path);

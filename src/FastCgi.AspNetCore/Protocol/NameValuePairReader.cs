@@ -2,13 +2,8 @@ using System.Buffers.Binary;
 
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>
-/// Reads the name-value pairs of a complete stream (FastCGI specification, section 3.4). Each length is one byte up to
-/// 127, otherwise four bytes with the high bit set. The lengths come first, then the name, then the value.
-/// </summary>
-/// <remarks>
-/// Compares the sum of the lengths with the rest of the stream in 64 bits (fcgi2, CVE-2025-23016, overflowed 32 bits).
-/// </remarks>
+/// <summary>Reads the name-value pairs of a complete stream (FastCGI specification, section 3.4).</summary>
+/// <remarks>Adds lengths in 64 bits: fcgi2 overflowed 32 bits (CVE-2025-23016).</remarks>
 internal ref struct NameValuePairReader(ReadOnlySpan<byte> stream)
 {
     private readonly ReadOnlySpan<byte> _stream = stream;

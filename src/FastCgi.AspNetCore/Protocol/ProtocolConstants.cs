@@ -21,17 +21,11 @@ internal static class ProtocolConstants
     /// <summary>FCGI_NULL_REQUEST_ID: the request id of management records (section 3.3).</summary>
     public const ushort NullRequestId = 0;
 
-    /// <summary>
-    /// FCGI_KEEP_CONN of BEGIN_REQUEST: the web server decides when to close the connection (section 5.1).
-    /// </summary>
+    /// <summary>FCGI_KEEP_CONN: the web server decides when to close the connection (section 5.1).</summary>
     public const byte KeepConnectionFlag = 1;
 
-    /// <summary>The maximum number of concurrent connections (section 4.1).</summary>
+    // The names in GET_VALUES (section 4.1).
     public static ReadOnlySpan<byte> MaxConnectionsName => "FCGI_MAX_CONNS"u8;
-
-    /// <summary>The maximum number of concurrent requests (section 4.1).</summary>
     public static ReadOnlySpan<byte> MaxRequestsName => "FCGI_MAX_REQS"u8;
-
-    /// <summary>Whether connections are multiplexed (section 4.1).</summary>
     public static ReadOnlySpan<byte> MultiplexesConnectionsName => "FCGI_MPXS_CONNS"u8;
 }

@@ -15,7 +15,6 @@ namespace FastCgi.AspNetCore.Protocol;
 internal readonly record struct RecordHeader(
     byte Version, RecordType Type, ushort RequestId, int ContentLength, int PaddingLength)
 {
-    /// <summary>Ignores the reserved byte.</summary>
     public static RecordHeader Parse(ReadOnlySpan<byte> source)
         => Parse(BinaryPrimitives.ReadUInt64BigEndian(source));
 

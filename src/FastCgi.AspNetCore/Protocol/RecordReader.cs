@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>
-/// Parses records from bytes cut anywhere (FastCGI specification, section 3.3), and yields content as it arrives.
-/// </summary>
-/// <remarks>A mutable struct: keep it in a field, do not copy it.</remarks>
+/// <summary>Parses bytes cut anywhere, and yields content as it arrives. A mutable struct: do not copy it.</summary>
 internal struct RecordReader
 {
     private ulong _partialHeader;
@@ -16,9 +13,7 @@ internal struct RecordReader
     public readonly bool IsInRecord => _contentLeft > 0 || _partialHeaderLength > 0;
 
     /// <summary>Removes the next piece from the front of <paramref name="input"/>.</summary>
-    /// <returns>
-    /// Piece, need more bytes, or version not 1. A bad version consumes nothing and is reported again on each call.
-    /// </returns>
+    /// <returns>A bad version consumes nothing and is reported again on each call.</returns>
     public RecordReadResult Read(ref ReadOnlySpan<byte> input, out RecordPiece piece)
     {
         piece = default;
@@ -95,7 +90,6 @@ internal enum RecordReadResult : byte
     UnsupportedVersion,
 }
 
-/// <summary>A part of a record.</summary>
 internal readonly ref struct RecordPiece(RecordHeader header, ReadOnlySpan<byte> content, bool isStart, bool isEnd)
 {
     public RecordHeader Header { get; } = header;

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>The type of a record (FastCGI specification, section 8).</summary>
 internal enum RecordType : byte
 {
     BeginRequest = 1,

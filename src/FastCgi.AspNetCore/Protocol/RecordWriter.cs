@@ -2,7 +2,6 @@ using System.Buffers.Binary;
 
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>Writes records, or headers for content already in place.</summary>
 internal static class RecordWriter
 {
     public const int FixedRecordLength = ProtocolConstants.HeaderLength + ProtocolConstants.FixedBodyLength;

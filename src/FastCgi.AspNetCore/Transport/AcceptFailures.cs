@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>
-/// Handles connections that a listener cannot take, and logs each kind once a minute, on the thread pool: the thread
-/// may be a loop's.
-/// </summary>
+/// <summary>Handles connections that a listener cannot take, and logs each kind once a minute.</summary>
 /// <param name="socket">The listening socket; <see langword="null"/> if another transport has it.</param>
 internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamContext server) : IDisposable
 {
@@ -50,9 +47,7 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
             Report(log => log.ConnectionStartFailed(endPoint, exception));
     }
 
-    /// <summary>
-    /// Whether an accepted connection has one of the last descriptors. The caller must close it, as if there were none.
-    /// </summary>
+    /// <summary>Whether an accepted connection has one of the last descriptors. The caller must close it.</summary>
     public bool IsBeyondLimit(nint descriptor)
     {
         if (!OperatingSystem.IsLinux() || descriptor < server.GetMaxConnections())
@@ -62,16 +57,10 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
         return true;
     }
 
-    /// <summary>
-    /// A connection that <see cref="IsBeyondLimit"/> was closed. That frees a descriptor for the next one, so there is
-    /// no delay.
-    /// </summary>
+    /// <summary>A connection beyond the limit was closed. That frees a descriptor, so there is no delay.</summary>
     public void OnBeyondLimit() => ReportFailed(Libc.ErrorTooManyOpenFiles);
 
-    /// <summary>
-    /// The listener waits for <see cref="RetryDelay"/>. Without descriptors, it closes waiting connections: the web
-    /// server sees an error.
-    /// </summary>
+    /// <summary>The listener pauses. Without descriptors, it closes connections: web servers see an error.</summary>
     public void OnFailed(int error)
     {
         if (_reserve is not null && error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)
@@ -102,6 +91,7 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
         Report(log => log.AcceptOutOfResources(endPoint, Libc.GetMessage(error), attempts, closed, Advise(error)));
     }
 
+    // On the thread pool: this thread may be a loop's.
     private void Report(Action<ILogger> report) => ThreadRoot.Report(server.Log, report);
 
     private string Advise(int error) => error switch

@@ -1,11 +1,8 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>A listening socket, and what its listener needs to know about it.</summary>
 internal sealed class ListeningSocket(Socket socket)
 {
-    /// <summary>
-    /// More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
-    /// </summary>
+    /// <summary>More than any accept queue holds. New connections keep coming if the queue cannot be closed.</summary>
     public const int MaxRest = 65_536;
 
     public Socket Socket => socket;

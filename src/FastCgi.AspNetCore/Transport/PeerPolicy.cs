@@ -29,7 +29,6 @@ internal sealed class PeerPolicy
 
     public bool Allows(PeerCredentials peer) => Users.Contains(peer.User) || peer.Groups.Any(Groups.Contains);
 
-    /// <summary>Describes the peer of a connection for the log.</summary>
     public static string Describe(Socket connection)
     {
         if (connection.AddressFamily != AddressFamily.Unix)

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>
-/// A connection over a pair of pipes: Kestrel's sockets where epoll is not available, named pipes, connection
-/// middleware, or a custom transport. The application runs on other threads, so that this one always receives.
-/// </summary>
+/// <summary>A connection over pipes. The application runs on other threads, so that this one always receives.</summary>
 internal sealed class PipeConnection : ConnectionTransport
 {
     private static readonly TimeSpan s_longestTimer = TimeSpan.FromDays(49);
@@ -17,19 +14,14 @@ internal sealed class PipeConnection : ConnectionTransport
     private readonly SemaphoreSlim _resume = new(0);
     private readonly TaskCompletionSource _outputEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    // Of the pipe writer. Ending the connection must not take away memory that a send is writing to: if it is used, the
-    // send completes it.
+    // Of the pipe writer. If a send is writing to its memory when the connection ends, the send completes it.
     private UseCount _writer;
     private bool _ignoresPause;
     private bool _isLeaving;
     private bool _isEnding;
     private bool _isLost;
 
-    /// <param name="context">The connection of the transport.</param>
-    /// <param name="socket">
-    /// The socket below, if nothing lies between it and the pipes. A transport that wraps a socket, such as TLS, has
-    /// none, although it may show it.
-    /// </param>
+    /// <param name="socket">The socket, if nothing, such as TLS, lies between it and the pipes.</param>
     public PipeConnection(
         ConnectionContext context, Socket? socket, ConnectionManager manager, RequestScheduler scheduler)
     {
@@ -253,9 +245,7 @@ internal sealed class PipeConnection : ConnectionTransport
             throw new OperationCanceledException();
     }
 
-    /// <summary>
-    /// Sends without the pipe, whose reader continues with the next bytes after a send of the socket that failed.
-    /// </summary>
+    /// <summary>Sends without the pipe, whose reader continues with the next bytes after a failed send.</summary>
     private async ValueTask SendAsync(Socket socket, BufferBlock chain)
     {
         for (var block = chain; block is not null && !Connection.Output.IsSendCut; block = block.Next)

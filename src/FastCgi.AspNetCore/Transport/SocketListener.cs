@@ -3,9 +3,7 @@ using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>
-/// Accepts connections where epoll is not available, for the pipe engine through Kestrel's socket transport.
-/// </summary>
+/// <summary>Accepts connections where epoll is not available, through Kestrel's socket transport.</summary>
 internal sealed class SocketListener(
     ListeningSocket listeningSocket, ConnectionManager manager, RequestScheduler scheduler)
     : TransportListener(listeningSocket.EndPoint)
@@ -93,9 +91,7 @@ internal sealed class SocketListener(
         }
     }
 
-    /// <exception cref="SocketException">
-    /// No descriptor is left for connections. Another process may have some.
-    /// </exception>
+    /// <exception cref="SocketException">No descriptor is left. Another process may have some.</exception>
     private void OnAccepted(Socket accepted)
     {
         if (_failures.IsBeyondLimit(accepted.Handle))

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>An endpoint that the server listens on.</summary>
 /// <param name="endPoint">The bound address, including a port that the system chose.</param>
 internal abstract class TransportListener(EndPoint endPoint)
 {

@@ -1,9 +1,8 @@
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>
-/// Counts the uses of a resource that any thread may use and any thread may close. Exactly one thread releases it: the
-/// one that ends the last use after the close, or closes it while it is unused. A mutable struct: keep it in a field,
-/// do not copy it.
+/// Counts the uses of a resource that any thread may use or close. Exactly one thread releases it: the one that ends
+/// the last use after the close, or closes it unused. A mutable struct: do not copy it.
 /// </summary>
 internal struct UseCount
 {

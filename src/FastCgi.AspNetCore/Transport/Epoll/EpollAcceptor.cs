@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>
-/// Accepts for one listener on one loop. It can be stopped without the loop's thread, which the application may keep.
-/// </summary>
+/// <summary>Accepts for one listener on one loop. It stops without the loop's thread, which may be blocked.</summary>
 /// <param name="accept">Accepts a connection on any thread. It must not throw.</param>
 internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, int descriptor, TimeProvider time)
     : IEpollSource
@@ -80,7 +78,6 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
     }
 }
 
-/// <summary>The result of an attempt to accept a connection.</summary>
 internal enum AcceptOutcome
 {
     Taken,

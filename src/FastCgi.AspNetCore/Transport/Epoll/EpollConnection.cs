@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
-/// A connection of the epoll engine. It owns no buffers: it receives into the loop's buffer and sends from the blocks
-/// of the responses. Only the thread that runs the loop receives and closes. Any thread may send, one at a time.
+/// A connection of the epoll engine, which owns no buffers. Only the thread that runs the loop receives and closes. Any
+/// thread may send, one at a time.
 /// </summary>
 internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 {
@@ -44,7 +44,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     public FastCgiConnection Connection { get; }
     public ulong Key { get; set; }
 
-    /// <summary>The next connection that the loop must end.</summary>
     public EpollConnection? NextToClose { get; set; }
     public override bool CanReset => _isTcp;
 
@@ -71,7 +70,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
     /// <summary>Begins to receive. Called once, on the accepting thread.</summary>
-    /// <exception cref="IOException">The system cannot watch the connection.</exception>
     public void Start()
     {
         if (!_loop.Add(this, _socket, Interest))
@@ -161,8 +159,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <summary>Does what <see cref="Close"/> requested. Called on the loop's thread.</summary>
     public void CloseAsDecided()
     {
-        // The descriptor is about to be added to epoll. If we closed it now, its number could mean another connection
-        // by then.
+        // The descriptor is about to be added to epoll. If we closed it now, its number could mean another connection.
         if (Volatile.Read(ref _start) != Started && Interlocked.CompareExchange(ref _start, EndWaits, New) != Started)
             return;
 
@@ -179,10 +176,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             CloseNow();
     }
 
-    /// <summary>
-    /// Closes the connection. Called on the loop's thread or, before the connection has started, on the accepting
-    /// thread.
-    /// </summary>
+    /// <summary>Called on the loop's thread or, before the connection has started, on the accepting thread.</summary>
     public void CloseNow()
     {
         if (_isClosed)
@@ -232,8 +226,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private ConnectionResetException GetCloseReason()
         => _error == 0
             ? new ConnectionResetException("The web server closed the connection.")
-            : new ConnectionResetException(
-                "The connection was lost.", new IOException(Libc.GetMessage(_error)));
+            : new ConnectionResetException("The connection was lost.", new IOException(Libc.GetMessage(_error)));
 
     private void ContinueSend()
     {
@@ -272,12 +265,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return _unsentOffset == 0;
     }
 
-    /// <summary>
-    /// Sends what the socket takes and leaves the rest to the loop. The caller has begun a use of the descriptor.
-    /// </summary>
-    /// <returns>
-    /// Whether all is sent or lost. If not, the chain belongs to the thread that takes it from its field.
-    /// </returns>
+    /// <summary>Sends what the socket takes and leaves the rest to the loop. The caller has begun a use.</summary>
+    /// <returns>Whether all is sent or lost. If not, the chain belongs to the thread that takes it.</returns>
     private bool Send(BufferBlock chain, int offset, out bool isLost)
     {
         var rest = SocketSend.Send(_socket, chain, ref offset, out isLost);
@@ -298,9 +287,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return true;
     }
 
-    /// <summary>
-    /// Queries the descriptor. Any thread may call it, such as one that reads the status while the connection closes.
-    /// </summary>
+    /// <summary>Any thread may call it, such as one that reads the status while the connection closes.</summary>
     private T? AskSocket<T>(Func<Socket, T?> ask)
         where T : class
     {
@@ -324,10 +311,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             CloseSocket();
     }
 
-    /// <summary>
-    /// Runs exactly once, when the last use has ended and none can begin: no other thread has the descriptor or the
-    /// chain.
-    /// </summary>
+    /// <summary>Runs exactly once, after the last use: no other thread has the descriptor or the chain.</summary>
     private void CloseSocket()
     {
         Libc.Close(_socket);

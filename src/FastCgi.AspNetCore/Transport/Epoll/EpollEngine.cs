@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>The engine for Linux: loops over epoll.</summary>
 internal sealed class EpollEngine(ConnectionManager manager, RequestScheduler scheduler)
 {
     private bool _isStarted;

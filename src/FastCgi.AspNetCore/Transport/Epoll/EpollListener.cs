@@ -14,8 +14,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
     private readonly List<EpollAcceptor> _acceptors = [];
     private bool _isWithdrawn;
 
-    // Whether the queue has been empty since the last connection. Loops may race to set it, which costs at most one
-    // extra query.
+    // Whether the queue has been empty since the last connection. A race of loops costs at most one extra query.
     private bool _isEmpty;
 
     public override void Start()
@@ -35,15 +34,13 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         Volatile.Write(ref _isWithdrawn, true);
         var acceptsRest = listeningSocket.Withdraw(_server.Log);
         Task[] stopping = [.. _acceptors.Select(static acceptor => acceptor.StopAsync())];
-        // Most likely, an accept in progress ends soon. After an await, the stop would need a thread of the pool, and
-        // the application may keep all of them.
+        // An accept in progress ends soon. After an await, the stop would need a pool thread, which may be blocked.
         Task.WaitAll(stopping, s_acceptTime);
         var stopped = Task.WhenAll(stopping);
         await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (!stopped.IsCompleted)
         {
-            // The stop timed out while an accept is in progress. Close the socket after it, so that it does not log a
-            // spurious error.
+            // An accept is still in progress. Close the socket after it, so that it does not log a spurious error.
             _ = ThreadRoot.Start(
                 async () =>
                 {
@@ -73,10 +70,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         _failures.Dispose();
     }
 
-    /// <summary>
-    /// Accepts a connection. Any thread may call it. Without descriptors or memory anything can fail, so it logs every
-    /// exception.
-    /// </summary>
+    /// <summary>Any thread may call it. Without descriptors or memory, anything can fail.</summary>
     private AcceptOutcome AcceptOne()
     {
         try
@@ -100,12 +94,10 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         }
 
         var error = Libc.LastError;
-        // A Unix socket that another process has shut down reports an empty queue, yet raises the event again and
-        // again.
+        // A Unix socket that another process has shut down reports an empty queue, yet raises the event without end.
         if (error == Libc.ErrorAgain && _isEmpty && Libc.IsShutDown((int)_socket.Handle))
             error = Libc.ErrorInvalid;
-        // A socket that refuses connections reports this error if its queue is empty. So does one that another process
-        // has shut down, which would be retried without end.
+        // A withdrawn socket with an empty queue reports this error. So does one that another process has shut down.
         if (error == Libc.ErrorAgain || (error == Libc.ErrorInvalid && Volatile.Read(ref _isWithdrawn)))
         {
             _isEmpty = true;

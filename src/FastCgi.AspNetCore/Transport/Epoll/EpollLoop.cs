@@ -2,10 +2,7 @@ using System.Collections.Concurrent;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>
-/// One loop over epoll. Its events and batch belong to it, not to a thread: if the application keeps the thread,
-/// another one continues.
-/// </summary>
+/// <summary>One loop over epoll. If the application keeps its thread, another one continues with its events.</summary>
 internal sealed unsafe class EpollLoop : IDisposable
 {
     /// <summary>The largest record and its header.</summary>
@@ -16,7 +13,6 @@ internal sealed unsafe class EpollLoop : IDisposable
     // The key of the event that ends a wait, so that the loop checks what was queued.
     private const ulong WakeUpKey = 0;
 
-    // Without a pause, a wait that fails would be repeated at once, without end.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
     private readonly LogThrottle _waitsFailed = new(TimeProvider.System);
@@ -63,7 +59,6 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>Holds received bytes until they are parsed.</summary>
     public byte* ReceiveBuffer { get; }
 
-    /// <summary>The connections and listeners that the loop waits for.</summary>
     public int SourceCount => Volatile.Read(ref _sourceCount);
 
     /// <summary>The batch, and the thread that owns the loop.</summary>
@@ -108,16 +103,13 @@ internal sealed unsafe class EpollLoop : IDisposable
     public bool Modify(IEpollSource source, int descriptor, uint events)
         => _epoll.Modify(descriptor, events, source.Key);
 
-    /// <summary>
-    /// Removes a source whose descriptor is about to be closed. Does nothing if it was not added or is already removed.
-    /// </summary>
+    /// <summary>Removes a source whose descriptor is about to be closed, if it was added.</summary>
     public void Remove(IEpollSource source)
     {
         if (_sources.TryRemove(source.Key, out _))
             Interlocked.Decrement(ref _sourceCount);
     }
 
-    /// <summary>Removes a source whose descriptor stays open.</summary>
     public void Forget(IEpollSource source, int descriptor)
     {
         _epoll.Delete(descriptor);
@@ -145,8 +137,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
         while (Interlocked.CompareExchange(ref _firstToEnd, connection, first) != first);
 
-        // A running loop checks before it waits. The calling thread is no criterion: the loop may have been taken from
-        // it.
+        // A running loop checks before it waits. The calling thread is no criterion: it may have lost the loop.
         if (Volatile.Read(ref _isWaiting) != 0 && Interlocked.Exchange(ref _isWaiting, 0) != 0)
             Wake();
     }
