@@ -157,7 +157,7 @@ internal static class RequestCompletion
         Attempt(request, static request => request.DisposeContext());
         if (request.Server.Statistics.IsWatched)
             Attempt(request, static request => request.Server.Statistics.Add(request.BeganAt));
-        request.Connection.OnRequestOver();
+        request.Connection.EndUse();
     }
 
     private static void Attempt(FastCgiRequest request, Action<FastCgiRequest> step)

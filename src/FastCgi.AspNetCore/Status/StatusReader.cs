@@ -22,7 +22,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         if (server is not { Connections: { } connections, Context: { } context, Scheduler: { } scheduler })
             return null;
 
-        var totals = connections.GetTotals(out var requestCount);
+        var requestCount = 0L;
+        var totals = connections.GetTotals(connection => requestCount += connection.RequestCount);
         context.Statistics.Watch(totals);
         var events = server.Journal.GetEntries();
         var requests = ReadRequests(context, totals, requestCount);

@@ -10,10 +10,7 @@ internal enum ConnectionPhase : byte
     /// <summary>It is idle and about to be closed, but a request that comes first is still answered.</summary>
     Leaving,
 
-    /// <summary>
-    /// It has failed: the record being sent is completed, and a record that the web server takes for an error follows.
-    /// Then it is closed.
-    /// </summary>
+    /// <summary>It has failed: after the current record, one follows that the web server takes for an error.</summary>
     Cutting,
 
     /// <summary>The server sends nothing more and discards input, within limits, until the web server closes.</summary>
@@ -37,10 +34,7 @@ internal enum CloseAction : byte
     /// <summary>Reset it, so that the web server sees an error.</summary>
     Reset,
 
-    /// <summary>
-    /// Reset it, unless there is input, which is answered first. A web server that reuses the connection at this moment
-    /// sees the reset before it has sent anything; nginx then repeats the request, whatever its method.
-    /// </summary>
+    /// <summary>Reset it, unless there is input. nginx repeats a request that finds the connection reset.</summary>
     ResetUnlessInput,
 
     /// <summary>Send nothing more, but keep receiving: a reset would destroy the response in delivery.</summary>
@@ -54,21 +48,17 @@ internal enum RequestEnding : byte
     Complete,
 
     /// <summary>
-    /// The same and a farewell, because the connection is closed although the web server wants to keep it. A close
-    /// would come too late if the next request is sent at once, but a web server does not reuse a connection after
-    /// unexpected data: here, an empty management record.
+    /// The same and an empty management record, because the connection is closed although the web server wants to keep
+    /// it: a close may come too late for its next request, but it does not reuse a connection after unexpected data.
     /// </summary>
     CompleteWithFarewell,
 
-    /// <summary>
-    /// Without the end of STDOUT: END_REQUEST with appStatus 1, because the connection must deliver other responses.
-    /// </summary>
+    /// <summary>Only END_REQUEST with appStatus 1, because the connection must deliver other responses.</summary>
     CutByEndRequest,
 
     /// <summary>
-    /// Without the end of STDOUT, and the connection is closed. For nginx, a bare close looks like the end of a
-    /// response without Content-Length. But every web server treats a record that it does not expect (ABORT_REQUEST) as
-    /// an error.
+    /// A record that every web server takes for an error (ABORT_REQUEST), then a close. For nginx, a bare close looks
+    /// like the end of a response without Content-Length.
     /// </summary>
     CutByClose,
 
@@ -78,8 +68,7 @@ internal enum RequestEnding : byte
 
 /// <summary>
 /// The only place that decides when and how a connection ends: Open → Closing or Leaving → Draining → Closed; if it
-/// fails, through Cutting or Resetting. It receives events and returns actions, which the connection and its transport
-/// execute. A mutable struct: keep it in a field, do not copy it.
+/// fails, through Cutting or Resetting. A mutable struct: do not copy it.
 /// </summary>
 internal struct ConnectionLifetime
 {
@@ -107,9 +96,7 @@ internal struct ConnectionLifetime
 
     public void Begin(long now) => IdleSince = now;
 
-    /// <returns>
-    /// Whether the request is accepted. If not, the last response has been queued, and the connection closes after it.
-    /// </returns>
+    /// <returns>Whether the request is accepted. If not, the connection closes after the last response.</returns>
     public bool TryBeginRequest(bool hasRequests)
     {
         if (Phase != ConnectionPhase.Leaving)
@@ -142,9 +129,7 @@ internal struct ConnectionLifetime
             : RequestEnding.Complete;
     }
 
-    /// <summary>
-    /// A request leaves with an incomplete response, or without one, because the application or this server has failed.
-    /// </summary>
+    /// <summary>A request leaves without a complete response: the application or the server has failed.</summary>
     /// <param name="harmsOthers">Whether closing the connection would destroy other responses.</param>
     /// <param name="canReset">Whether the peer sees a reset as an error, not as the end.</param>
     /// <param name="cutsSend">Whether what is being sent is no longer wanted.</param>
@@ -187,14 +172,8 @@ internal struct ConnectionLifetime
         return true;
     }
 
-    /// <summary>
-    /// The connection cannot continue: a protocol error, a timeout, the end of the shutdown timeout, or a transport
-    /// failure.
-    /// </summary>
-    /// <param name="mustCut">
-    /// Whether a response would look complete without a record that says otherwise. If that record cannot be sent, call
-    /// again.
-    /// </param>
+    /// <summary>The connection cannot continue. Call it again if the record of a cut cannot be sent.</summary>
+    /// <param name="mustCut">Whether a response would look complete without a record that says otherwise.</param>
     /// <returns>Whether this call decided that.</returns>
     public bool TryFail(bool mustCut, long now)
     {
@@ -208,7 +187,6 @@ internal struct ConnectionLifetime
 
     public void OnClosed() => Phase = ConnectionPhase.Closed;
 
-    /// <summary>Decides what the transport must do now.</summary>
     /// <param name="isIdle">Whether nothing is queued or being sent, and there is no request.</param>
     public CloseAction Decide(bool isIdle, long now)
     {
@@ -231,14 +209,10 @@ internal struct ConnectionLifetime
     /// <returns>Whether to reset it. If not, a request has arrived meanwhile.</returns>
     public bool TryCloseIdle(long now) => Phase == ConnectionPhase.Leaving && TryFail(mustCut: false, now);
 
-    /// <summary>Counts input after the last response.</summary>
     /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>
     public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;
 
-    /// <summary>
-    /// Whether the peer has neither closed nor taken the end of a cut response in time, so that the connection must
-    /// fail.
-    /// </summary>
+    /// <summary>Whether the peer has neither closed nor taken the end of a cut response in time.</summary>
     public readonly bool IsEndOverdue(TimeProvider time, long now, TimeSpan timeout)
         => _endingSince is { } since && time.GetElapsedTime(since, now) >= timeout;
 }

@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>All connections of a server: their limit, their clock, and how they end.</summary>
 internal sealed class ConnectionManager(StreamContext server, Histogram<double>? durations = null)
 {
-    // How long the web servers may take to accept the ends of cut responses.
+    // For the web servers, to accept the ends of cut responses.
     private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(5);
 
     // A stop that takes longer is explained. Idle connections are closed sooner.
@@ -52,7 +52,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     /// <summary>Counts the requests that run or wait, on all connections.</summary>
     public long CountRequests()
     {
-        GetTotals(out var count);
+        var count = 0L;
+        ForEach(connection => count += connection.RequestCount);
         return count;
     }
 
@@ -86,8 +87,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return false;
     }
 
-    /// <summary>A connection is closed.</summary>
-    /// <param name="totals">What it has carried.</param>
     /// <returns>Whether it was one of the connections.</returns>
     public bool Remove(FastCgiConnection connection, Totals totals)
     {
@@ -119,10 +118,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         }
     }
 
-    /// <summary>
-    /// Closes connections after their requests, and idle ones as soon as they are unlikely to be used. Aborts the rest
-    /// when the token fires.
-    /// </summary>
+    /// <summary>Closes connections after their requests. Aborts the rest when the token fires.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         server.Time.Tick();
@@ -225,8 +221,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         _onIdle = null;
     }
 
-    /// <summary>Adds up what open and closed connections have carried.</summary>
-    /// <param name="visit">Called for each open one, in the same pass.</param>
+    /// <summary>Adds up what connections have carried, and visits the open ones.</summary>
     public Totals GetTotals(Action<FastCgiConnection>? visit = null)
     {
         Totals open = default;
@@ -238,23 +233,11 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return Add(open, closed);
     }
 
-    /// <summary>The same, and the number of requests that run or wait.</summary>
-    public Totals GetTotals(out long requestCount)
-    {
-        var count = 0L;
-        var totals = GetTotals(connection => count += connection.RequestCount);
-        requestCount = count;
-        return totals;
-    }
-
-    /// <summary>Describes the oldest connections.</summary>
     public IReadOnlyList<ConnectionDescription> Describe(int maxCount)
         => [.. ToList().OrderByDescending(static connection => connection.Age).Take(maxCount)
             .Select(static connection => connection.Describe())];
 
-    /// <summary>
-    /// Describes the oldest requests, which most likely need attention. The others cost next to nothing.
-    /// </summary>
+    /// <summary>Describes the oldest requests. The others cost next to nothing.</summary>
     public IReadOnlyList<RequestDescription> DescribeRequests(int maxCount)
     {
         var oldest = ToList().SelectMany(static connection => connection.ListRequests())
@@ -269,7 +252,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             left.BytesReceived + right.BytesReceived,
             left.BytesSent + right.BytesSent);
 
-    /// <summary>Visits all connections, without the lock.</summary>
     /// <returns>What the others have carried, which are closed.</returns>
     private Totals ForEach(Action<FastCgiConnection> visit)
     {

@@ -18,9 +18,7 @@ internal struct ConnectionState
     /// <summary>Whether the web server has multiplexed, or has asked whether it may.</summary>
     public bool IsMultiplexed;
 
-    /// <summary>
-    /// Whether a reset harms more than this connection; <see langword="null"/> until a request has told.
-    /// </summary>
+    /// <summary>Whether a reset harms more than this connection; null until a request has told.</summary>
     public bool? ForbidsReset;
     public long PausedSince;
 
@@ -73,16 +71,14 @@ internal struct StreamState
     /// <summary>The number of that send; 0 before the first.</summary>
     public long SendNumber;
 
-    /// <summary>What reads fail with.</summary>
     public Exception? InputError;
 
-    /// <summary>Whether a part of the response was queued.</summary>
     public readonly bool HasOutput => Queued.Head is not null || SendNumber != 0;
 }
 
 /// <summary>A flush that waits for room.</summary>
-internal sealed class FlushWait(
-    ) : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
+internal sealed class FlushWait()
+    : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
 {
     public int Count { get; set; }
 }

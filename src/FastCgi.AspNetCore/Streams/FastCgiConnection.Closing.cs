@@ -6,9 +6,7 @@ internal sealed partial class FastCgiConnection
     private const int MaxEndingLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength
         + ProtocolConstants.HeaderLength;
 
-    /// <summary>
-    /// Completes a request in one step: removes it from the table, appends the suitable ending, and queues everything.
-    /// </summary>
+    /// <summary>Removes a request from the table, appends the suitable ending, and queues everything.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <param name="sends">Whether to collect what must be sent now.</param>
     public CompletedRequest Complete(RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
@@ -64,9 +62,8 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>
-    /// Ends the connection and its requests, because the peer can no longer be trusted or awaited. The peer sees an
-    /// error: a reset or, where a reset looks like the end of the response, a record. If that record cannot be sent in
-    /// time, this is called again.
+    /// Ends the connection and its requests. The peer sees an error: a reset or, where a reset looks like the end of
+    /// the response, a record. If that record cannot be sent in time, this is called again.
     /// </summary>
     /// <param name="canSend">Whether the peer would understand what follows: no bytes were lost.</param>
     public void Fail(bool canSend = true)
@@ -80,8 +77,7 @@ internal sealed partial class FastCgiConnection
             if (!scope.State.Lifetime.TryFail(mustCut, _manager.Now))
                 return;
 
-            // Now, not when the transport acts: what is written until then is lost, and no handler may believe that its
-            // response was sent.
+            // Now, not when the transport acts: no handler may believe that what it writes until then is sent.
             DropAll(scope, AbortCause.Server, error: null, ref ready);
             isCut = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
             if (isCut)
@@ -108,7 +104,7 @@ internal sealed partial class FastCgiConnection
         Run(ref ready);
     }
 
-    /// <summary>Has requests executed on other threads, as if they had become ready now. Returns at once.</summary>
+    /// <summary>Has requests executed on other threads.</summary>
     public void Run(ref ReadyRequests ready)
     {
         if (!ready.HasWork)
@@ -118,12 +114,9 @@ internal sealed partial class FastCgiConnection
         _transport.Run(ref ready);
     }
 
-    /// <summary>Makes the transport close the connection as its lifetime has decided.</summary>
     public void CloseTransport() => _transport.Close();
 
-    /// <summary>
-    /// Decides what the transport must do now. Each decision is made once, and the transport carries it out.
-    /// </summary>
+    /// <summary>Decides what the transport must do now. Each decision is made once.</summary>
     public CloseAction DecideClose()
     {
         using var scope = EnterLock();
@@ -145,9 +138,6 @@ internal sealed partial class FastCgiConnection
         return TryCloseIdle(scope);
     }
 
-    /// <summary>
-    /// The connection is gone: closed by the web server, lost, or ended as <see cref="DecideClose"/> decided.
-    /// </summary>
     /// <param name="error">What the application's reads fail with.</param>
     /// <returns>Whether it was to be reset.</returns>
     public bool OnClosed(Exception error)
@@ -170,14 +160,11 @@ internal sealed partial class FastCgiConnection
 
         Run(ref ready);
         if (_manager.Remove(this, totals))
-            RemoveUse();
+            EndUse();
         return isReset;
     }
 
-    /// <summary>
-    /// The application of a request that has left the connection has returned. Its callbacks, reports and context are
-    /// still pending.
-    /// </summary>
+    /// <summary>The application of a request that has left has returned. Its callbacks are still pending.</summary>
     public void OnApplicationReturned()
     {
         var left = Interlocked.Decrement(ref _lingeringCount);
@@ -185,10 +172,8 @@ internal sealed partial class FastCgiConnection
             Invariants.Require(left >= 0, "More applications have returned than requests have left.");
     }
 
-    /// <summary>A request whose application has returned is finished.</summary>
-    public void OnRequestOver() => RemoveUse();
-
-    private void RemoveUse()
+    /// <summary>The transport, or a request that has left, is finished.</summary>
+    public void EndUse()
     {
         var left = Interlocked.Decrement(ref _uses);
         if (Invariants.AreChecked)
@@ -302,10 +287,8 @@ internal sealed partial class FastCgiConnection
     }
 }
 
-/// <summary>A request that has left its connection: the work that remains without the locks.</summary>
-/// <param name="Connection">The connection; <see langword="null"/> if the request had already left it.</param>
-/// <param name="Chain">What to send now.</param>
-/// <param name="ClosesTransport">Whether to end the connection then.</param>
+/// <summary>The work that remains without the locks after a request has left its connection.</summary>
+/// <param name="Connection"><see langword="null"/> if the request had already left.</param>
 internal readonly record struct CompletedRequest(
     FastCgiConnection? Connection, BufferBlock? Chain, bool ClosesTransport)
 {

@@ -33,15 +33,12 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
         }
 
-        // Requests beyond the limit get a response that explains it to the client, but must be kept until their params
-        // are complete.
+        // Requests beyond the limit get a response that explains it, after their params are complete.
         var limit = _server.Options.Limits.MaxRequestsPerConnection;
         if (scope.State.Requests.Count >= 2 * limit)
         {
-            Refuse(
-                scope, id, body.KeepConnection, limit == 1
-                    ? ProtocolStatus.CantMultiplexConnection
-                    : ProtocolStatus.Overloaded);
+            var status = limit == 1 ? ProtocolStatus.CantMultiplexConnection : ProtocolStatus.Overloaded;
+            Refuse(scope, id, body.KeepConnection, status);
             return ProtocolError.None;
         }
 

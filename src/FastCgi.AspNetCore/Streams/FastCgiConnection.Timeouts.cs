@@ -35,10 +35,7 @@ internal sealed partial class FastCgiConnection
             Fail();
     }
 
-    /// <summary>
-    /// The server stops: closes the connection after its last response. An idle one may answer one more request within
-    /// the grace period.
-    /// </summary>
+    /// <summary>Closes the connection after its last response; an idle one, after the grace period.</summary>
     public void Stop()
     {
         bool closes;
@@ -97,18 +94,11 @@ internal sealed partial class FastCgiConnection
         return scope.State.Reader.IsInRecord && _server.Time.GetElapsedTime(since, now) < ParametersTimeout;
     }
 
-    /// <summary>
-    /// Whether the connection has had no request, and input has always prevented its close: for example, endless
-    /// GET_VALUES.
-    /// </summary>
+    /// <summary>Whether input that is no request, such as endless GET_VALUES, has prevented the close.</summary>
     private bool IsUnusedTwiceAsLong(ConnectionScope scope, long now)
         => scope.State.RequestCount == 0
             && _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now) / 2 >= ParametersTimeout;
 
-    /// <summary>
-    /// Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for
-    /// the params timeout.
-    /// </summary>
     /// <returns>Whether the caller must close the transport without the lock: nothing is left to send.</returns>
     private bool CloseIfUnused(ConnectionScope scope, long now, TimeSpan? limit)
     {

@@ -2,20 +2,14 @@ namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>
 /// One connection, without I/O: bytes are pushed in, ready requests are handed out, and output leaves through
-/// <see cref="Output"/>.
+/// <see cref="Output"/>. Neither the application nor a log provider is called under its lock.
 /// </summary>
-/// <remarks>
-/// One lock guards its <see cref="ConnectionState"/>. Neither the application nor a log provider is called under it.
-/// Parts: <c>.Requests</c> (the life of a request), <c>.Closing</c>, <c>.Management</c> (records with id 0) and
-/// <c>.Timeouts</c>.
-/// </remarks>
 internal sealed partial class FastCgiConnection
 {
     // Management responses that wait for a peer that does not read: thousands, which no web server approaches.
     private const int MaxControlLength = 256 * 1024;
 
-    // Complete responses that wait for a peer that keeps sending requests. A web server that counts them, such as
-    // HAProxy, stays below.
+    // Complete responses that wait for a peer that keeps sending requests. HAProxy, which counts them, stays below.
     private const int MaxPendingResponses = 100;
 
     private static long s_lastId = DateTime.UtcNow.Ticks;
@@ -82,23 +76,15 @@ internal sealed partial class FastCgiConnection
     /// <summary>Whether receiving is paused until <see cref="ConnectionTransport.ResumeReceiving"/>.</summary>
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
-    /// <summary>The seconds since the connection was opened.</summary>
     public int Age => (int)_server.Time.GetElapsedTime(_openedAt, _manager.Now).TotalSeconds;
 
-    /// <summary>Takes the lock of the connection: its parser, request table, lifetime and output.</summary>
     public ConnectionScope EnterLock() => _state.Enter();
 
-    /// <summary>Checks that a scope is that of this connection.</summary>
     public void RequireLock(ConnectionScope scope) => scope.Require(_state);
 
-    /// <summary>Parses all received bytes, and keeps no reference to them.</summary>
-    /// <param name="data">The bytes, split anywhere.</param>
-    /// <param name="ready">
-    /// Gets the requests that became ready, and the reports, for the stage that runs the application.
-    /// </param>
-    /// <returns>
-    /// Whether to keep receiving. If not, <see cref="ConnectionTransport.ResumeReceiving"/> will be called.
-    /// </returns>
+    /// <summary>Parses bytes that are split anywhere, and keeps no reference to them.</summary>
+    /// <param name="ready">Gets the requests that became ready, and the reports.</param>
+    /// <returns>Whether to keep receiving. If not, the transport will be told to resume.</returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
@@ -183,10 +169,7 @@ internal sealed partial class FastCgiConnection
         return ProtocolError.None;
     }
 
-    /// <summary>
-    /// Pauses receiving while the application leaves more of a body unread than the limit, or while the web server does
-    /// not take responses.
-    /// </summary>
+    /// <summary>Pauses receiving while too much of a body is unread, or the web server takes no responses.</summary>
     private void PauseIfMust(ConnectionScope scope)
     {
         if (_isReceivePaused || CanReceive(scope))
@@ -212,9 +195,7 @@ internal sealed partial class FastCgiConnection
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
-    /// <summary>
-    /// Resumes receiving if it is paused without reason any more: the application or the web server has read.
-    /// </summary>
+    /// <summary>Resumes receiving if the application or the web server has read what paused it.</summary>
     public void ResumeReceiving()
     {
         if (!Volatile.Read(ref _isReceivePaused))
@@ -230,9 +211,6 @@ internal sealed partial class FastCgiConnection
         _transport.ResumeReceiving();
     }
 
-    /// <summary>
-    /// Nothing that follows can be trusted: closes the connection, after one line to a peer that speaks HTTP.
-    /// </summary>
     private void Fail(ProtocolError error, ref ReadyRequests ready)
     {
         _server.Counters.OnProtocolError(error);
@@ -249,7 +227,6 @@ internal sealed partial class FastCgiConnection
         ready.Report(() => Report(error));
     }
 
-    /// <summary>A readable line for a client that speaks HTTP: the most common setup mistake.</summary>
     private static ReadOnlySpan<byte> HttpAnswer =>
         "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 126\r\n\r\n"u8
         + "This port speaks FastCGI, not HTTP. Configure the web server to use FastCGI, "u8
@@ -313,7 +290,6 @@ internal sealed partial class FastCgiConnection
         => new(1, scope.State.RequestCount, scope.State.ReceivedLength, scope.State.Output.SentLength);
 }
 
-/// <summary>A connection as the status shows it.</summary>
 internal sealed record ConnectionDescription(
     string Id,
     string Peer,

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>
-/// State that only the thread that holds its lock can reach: through the scope of <see cref="Enter"/>. A method that
-/// takes a scope as a parameter needs the lock, and the state of no other object fits.
-/// </summary>
+/// <summary>State that is reached only with its lock. A method that takes a scope as a parameter needs it.</summary>
 internal sealed class Guarded<T>(LockRank rank)
     where T : struct
 {
@@ -13,7 +10,6 @@ internal sealed class Guarded<T>(LockRank rank)
 
     public Scope Enter() => new(this);
 
-    /// <summary>The held lock.</summary>
     public readonly ref struct Scope
     {
         private readonly Guarded<T> _guarded;
@@ -29,7 +25,6 @@ internal sealed class Guarded<T>(LockRank rank)
 
         public ref T State => ref _guarded._state;
 
-        /// <summary>Checks that this is the lock of that object.</summary>
         public void Require(Guarded<T> guarded)
         {
             if (Invariants.AreChecked)

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>
-/// Content that arrives in pieces: the params of a request, or a discrete record. A mutable struct: keep it in a field,
-/// do not copy it.
-/// </summary>
+/// <summary>The params of a request, or a discrete record, in pieces. A mutable struct: do not copy it.</summary>
 internal struct PieceBuffer
 {
     private const int MinCapacity = 512;
@@ -12,10 +9,7 @@ internal struct PieceBuffer
 
     public int Length { get; private set; }
 
-    /// <param name="content">A piece of the record's content.</param>
-    /// <param name="isWhole">
-    /// Whether the piece is the whole record and so, with nearly every web server, the whole stream.
-    /// </param>
+    /// <param name="isWhole">Whether it is a whole record and so, as a rule, the whole stream.</param>
     public void Append(ReadOnlySpan<byte> content, bool isWhole)
     {
         var needed = Length + content.Length;

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>
-/// What one receive has made ready: requests to execute, and reports to log outside of all locks. A mutable struct:
-/// pass it by reference.
-/// </summary>
+/// <summary>What one receive made ready, and what to log without locks. A mutable struct: do not copy it.</summary>
 internal struct ReadyRequests
 {
     private RequestStream? _first;
@@ -25,7 +22,6 @@ internal struct ReadyRequests
         _last = request;
     }
 
-    /// <summary>Adds a request that was aborted before a thread had claimed it.</summary>
     public void AddDropped(RequestStream request) => (_dropped ??= new()).Enqueue(request);
 
     public RequestStream RemoveFirstStream()

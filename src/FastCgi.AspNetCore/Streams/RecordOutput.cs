@@ -1,14 +1,9 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>
-/// The output of a connection, shared by its requests. It takes only whole records, gives queued responses turns of one
-/// large record, and keeps at most one send in progress, which carries everything queued meanwhile. Any thread may use
-/// it.
+/// The output of a connection, shared by its requests and all threads. It takes whole records, gives queued responses
+/// turns of one large record, and keeps at most one send in progress. Its fields are read without the lock.
 /// </summary>
-/// <remarks>
-/// Members that take the scope of the lock work on its <see cref="SendQueue"/>. The fields here are read without the
-/// lock.
-/// </remarks>
 internal sealed class RecordOutput(
     BufferPool pool, FastCgiConnection connection, ConnectionTransport transport, Guarded<ConnectionState> state)
 {
@@ -25,20 +20,13 @@ internal sealed class RecordOutput(
     /// <summary>Whether the connection is gone, so that output is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
-    /// <summary>
-    /// Whether the rest of the current send is no longer wanted. What is sent after it, such as the ending of a cut
-    /// response, is.
-    /// </summary>
+    /// <summary>Whether the rest of the current send is no longer wanted. What is sent after it is.</summary>
     public bool IsSendCut => Volatile.Read(ref _isSendCut);
 
     /// <summary>Logs the records that are sent; <see langword="null"/> if that log is off.</summary>
     public RecordDescriber? SentRecords { get; init; }
 
-    /// <summary>
-    /// Whether a reset would destroy other responses that may not have reached the peer: queued, being sent, or held by
-    /// the system.
-    /// </summary>
-    /// <param name="response">The response that does not count.</param>
+    /// <summary>Whether a reset would destroy other responses: queued, being sent, or held by the system.</summary>
     /// <param name="canReset">Whether the connection would be reset. Otherwise, the system keeps what it holds.</param>
     public bool HasOtherAnswers(ConnectionScope scope, RequestStream response, bool canReset)
     {
@@ -57,7 +45,6 @@ internal sealed class RecordOutput(
         return sent - queue.AnswersEnd < (canReset ? undelivered : 0);
     }
 
-    /// <summary>The complete responses that wait to be sent.</summary>
     public static int CountAnswers(ConnectionScope scope)
     {
         var count = 0;
@@ -100,10 +87,7 @@ internal sealed class RecordOutput(
         Volatile.Write(ref _hasWork, true);
     }
 
-    /// <summary>
-    /// The current send, if any, is no longer wanted. The caller then calls <see cref="ConnectionTransport.CutSend"/>
-    /// without the lock.
-    /// </summary>
+    /// <summary>The current send is unwanted. The caller then tells the transport, without the lock.</summary>
     public void CutSend(ConnectionScope scope) => Volatile.Write(ref _isSendCut, scope.State.Output.IsSending);
 
     public void Enqueue(ConnectionScope scope, RequestStream response)
@@ -169,17 +153,13 @@ internal sealed class RecordOutput(
         DropQueued(scope);
     }
 
-    /// <summary>Drops the queued responses. What is being sent is not affected.</summary>
     public static void DropQueued(ConnectionScope scope)
     {
         while (scope.State.Output.LastQueued is { } last)
             RemoveAfter(scope, last).DropQueued(scope);
     }
 
-    /// <summary>
-    /// Takes the content of the next send, unless one is in progress. The caller then calls <see cref="SendCollected"/>
-    /// without the lock.
-    /// </summary>
+    /// <summary>Takes the next send, for <see cref="SendCollected"/>, unless one is in progress.</summary>
     public BufferBlock? Collect(ConnectionScope scope)
     {
         ref var queue = ref scope.State.Output;
@@ -195,7 +175,6 @@ internal sealed class RecordOutput(
         return queue.Sending;
     }
 
-    /// <summary>Sends what was collected, and everything queued meanwhile.</summary>
     public void SendCollected(BufferBlock? chain)
     {
         while (chain is not null)

@@ -2,7 +2,6 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>Why a read of a body fails.</summary>
 internal enum BodyError : byte
 {
     TooLarge,
@@ -12,11 +11,7 @@ internal enum BodyError : byte
 /// <summary>The rate at which a body must arrive, after the grace period.</summary>
 internal readonly record struct BodyRate(double BytesPerSecond, TimeSpan GracePeriod);
 
-/// <summary>
-/// The request body. The connection appends STDIN and never waits: unread bytes are counted, and receiving pauses above
-/// the limit.
-/// </summary>
-/// <remarks>As with any pipe, only one thread may append, and only one may read. They need not be the same.</remarks>
+/// <summary>The request body. One thread appends STDIN and never waits; one, maybe another, reads it.</summary>
 /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
 /// <param name="createException">Creates what reads fail with; the number is the limit, if there is one.</param>
 internal sealed class RequestBody(
@@ -45,9 +40,8 @@ internal sealed class RequestBody(
     public long ReceivedLength => Volatile.Read(ref _receivedLength);
 
     /// <summary>
-    /// The bytes that the reader has not examined, while more may arrive. Bytes that it has examined but not consumed,
-    /// such as one string of two megabytes, do not count, because it waits for more (as in .NET's pipes, and so in
-    /// Kestrel).
+    /// The bytes that the reader has not examined, while more may arrive. Bytes that it has examined but not consumed
+    /// do not count, because it waits for more (as in .NET's pipes, and so in Kestrel).
     /// </summary>
     public long UnreadLength
         => IsInputOver || IsReaderOver ? 0 : Math.Max(0, ReceivedLength - Volatile.Read(ref _examinedLength));
@@ -67,7 +61,6 @@ internal sealed class RequestBody(
     }
 
     /// <summary>Counts the time that the application has waited. Called every second.</summary>
-    /// <param name="isPaused">Whether receiving is paused, so that the time does not count.</param>
     /// <returns>The rate, if the body arrives too slowly.</returns>
     public BodyRate? FindRateMissed(TimeProvider time, long now, bool isPaused)
         => !IsInputOver && Volatile.Read(ref _rate) is { } rate
@@ -118,7 +111,6 @@ internal sealed class RequestBody(
         _pipe.Writer.Complete(exception);
     }
 
-    /// <summary>Prepares a read. Throws if another one is pending, or if the body is too large.</summary>
     public void BeginRead(long? maxLength)
     {
         // The pipe would throw too, but lose the pending read.
@@ -142,14 +134,11 @@ internal sealed class RequestBody(
         return true;
     }
 
-    /// <summary>
-    /// Advances the last read. A thread that checks afterwards whether receiving is paused sees the new lengths.
-    /// </summary>
+    /// <summary>A thread that checks afterwards whether receiving is paused sees the new lengths.</summary>
     /// <param name="isRestHeld">Whether the application has the bytes that are not consumed.</param>
     public void AdvanceTo(SequencePosition consumed, SequencePosition examined, bool isRestHeld)
     {
-        // The pipe checks for a result only after it has returned segments. With a position in a reused segment, it
-        // would return those of other requests.
+        // The pipe checks too late. With a position in a reused segment, it would return those of other requests.
         if (_result is not { } result)
             throw new InvalidOperationException("No reading operation to complete.");
 
@@ -198,21 +187,16 @@ internal sealed class RequestBody(
         }
     }
 
-    /// <summary>
-    /// The length of the result before a position. The default is none: with it, <c>CopyToAsync</c> ends if its
-    /// destination is closed.
-    /// </summary>
-    /// <exception cref="ArgumentOutOfRangeException">
-    /// The position is not in the result. The pipe would accept it, and write to memory that it has already returned.
-    /// </exception>
     private static long GetReadLength(in ReadOnlySequence<byte> result, SequencePosition position)
     {
+        // CopyToAsync passes the default if its destination is closed.
         if (position.GetObject() is not { } wanted)
             return 0;
 
         var segment = result.Start.GetObject() as ReadOnlySequenceSegment<byte>;
         while (segment is not null && segment != wanted && segment != result.End.GetObject())
             segment = segment.Next;
+        // The pipe would accept it, and write to memory that it has already returned.
         if (segment != wanted)
             throw new ArgumentOutOfRangeException(nameof(position), "The position is not one of the last read.");
 
@@ -235,8 +219,7 @@ internal sealed class RequestBody(
 
 /// <summary>
 /// Whether a body arrives fast enough, by Kestrel's rules (its TimeoutControl): the mean rate over the time that the
-/// application has waited for it. An interval between two samples counts for one second at most, because a longer one
-/// is the fault on this machine.
+/// application has waited for it. An interval counts for one second at most: a longer one is this machine's fault.
 /// </summary>
 internal sealed class BodyDataRate(BodyRate required, long now)
 {
@@ -248,7 +231,6 @@ internal sealed class BodyDataRate(BodyRate required, long now)
 
     public BodyRate Required => required;
 
-    /// <summary>Called on the application's thread when it begins to wait.</summary>
     public void OnWaiting() => Volatile.Write(ref _hasWaited, true);
 
     /// <summary>Counts the time since the last sample if the application has waited, then compares.</summary>
@@ -266,14 +248,10 @@ internal sealed class BodyDataRate(BodyRate required, long now)
     }
 }
 
-/// <summary>
-/// The memory of one body. Blocks that the application may still read when the request ends are not reused.
-/// </summary>
+/// <summary>The memory of one body. Blocks that the application may still read at the end are not reused.</summary>
 internal sealed class BodyMemory(BufferPool pool) : MemoryPool<byte>
 {
-    /// <summary>
-    /// Whether the application holds a part of it, so that all of it is left to the garbage collector.
-    /// </summary>
+    /// <summary>Whether the application holds a part of it, so that the garbage collector gets all of it.</summary>
     public bool IsLeased { get; set; }
     public override int MaxBufferSize => int.MaxValue;
 

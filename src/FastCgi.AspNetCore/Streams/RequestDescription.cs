@@ -9,7 +9,6 @@ internal static class RequestActivity
     public const string WaitingForClient = "waiting for the web server to accept the response";
 }
 
-/// <summary>A request as the status shows it.</summary>
 internal sealed record RequestDescription(
     string ConnectionId,
     ushort Id,

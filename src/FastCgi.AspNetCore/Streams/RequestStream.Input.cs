@@ -37,7 +37,7 @@ internal abstract partial class RequestStream
             GetOrCreateBody(scope).Append(content);
     }
 
-    /// <summary>No more of the body arrives. Reads of an incomplete body fail instead of waiting.</summary>
+    /// <summary>Reads of an incomplete body fail instead of waiting.</summary>
     public void EndStdin(ConnectionScope scope)
     {
         if (IsInputOver)
@@ -65,7 +65,6 @@ internal abstract partial class RequestStream
         return In(scope).InputError;
     }
 
-    /// <summary>The application reads nothing more.</summary>
     /// <returns>Whether the request has a body.</returns>
     public bool TryCompleteBodyReader()
     {
@@ -77,7 +76,6 @@ internal abstract partial class RequestStream
         return true;
     }
 
-    /// <summary>Refuses the rest of the body.</summary>
     /// <param name="rate">The rate that it missed, if that is the reason.</param>
     public void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
     {
@@ -101,14 +99,12 @@ internal abstract partial class RequestStream
         IsInputOver = Role == FastCgiRole.Authorizer;
     }
 
-    /// <summary>Makes reads fail, because the rest does not arrive.</summary>
     private void FailInput(ConnectionScope scope, Exception error)
     {
         In(scope).InputError = error;
         _body?.CompleteInput(error);
     }
 
-    /// <summary>Makes reads fail from now on, and returns memory.</summary>
     private void CloseInput(ConnectionScope scope, Exception error)
     {
         FailInput(scope, error);

@@ -1,17 +1,12 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <content>
-/// The records of the response that wait in the send queue of the connection. They outlive the request: what is queued
-/// when the request leaves is still sent.
-/// </content>
+/// <content>Records that wait to be sent. What is queued when the request leaves is still sent.</content>
 internal abstract partial class RequestStream
 {
     private bool _isFlushCanceled;
 
     /// <summary>Whether the next wait for a flush is cancelled.</summary>
     public bool IsFlushCanceled => Volatile.Read(ref _isFlushCanceled);
-
-    private RecordOutput Outlet => connection.Output;
 
     public bool IsFlushWaiting(ConnectionScope scope) => In(scope).Waiter is not null;
 
@@ -31,7 +26,7 @@ internal abstract partial class RequestStream
     /// <summary>Sends what is queued. Waits while more than the limit is queued or being sent.</summary>
     public ValueTask<FlushResult> SendAsync(CancellationToken cancellationToken)
     {
-        Outlet.FlushNow();
+        connection.Output.FlushNow();
         FlushWait wait;
         using (var scope = connection.EnterLock())
         {
@@ -111,8 +106,8 @@ internal abstract partial class RequestStream
 
     private void Queue(ConnectionScope scope, BufferBlock records)
     {
-        In(scope).Queued.AppendBytes(Outlet.Pool, records);
-        Outlet.Enqueue(scope, this);
+        In(scope).Queued.AppendBytes(connection.Output.Pool, records);
+        connection.Output.Enqueue(scope, this);
     }
 
     private bool HasRoom(ConnectionScope scope)

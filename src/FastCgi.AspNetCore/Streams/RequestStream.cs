@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>
-/// The stream of one request, as FastCGI knows it: its params, phase, body (<c>.Input</c>) and queued output
-/// (<c>.Output</c>). The abstract members are what only the stage above knows.
-/// </summary>
+/// <summary>A request as FastCGI knows it. The abstract members are what only the stage above knows.</summary>
 internal abstract partial class RequestStream(FastCgiConnection connection, in RequestStart start)
 {
     // A byte, because there is one for each waiting request.
@@ -19,8 +16,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>The number of the request on its connection.</summary>
     public uint Sequence { get; } = start.Sequence;
     public long BeganAt { get; } = start.BeganAt;
-
-    /// <summary>Why the server rejects the request, if so.</summary>
     public RequestRejection Rejection { get; private set; }
     public RequestStream? NextReady { get; set; }
     public RequestSlot Slot { get; set; }
@@ -33,7 +28,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public bool IsAborted => Phase is RequestPhase.Dropped or RequestPhase.Aborted;
     public bool IsOver => Phase == RequestPhase.Over;
 
-    /// <summary>Reaches what the lock of the connection guards.</summary>
     public ref StreamState In(ConnectionScope scope)
     {
         if (Invariants.AreChecked)
@@ -61,7 +55,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             Rejection = rejection;
     }
 
-    /// <summary>The params are complete, or the request is rejected: makes it ready.</summary>
+    /// <summary>The params are complete, or the request is rejected.</summary>
     /// <returns>Whether it can be executed. If not, it waits for a slot.</returns>
     public bool TryMakeReady(ConnectionScope scope)
     {
@@ -76,7 +70,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>Claims a request that was aborted before a thread had claimed it, in order to complete it.</summary>
     public bool TryClaimDropped() => TryMove(RequestPhase.Dropped, RequestPhase.Aborted);
 
-    /// <summary>Has it executed on another thread. Returns at once.</summary>
     public void RunLater()
     {
         var ready = new ReadyRequests();
@@ -96,10 +89,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             Invariants.OnRequestLeft?.Invoke();
     }
 
-    /// <summary>
-    /// The request was aborted and has left the connection: fails reads and drops output. If nobody has claimed it, a
-    /// thread must complete it.
-    /// </summary>
+    /// <summary>The request has left the connection: fails reads and drops output.</summary>
     /// <param name="error">What reads fail with; <see langword="null"/> for an exception by the cause.</param>
     public void Abort(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
@@ -109,8 +99,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         DropQueued(scope);
         if (Phase == RequestPhase.Dropped)
         {
-            // Queues may hold it until blocked handlers return. Until then it would keep the client's data and its
-            // slot.
+            // Queues may hold it until blocked handlers return. A thread must complete it, to release its slot.
             CloseInput(scope, reason);
             OnDropped();
             ready.AddDropped(this);
@@ -120,7 +109,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     }
 
     /// <summary>The application has returned, or was not called: nothing can be read or written from now on.</summary>
-    /// <param name="createError">Creates what reads fail with.</param>
     protected void Close(Func<Exception> createError)
     {
         Volatile.Write(ref _phase, (int)RequestPhase.Over);
@@ -134,7 +122,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>Whether the web server that has sent the request must not be reset.</summary>
     public abstract bool ForbidsReset { get; }
 
-    /// <summary>Describes the request for the status. Called under the lock of the connection.</summary>
     public abstract RequestDescription Describe(ConnectionScope scope, long now);
 
     /// <summary>The request takes longer than the threshold. Called under the lock of the connection.</summary>
@@ -143,14 +130,12 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>Maps the params and begins the body. It may reject the request.</summary>
     protected abstract void Prepare(byte[] parameters);
 
-    /// <summary>Tries to get a slot for the request, if it needs one.</summary>
-    /// <returns>Whether it can be executed. If not, it waits for a slot.</returns>
+    /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
     protected abstract bool TryAdmit();
 
     /// <returns>What reads fail with.</returns>
     protected abstract Exception OnAborting(AbortCause cause, Exception? error, ref ReadyRequests ready);
 
-    /// <summary>The aborted request was not claimed: drops what it holds.</summary>
     protected abstract void OnDropped();
 
     protected abstract void OnAborted();
@@ -164,15 +149,11 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         => Interlocked.CompareExchange(ref _phase, (int)to, (int)from) == (int)from;
 }
 
-/// <summary>
-/// The state of a request. It also determines which thread executes it: the one that moves it to Running, or from
-/// Dropped to Aborted.
-/// </summary>
+/// <summary>The thread that moves it to Running, or from Dropped to Aborted, executes the request.</summary>
 internal enum RequestPhase
 {
     Receiving,
 
-    /// <summary>It is ready and waits for a thread.</summary>
     Waiting,
 
     /// <summary>A thread has claimed it: the application runs it, or the server answers it.</summary>
@@ -181,10 +162,7 @@ internal enum RequestPhase
     /// <summary>It has left its connection with a complete response.</summary>
     Ended,
 
-    /// <summary>
-    /// It was aborted before a thread had claimed it. The first thread that finds it completes it, without the
-    /// application.
-    /// </summary>
+    /// <summary>It was aborted before a thread had claimed it. The first thread that finds it completes it.</summary>
     Dropped,
 
     /// <summary>It has left its connection because the web server, the application or this server aborted it.</summary>

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>
-/// The requests of a connection by id. Nearly always there is only one, which needs no dictionary. A mutable struct: do
-/// not copy it.
-/// </summary>
+/// <summary>The requests of a connection. A single one needs no dictionary. A mutable struct: do not copy it.</summary>
 internal struct RequestTable
 {
     private static readonly Dictionary<ushort, RequestStream> s_none = [];

@@ -1,9 +1,8 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>
-/// The clock of all timeouts. Between two ticks it advances by at most one interval. So it stops while the process does
-/// (SIGSTOP, <c>docker pause</c>, a paused virtual machine), and a resumed process does not time out what it could not
-/// receive or send meanwhile.
+/// The clock of all timeouts. Between two ticks it advances by at most one interval, so it stops while the process does
+/// (SIGSTOP, <c>docker pause</c>): a resumed process does not time out what it could not receive or send meanwhile.
 /// </summary>
 internal sealed class ServerClock(TimeProvider time) : TimeProvider
 {
@@ -14,9 +13,7 @@ internal sealed class ServerClock(TimeProvider time) : TimeProvider
     private long _lastTick = time.GetTimestamp();
     private long _skipped;
 
-    /// <summary>The clock that this one follows.</summary>
     public TimeProvider Source => time;
-
     public override long TimestampFrequency => time.TimestampFrequency;
 
     /// <summary>The time of the last tick, which is precise enough for seconds, and free.</summary>

@@ -5,7 +5,6 @@ internal class StreamContext
 {
     public required FastCgiServerOptions Options { get; init; }
 
-    /// <summary>Creates the stream of a request that begins.</summary>
     public required Func<FastCgiConnection, RequestStart, RequestStream> CreateStream { get; init; }
 
     /// <summary>Creates what a read of a body fails with; the number is the limit, if there is one.</summary>

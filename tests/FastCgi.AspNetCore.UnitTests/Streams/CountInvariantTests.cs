@@ -24,7 +24,7 @@ public sealed class CountInvariantTests
         Assert.Throws<InvariantException>(() =>
         {
             for (var i = 0; i < 2; i++)
-                connection.OnRequestOver();
+                connection.EndUse();
         });
     }
 
