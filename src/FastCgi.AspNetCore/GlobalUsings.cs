@@ -23,5 +23,6 @@ global using Microsoft.Extensions.Configuration;
 global using Microsoft.Extensions.DependencyInjection;
 global using Microsoft.Extensions.Logging;
 global using Microsoft.Extensions.Options;
+global using Microsoft.Extensions.Primitives;
 global using ConnectionScope = FastCgi.AspNetCore.Streams.Guarded<FastCgi.AspNetCore.Streams.ConnectionState>.Scope;
 global using Known = Microsoft.Net.Http.Headers.HeaderNames;

@@ -16,8 +16,7 @@ internal static class CertificateText
     /// <summary>Parses PEM with any line separator (nginx: TAB; a header: space), or base64-encoded DER.</summary>
     public static X509Certificate2? Parse(string text)
     {
-        // $ssl_client_escaped_cert of nginx; neither other format contains a percent sign. A plus sign is not an
-        // escape.
+        // $ssl_client_escaped_cert of nginx: only this format contains percent signs. A plus sign is not an escape.
         if (text.Contains('%', StringComparison.Ordinal))
             text = Uri.UnescapeDataString(text);
 

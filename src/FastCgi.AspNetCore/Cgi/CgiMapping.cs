@@ -3,9 +3,7 @@ using System.Text.Unicode;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// How a server maps parameters to requests: a snapshot of its options, and the strings that requests share.
-/// </summary>
+/// <summary>How a server maps parameters to requests: a snapshot of its options, and the shared strings.</summary>
 internal sealed class CgiMapping
 {
     public int MaxParameterCount { get; init; } = int.MaxValue;
@@ -19,26 +17,18 @@ internal sealed class CgiMapping
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
     public StringCache Strings { get; } = new();
 
-    /// <summary>
-    /// Whether a header value that is not plain ASCII is valid, as far as the server can decide without the
-    /// application's encoding.
-    /// </summary>
+    /// <summary>Whether a non-ASCII value can be valid, as far as known without the application's encoding.</summary>
     public bool CanDecodeHeader(ReadOnlySpan<byte> value)
         => !value.ContainsAny((byte)'\r', (byte)'\n', (byte)0)
             && (RequestHeaderEncodingSelector is not null || Utf8.IsValid(value));
 
-    /// <param name="value">
-    /// A value that <see cref="CanDecodeHeader"/> accepted, and for which the application selected no encoding.
-    /// </param>
+    /// <param name="value">A value that is valid, and not in another encoding.</param>
     public string DecodeHeader(string headerName, ReadOnlySpan<byte> value)
         => Ascii.IsValid(value) && !HeaderNames.IsUncached(headerName)
             ? Strings.GetString(value)
             : Encoding.UTF8.GetString(value);
 
-    /// <summary>
-    /// Decodes non-ASCII headers with the encodings that the application selects, which is application code: call it
-    /// without a lock.
-    /// </summary>
+    /// <summary>Decodes non-ASCII headers as the application selects. Calls the application: hold no lock.</summary>
     /// <param name="texts">The values by the offset of their pair; <see langword="null"/> if there are none.</param>
     public RequestRejection DecodeByApplication(ReadOnlySpan<byte> parameters, out Dictionary<int, string>? texts)
     {

@@ -3,10 +3,7 @@ using System.Text.Unicode;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// Maps parameters (RFC 3875) to a request. Scheme, path and addresses never come from headers, so clients cannot forge
-/// them.
-/// </summary>
+/// <summary>Maps parameters (RFC 3875). Scheme, path and addresses never come from forgeable headers.</summary>
 internal static class CgiRequestMapper
 {
     public static RequestRejection Map(ReadOnlySpan<byte> parameters, CgiMapping mapping, out RequestHead head)
@@ -71,9 +68,7 @@ internal static class CgiRequestMapper
         _ => HttpCharacters.IsToken(method) ? mapping.Strings.GetString(method) : string.Empty,
     };
 
-    /// <summary>
-    /// Web servers send HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); the constants of ASP.NET Core have no minor version.
-    /// </summary>
+    /// <summary>Web servers send HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); ASP.NET Core has no minor version.</summary>
     private static string MapProtocol(ReadOnlySpan<byte> protocol, CgiMapping mapping)
     {
         if (protocol.SequenceEqual("HTTP/1.1"u8) || protocol.IsEmpty)
@@ -97,9 +92,7 @@ internal static class CgiRequestMapper
             || Ascii.EqualsIgnoreCase(https, "https"u8)
             || Ascii.EqualsIgnoreCase(scheme, "https"u8);
 
-    /// <summary>
-    /// Digits only. Empty means absent, as does the <c>-1</c> that Caddy sends for a body of unknown length.
-    /// </summary>
+    /// <summary>Digits only. Empty means absent, as does Caddy's <c>-1</c> for a body of unknown length.</summary>
     private static bool TryMapContentLength(ReadOnlySpan<byte> text, out long? contentLength)
     {
         contentLength = null;
@@ -187,9 +180,8 @@ internal static class CgiRequestMapper
     }
 
     /// <summary>
-    /// Splits a decoded path into path base and path by whole segments, ignoring case like <c>UsePathBase</c>.
-    /// PATH_BASE takes precedence over the configured base, and that over SCRIPT_NAME, which requires trust and
-    /// PATH_INFO.
+    /// Splits a path by whole segments, ignoring case like <c>UsePathBase</c>. PATH_BASE takes precedence over the
+    /// configured base, and that over SCRIPT_NAME, which requires trust and PATH_INFO.
     /// </summary>
     private static void SplitPath(
         ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)

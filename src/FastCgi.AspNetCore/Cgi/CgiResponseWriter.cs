@@ -1,14 +1,9 @@
 using System.Buffers.Text;
 using Microsoft.AspNetCore.WebUtilities;
-using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// Writes response headers (RFC 3875, section 6.2), without fields that belong to the web server's own connection and
-/// without <c>Status</c>, which would override the status code. Values were checked for line breaks and NUL when they
-/// were set; this is the last place to check them again.
-/// </summary>
+/// <summary>Writes response headers (RFC 3875, section 6.2), except <c>Status</c> and hop-by-hop fields.</summary>
 internal static class CgiResponseWriter
 {
     public static int GetMaxLength(
@@ -16,10 +11,7 @@ internal static class CgiResponseWriter
         => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(
             headers, encodings: null));
 
-    /// <summary>
-    /// Encodes fields with the application's encodings before the headers are written: if one throws, it is an
-    /// application error.
-    /// </summary>
+    /// <summary>Uses the application's encodings, before the head is written: they may throw.</summary>
     public static byte[] EncodeFields(
         ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Dictionary<string, Encoding> encodings)
     {
@@ -27,10 +19,7 @@ internal static class CgiResponseWriter
         return fields[..WriteFields(fields, headers, encodings)];
     }
 
-    /// <remarks>
-    /// The status comes last, because HAProxy changes it if a <c>Location</c> follows; for an authorizer, lighttpd
-    /// requires it first.
-    /// </remarks>
+    /// <remarks>HAProxy changes a status before <c>Location</c>; lighttpd's authorizer requires it first.</remarks>
     public static int Write(
         Span<byte> destination,
         int statusCode,
@@ -65,10 +54,7 @@ internal static class CgiResponseWriter
         return written + WriteLineEnd(destination[written..]);
     }
 
-    /// <summary>
-    /// Whether a field is <c>Status</c>, or a hop-by-hop field (RFC 9110, section 7.6.1), which web servers would
-    /// forward or obey.
-    /// </summary>
+    /// <summary><c>Status</c> and hop-by-hop fields (RFC 9110, section 7.6.1), which web servers would obey.</summary>
     public static bool IsReserved(string name) => name.Length switch
     {
         6 => Is(name, "Status"),
@@ -142,10 +128,7 @@ internal static class CgiResponseWriter
         return written + WriteLineEnd(destination[written..]);
     }
 
-    /// <summary>
-    /// The standard reason phrase, or the name of the status class. If it were empty, nginx would omit the required
-    /// space after the status.
-    /// </summary>
+    /// <summary>Never empty, because nginx would then omit the required space after the status.</summary>
     private static string GetReason(int statusCode)
     {
         if (ReasonPhrases.GetReasonPhrase(statusCode) is { Length: > 0 } reason)

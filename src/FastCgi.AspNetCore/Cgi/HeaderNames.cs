@@ -61,13 +61,7 @@ internal static class HeaderNames
         return HttpCharacters.IsToken(variable);
     }
 
-    public static bool IsRenamedAuthorization(ReadOnlySpan<byte> variable)
-        => variable.Length == RenamedAuthorization.Length && Ascii.EqualsIgnoreCase(variable, RenamedAuthorization);
-
-    /// <summary>
-    /// HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH may contradict CONTENT_*; HTTP_PROXY is an attack (httpoxy,
-    /// CVE-2016-5385).
-    /// </summary>
+    /// <summary>May contradict CONTENT_TYPE and CONTENT_LENGTH, or is an attack (httpoxy, CVE-2016-5385).</summary>
     public static bool IsIgnored(string header) => header.Length switch
     {
         5 => header.Equals("Proxy", StringComparison.OrdinalIgnoreCase),
@@ -76,9 +70,7 @@ internal static class HeaderNames
         _ => false,
     };
 
-    /// <summary>
-    /// Whether the values of a header are secret or hardly repeat: <see cref="StringCache"/> must not keep them.
-    /// </summary>
+    /// <summary>Secret or hardly repeated values, which <see cref="StringCache"/> must not keep.</summary>
     public static bool IsUncached(string header)
     {
         foreach (var name in s_uncached)
@@ -99,7 +91,7 @@ internal static class HeaderNames
                 return true;
         }
 
-        return IsRenamedAuthorization(variable) || variable.SequenceEqual("REMOTE_ADDR"u8)
+        return Ascii.EqualsIgnoreCase(variable, RenamedAuthorization) || variable.SequenceEqual("REMOTE_ADDR"u8)
             || variable.SequenceEqual("REMOTE_PORT"u8) || variable.SequenceEqual("QUERY_STRING"u8)
             || variable.SequenceEqual("REQUEST_URI"u8);
     }

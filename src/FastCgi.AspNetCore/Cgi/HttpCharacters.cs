@@ -35,15 +35,11 @@ internal static class HttpCharacters
 
     public static int IndexOfNonToken(ReadOnlySpan<char> value) => value.IndexOfAnyExcept(s_tokenChars);
 
-    /// <summary>
-    /// The first character other than HTAB, space and visible ASCII, or -1 (Kestrel's rule for response values).
-    /// </summary>
+    /// <summary>The first character other than HTAB, space and visible ASCII, or -1 (as Kestrel's responses).</summary>
     public static int IndexOfNonAsciiFieldValue(ReadOnlySpan<char> value)
         => value.IndexOfAnyExcept(s_asciiFieldValueChars);
 
-    /// <summary>
-    /// The first control character other than HTAB, or -1: the rule if an encoding was selected for the header.
-    /// </summary>
+    /// <summary>The first control character other than HTAB, or -1: the rule if an encoding was selected.</summary>
     public static int IndexOfControl(ReadOnlySpan<char> value) => value.IndexOfAny(s_controlChars);
 
     /// <summary>Whether a received value may contain CR, LF or NUL, or non-ASCII bytes.</summary>

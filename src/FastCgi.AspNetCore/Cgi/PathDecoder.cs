@@ -3,9 +3,8 @@ using System.Buffers.Text;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Decodes the path of a request target for <c>HttpRequest.Path</c> by Kestrel's rules. Escapes are decoded once,
-/// except <c>%2F</c>, malformed escapes and invalid UTF-8. Then dot segments are removed (RFC 3986, section 5.2.4).
-/// Empty segments are kept.
+/// Decodes the path of a request target by Kestrel's rules: escapes once, except <c>%2F</c>, malformed escapes and
+/// invalid UTF-8; then dot segments are removed (RFC 3986, section 5.2.4). Empty segments are kept.
 /// </summary>
 internal static class PathDecoder
 {

@@ -26,9 +26,7 @@ internal struct RequestHead
     public bool IsHttps;
     public readonly string Scheme => IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp;
 
-    /// <summary>
-    /// Whether the port of the web server is not a default port, so URLs of the site must contain it.
-    /// </summary>
+    /// <summary>Whether the port of the web server is not a default port, so URLs must contain it.</summary>
     public bool IsPortUnusual;
 
     public bool LacksTarget;

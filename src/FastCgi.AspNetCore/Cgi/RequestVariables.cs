@@ -1,9 +1,8 @@
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// The meta-variables of the request line (RFC 3875, section 4.1), found in one pass. An empty value means absent, as
-/// nginx and Caddy send it. The last of repeated variables counts, as in nginx configurations that override an included
-/// file.
+/// The meta-variables of the request line (RFC 3875, section 4.1), found in one pass. Empty means absent, as nginx and
+/// Caddy send it. The last of repeated variables counts, as when nginx overrides an included file.
 /// </summary>
 internal ref struct RequestVariables
 {
@@ -92,8 +91,7 @@ internal ref struct RequestVariables
                 Scheme = value;
                 break;
             case 14 when name.SequenceEqual("CONTENT_LENGTH"u8):
-                // Cleared after an included fastcgi_params, as for nginx's auth_request, it is absent; two lengths are
-                // an attack.
+                // Cleared after fastcgi_params, as for nginx's auth_request, it is absent; two lengths are an attack.
                 if (!ContentLength.IsEmpty && !value.IsEmpty && !ContentLength.SequenceEqual(value))
                     return RequestRejection.InvalidContentLength;
                 ContentLength = value;

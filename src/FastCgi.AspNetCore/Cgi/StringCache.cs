@@ -2,15 +2,8 @@ using System.Buffers.Binary;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// Caches strings by their ASCII bytes: requests repeat paths, hosts and header values. The size is fixed, and new
-/// strings replace old ones, so a peer cannot make it grow. Threads share it without a lock; at worst, a string is
-/// created twice.
-/// </summary>
-/// <remarks>
-/// Not for secrets, nor for what hardly repeats: cookies, credentials, query strings and client addresses
-/// (<see cref="HeaderNames.IsUncachedVariable"/>).
-/// </remarks>
+/// <summary>Caches strings by ASCII bytes. New ones replace old ones without a lock, so it cannot grow.</summary>
+/// <remarks>Not for secrets and values that hardly repeat (<see cref="HeaderNames.IsUncachedVariable"/>).</remarks>
 internal sealed class StringCache
 {
     private const int Size = 1_024;

@@ -3,24 +3,19 @@ using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>
-/// The features of the request body, which middleware may replace. <see cref="RequestInput"/> reads it.
-/// </content>
+/// <content>The request body, which middleware may replace. <see cref="RequestInput"/> reads it.</content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestBodyDetectionFeature,
     IRequestBodyPipeFeature,
     IHttpMinRequestBodyDataRateFeature
 {
-    /// <summary>
-    /// Whether the application has begun to read the body. It needs no memory beside other small fields.
-    /// </summary>
+    /// <summary>Whether the application has begun to read the body. Here, it needs no extra memory.</summary>
     public bool HasStartedReading { get; set; }
 
     /// <summary>What follows the params. Set when they are complete.</summary>
     public RequestInput Input { get; private set; } = null!;
 
-    // If the end of STDIN has not arrived: web servers that stream announce a body by the header, but not for HTTP/2
-    // clients.
+    // Before the end of STDIN: web servers that stream announce a body by the header, but not for HTTP/2.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => SendsBody
         ?? (!string.IsNullOrEmpty(Parameters.GetHeader(Known.TransferEncoding)) || IsMethodWithBody(_head.Method));
 

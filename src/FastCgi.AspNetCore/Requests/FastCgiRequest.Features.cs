@@ -5,10 +5,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>
-/// The request as <see cref="IFeatureCollection"/>. Its own features are found by type; those that the framework sets
-/// on nearly every request have fields; all others, and replacements, are in a short list.
-/// </content>
+/// <content>The feature collection: own features, fields for frequent ones, and a list of all others.</content>
 internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesFeature
 {
     // In the order in which they were first set; null if removed. A change replaces the array, so no lock is needed.
@@ -104,9 +101,8 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     ];
 
     /// <summary>
-    /// The request's own features. Absent on purpose: upgrade and extended CONNECT, which no web server passes
-    /// (SignalR would offer WebSockets); trailers and reset; connection items and persistent state, which unrelated
-    /// clients would share.
+    /// Absent on purpose: upgrade and extended CONNECT, which no web server passes (SignalR would offer WebSockets);
+    /// trailers and reset; connection items and persistent state, which unrelated clients would share.
     /// </summary>
     private object? GetOwn(Type key)
     {

@@ -1,14 +1,12 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// The phases of a request, its abort by the web server (ABORT_REQUEST or a closed connection) or the application, and
-/// its errors. After the end of the response is queued, or all bytes of its Content-Length are written, an abort
+/// Abort and errors. After the end of the response is queued, or all bytes of its Content-Length are written, an abort
 /// cancels nothing: web servers close connections then.
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
-    // The first of the two counts: the request is aborted, or its response is written so that nothing may be cancelled
-    // any more.
+    // The first of the two counts: the request is aborted, or its response is written, so nothing may be cancelled.
     private static readonly CancellationTokenSource s_canceled = new(TimeSpan.Zero);
     private static readonly CancellationTokenSource s_answered = new();
 
@@ -35,17 +33,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     public override bool ForbidsReset
         => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.HaProxy;
 
-    /// <summary>Everything that the client waits for is written, so an abort cancels nothing any more.</summary>
     public void OnAnswered() => TrySettle(s_answered, out _);
-
-    /// <summary>
-    /// Completes a request that was aborted before a thread had claimed it, unless another thread has done so.
-    /// </summary>
-    public void CompleteIfDropped()
-    {
-        if (TryClaimDropped())
-            RequestCompletion.Complete(this, exception: null);
-    }
 
     protected override Exception OnAborting(AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
@@ -129,12 +117,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         },
         Log);
 
-    /// <summary>What the application or its callbacks failed with.</summary>
     public Exception? ApplicationError { get; private set; }
 
-    /// <summary>
-    /// The status if the application has failed: always an error, whatever a bad-request exception says.
-    /// </summary>
+    /// <summary>The status if the application has failed: always an error, whatever a bad request says.</summary>
     public int ErrorStatusCode
         => _lazy?.BadRequest is { StatusCode: >= 400 and <= 599 and var statusCode }
             ? statusCode
@@ -170,12 +155,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         }
 
         ReportApplicationError(exception);
-    }
-
-    public void ReportRejection(int statusCode)
-    {
-        Server.Counters.OnRequestRejected(statusCode, Rejection.ToString());
-        Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
     }
 
     protected override Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report)

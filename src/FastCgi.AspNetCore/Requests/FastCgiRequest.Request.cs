@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>
-/// The features of the request line, headers and addresses. Middleware may set most of them; the server keeps its own
-/// copies. Also what only FastCGI has: the parameters, the web server's error log, and the role Authorizer.
-/// </content>
+/// <content>What middleware may replace, of which the server keeps copies, and what only FastCGI has.</content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestFeature,
     IHttpRequestIdentifierFeature,
@@ -131,18 +128,12 @@ internal abstract partial class FastCgiRequest :
             (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),
             static (advisor, user) => advisor.OnUserNotTaken(user.Software, user.userParameter, user.typeParameter));
 
-    /// <summary>
-    /// Whether this status may be sent to an Authorizer request. Below 400, it could allow access: only a running
-    /// authorizer may send it.
-    /// </summary>
+    /// <summary>Below 400, a status could allow access, so only a running authorizer may send it.</summary>
     public bool MayAnswerAuthorizer(int statusCode)
         => statusCode >= StatusCodes.Status400BadRequest
             || (s_asked.Value == this && _lazy is { Authorization: AuthorizationPhase.Asked });
 
-    /// <summary>
-    /// Begins an authorizer. A second one cannot allow the request: it checks another path, such as that of an error
-    /// page.
-    /// </summary>
+    /// <summary>A second authorizer cannot allow the request: it checks another path, such as an error page.</summary>
     public void BeginAuthorization()
     {
         Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotAsked

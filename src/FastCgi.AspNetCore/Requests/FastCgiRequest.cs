@@ -1,10 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// One request: first its params, then the feature collection for the application. Parts: <c>.Features</c> (the
-/// collection), <c>.Request</c>, <c>.Body</c> and <c>.Lifetime</c>.
-/// <see cref="FastCgiRequest{TContext}"/> runs the application.
-/// </summary>
+/// <summary>The params, then the features of a request. <see cref="FastCgiRequest{TContext}"/> runs it.</summary>
 internal abstract partial class FastCgiRequest(
     ServerContext server, FastCgiConnection connection, in RequestStart start)
     : RequestStream(connection, in start), IFeatureCollection
@@ -21,7 +17,6 @@ internal abstract partial class FastCgiRequest(
     /// <summary>Set when the params are complete, or the request is rejected.</summary>
     public RequestParameters Parameters { get; private set; } = null!;
 
-    /// <summary>The headers as received.</summary>
     public IHeaderDictionary Headers => _headers ?? Keep(ref _headers, new RequestHeaders(this));
 
     /// <inheritdoc cref="Parameters"/>
@@ -30,7 +25,6 @@ internal abstract partial class FastCgiRequest(
     /// <summary>Whether it is a health check, to which the server responds.</summary>
     public bool IsPing { get; private set; }
 
-    /// <summary>Whether the application handles the request, not the server.</summary>
     public bool IsForApplication => Rejection == RequestRejection.None && !IsPing;
     public ref readonly RequestHead Head => ref _head;
 
@@ -68,10 +62,7 @@ internal abstract partial class FastCgiRequest(
         return slot != RequestSlot.Queued;
     }
 
-    /// <summary>
-    /// Calls the application, or answers a request that is not for it, unless another thread does or the request is
-    /// aborted. Never throws.
-    /// </summary>
+    /// <summary>Calls the application or answers, unless another thread does or it is aborted. Never throws.</summary>
     /// <returns>Whether the request is finished. If not, the application awaits something.</returns>
     public abstract bool Execute();
 
@@ -79,7 +70,6 @@ internal abstract partial class FastCgiRequest(
     public bool IsForStatus => server.Admission.IsForStatus(Path);
 
     /// <summary>Lets the application choose how non-ASCII headers are decoded.</summary>
-    /// <returns>Whether the request can be passed to it.</returns>
     protected bool TryDecodeHeaders()
     {
         if (server.Mapping.RequestHeaderEncodingSelector is not null)

@@ -1,10 +1,7 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>Runs the application for a request.</summary>
-/// <remarks>
-/// No <c>IHostContextContainer</c>: hosting would reuse the <c>HttpContext</c>, and a kept one would show another
-/// client's data.
-/// </remarks>
+/// <remarks>Without <c>IHostContextContainer</c>: a reused context could show another client's data.</remarks>
 internal sealed class FastCgiRequest<TContext>(
     ServerContext server, IHttpApplication<TContext> application, FastCgiConnection connection, in RequestStart start)
     : FastCgiRequest(server, connection, in start)
@@ -17,40 +14,38 @@ internal sealed class FastCgiRequest<TContext>(
     {
         if (!TryClaim())
         {
-            CompleteIfDropped();
+            if (TryClaimDropped())
+                RequestCompletion.Complete(this, exception: null);
             return true;
         }
 
-        Task task;
+        Exception? failure = null;
         Server.Advise<RequestStream>(this, static (advisor, request) => advisor.OnStarted(request));
         try
         {
-            if (!IsForApplication || !TryDecodeHeaders())
+            if (IsForApplication && TryDecodeHeaders())
             {
-                RequestCompletion.Complete(this, exception: null);
-                return true;
-            }
+                var context = application.CreateContext(this);
+                _context = context;
+                // Middleware may return null.
+                var task = application.ProcessRequestAsync(context)
+                    ?? throw new InvalidOperationException("The application returned null instead of a task.");
+                if (!task.IsCompleted)
+                {
+                    _ = AwaitAsync(task);
+                    return false;
+                }
 
-            var context = application.CreateContext(this);
-            _context = context;
-            // Middleware may return null.
-            task = application.ProcessRequestAsync(context)
-                ?? throw new InvalidOperationException("The application returned null instead of a task.");
+                task.GetAwaiter().GetResult();
+            }
         }
         catch (Exception exception)
         {
-            RequestCompletion.Complete(this, exception);
-            return true;
+            failure = exception;
         }
 
-        if (task.IsCompleted)
-        {
-            RequestCompletion.Complete(this, GetException(task));
-            return true;
-        }
-
-        _ = AwaitAsync(task);
-        return false;
+        RequestCompletion.Complete(this, failure);
+        return true;
     }
 
     public override void DisposeContext()
@@ -68,34 +63,22 @@ internal sealed class FastCgiRequest<TContext>(
         }
     }
 
-    private static Exception? GetException(Task task)
-    {
-        if (task.IsCompletedSuccessfully)
-            return null;
-
-        if (task.Exception?.InnerException is { } exception)
-            return exception;
-
-        try
-        {
-            // For a cancelled task, only this gives the original exception with its stack trace.
-            task.GetAwaiter().GetResult();
-            return null;
-        }
-        catch (Exception cancellation)
-        {
-            return cancellation;
-        }
-    }
-
     /// <summary>Continues in the application's execution context, which has its log scopes and activity.</summary>
     private async Task AwaitAsync(Task task)
     {
-        await task.ConfigureAwait(
-            ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
+        Exception? failure = null;
+        try
+        {
+            await task;
+        }
+        catch (Exception exception)
+        {
+            failure = exception;
+        }
+
         ThreadRoot.Run(
-            (Request: this, Task: task),
-            static state => RequestCompletion.Complete(state.Request, GetException(state.Task)),
+            (Request: this, failure),
+            static state => RequestCompletion.Complete(state.Request, state.failure),
             Log);
     }
 }

@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>
-/// The response body. The response itself is <c>Response.BodyWriter</c>; <c>Response.Body</c> writes through it.
-/// </content>
+/// <content><c>Response.BodyWriter</c> is the response itself; <c>Response.Body</c> writes through it.</content>
 internal sealed partial class FastCgiResponse : PipeWriter
 {
     private ResponseBodyStream? _stream;
@@ -66,16 +64,13 @@ internal sealed partial class FastCgiResponse : PipeWriter
         _request.CancelPendingFlush();
     }
 
-    /// <param name="alternative">The method to call instead.</param>
     public void ThrowIfSynchronousIONotAllowed(string alternative)
     {
         if (!AllowSynchronousIO)
-        {
             throw new InvalidOperationException(
                 $"Synchronous operations are disallowed. Call {alternative} or set AllowSynchronousIO to true instead. "
                     + "It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in "
                     + "UseFastCgi.");
-        }
     }
 
     private Memory<byte> Lease(int sizeHint, bool isSpan)
@@ -157,10 +152,8 @@ internal sealed partial class FastCgiResponse : PipeWriter
     private void CheckWrite(long length, long? declared)
     {
         if (BytesWritten + length > declared && (length > 0 || CanWriteBody))
-        {
             throw new InvalidOperationException(
                 $"Response Content-Length mismatch: too many bytes written ({BytesWritten + length} of {declared}).");
-        }
     }
 
     private void RefuseBody()

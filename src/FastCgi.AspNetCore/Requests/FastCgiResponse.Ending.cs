@@ -44,9 +44,7 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>Queues and sends the end, unless the response is already complete.</summary>
-    /// <exception cref="InvalidOperationException">
-    /// The body is shorter than its Content-Length, or the response cannot be sent.
-    /// </exception>
+    /// <exception cref="InvalidOperationException">The body is too short, or sending is impossible.</exception>
     public void Finish()
     {
         CompletedRequest ended;
@@ -71,13 +69,8 @@ internal sealed partial class FastCgiResponse
         OnEnded(ended);
     }
 
-    /// <summary>
-    /// Replaces a response that has not started with one of the server, and ends it, so that no other thread can change
-    /// it.
-    /// </summary>
+    /// <summary>Replaces a response that has not started and ends it, so that no other thread can change it.</summary>
     /// <param name="body">An ASCII body, if any.</param>
-    /// <param name="status">The protocol status of END_REQUEST.</param>
-    /// <returns>Whether the response had not started.</returns>
     public bool TryAnswerForApplication(
         int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
     {

@@ -60,8 +60,7 @@ internal sealed partial class FastCgiResponse
 
     private async Task StreamFileAsync(string path, long offset, long? count, CancellationToken cancellationToken)
     {
-        // Synchronously: on Unix, an asynchronous read blocks another thread, while the cache answers most in
-        // microseconds.
+        // Synchronously: on Unix, an asynchronous read blocks another thread, while the cache answers most at once.
         using var file = File.OpenHandle(
             path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, FileOptions.SequentialScan);
         ThrowIfForThreads(file, path);
@@ -94,9 +93,7 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    /// <summary>
-    /// Slow clients keep any number of files open. Without the last descriptors, .NET would end the process.
-    /// </summary>
+    /// <summary>Slow clients keep files open. Without the last descriptors, .NET would end the process.</summary>
     private void ThrowIfForThreads(SafeFileHandle file, string path)
     {
         var limit = _request.Server.GetMaxDescriptors();

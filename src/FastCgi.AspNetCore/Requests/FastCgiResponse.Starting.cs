@@ -18,9 +18,7 @@ internal sealed partial class FastCgiResponse
     /// <summary>The OnStarting callbacks that are running, although the application may not await them.</summary>
     public Task? Starting => _lazy is { } lazy ? Volatile.Read(ref lazy.Starting) : null;
 
-    /// <summary>
-    /// Calls the OnStarting callbacks. If one throws, that is an application error, and the rest are skipped.
-    /// </summary>
+    /// <summary>Calls the OnStarting callbacks. If one throws, that is an error, and the rest are skipped.</summary>
     public Task FireOnStartingAsync()
     {
         var calls = CallOnStartingAsync();
@@ -78,11 +76,9 @@ internal sealed partial class FastCgiResponse
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
         // Some web servers allow access for any success status, but this response was not meant as a permission.
         if (IsAuthorizer && !_request.MayAnswerAuthorizer(SentStatusCode))
-        {
             throw new InvalidOperationException(
                 $"Code other than an authorizer endpoint returned status {SentStatusCode} for an Authorizer request, "
                     + "which could allow access. Use MapFastCgiAuthorizer.");
-        }
 
         ref var table = ref _headers.In(scope);
         CheckWrite(writeLength, table.ContentLength);
@@ -109,26 +105,20 @@ internal sealed partial class FastCgiResponse
     {
         DropZeroLengthWithoutBody(ref headers);
         // nginx would buffer an event stream.
-        if ((_isBufferingDisabled || IsOfEventStream(ref headers)) && headers.Find("X-Accel-Buffering") < 0)
+        var isEventStream = headers.Get(Known.ContentType).ToString()
+            .StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
+        if ((_isBufferingDisabled || isEventStream) && headers.Find("X-Accel-Buffering") < 0)
             headers.Set("X-Accel-Buffering", "no");
         // mod_deflate and mod_brotli would compress the response, and send their coding in addition.
         if (HasIdentityCoding(ref headers) && WebServer == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
-        // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, section
-        // 8.6).
+        // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, 8.6).
         if (_statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null
             && WebServer == WebServerKind.HaProxy)
             headers.Remove(Known.ContentLength);
     }
 
-    private static bool IsOfEventStream(ref HeaderTable headers)
-        => headers.Get(Known.ContentType).ToString()
-            .StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
-
-    /// <summary>
-    /// Whether there is a coding that should not be sent (RFC 9110, section 8.4.1). Blazor and event streams have it so
-    /// that no middleware compresses them.
-    /// </summary>
+    /// <summary>Blazor and event streams set identity (RFC 9110, section 8.4.1) to prevent compression.</summary>
     private static bool HasIdentityCoding(ref HeaderTable headers)
         => headers.Get(Known.ContentEncoding) is { Count: > 0 } codings
             && codings.ToString().Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)
@@ -143,11 +133,9 @@ internal sealed partial class FastCgiResponse
             return;
 
         if (contentLength != 0)
-        {
             throw new InvalidOperationException(_statusCode == StatusCodes.Status204NoContent
                 ? "Setting the header Content-Length is not allowed on responses with status code 204."
                 : "Responses with status code 205 cannot have a non-zero Content-Length value.");
-        }
 
         if (_statusCode == StatusCodes.Status204NoContent)
             headers.Remove(Known.ContentLength);

@@ -1,15 +1,7 @@
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The response of one request, by the same rules as Kestrel. Parts: <c>.Body</c>, <c>.Starting</c>, <c>.SendFile</c>,
-/// <c>.Ending</c>.
-/// </summary>
-/// <remarks>
-/// Status and headers change and become final under the lock of the request, so another thread's change is either sent
-/// or refused.
-/// </remarks>
+/// <summary>The response of one request, by the same rules as Kestrel.</summary>
+/// <remarks>Status and headers become final under the lock, so a concurrent change is sent or refused.</remarks>
 internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature, IHttpBodyControlFeature
 {
     private readonly FastCgiRequest _request;
@@ -22,7 +14,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     // Whether the OnCompleted callbacks have been called, so that no more are accepted.
     private bool _isCompletedFired;
 
-    /// <param name="isHead">Whether the method is HEAD, so that no body is sent.</param>
     public FastCgiResponse(FastCgiRequest request, bool isHead)
     {
         _request = request;
@@ -50,9 +41,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
-    /// <exception cref="InvalidOperationException">
-    /// The response has started, or the phrase has a control character (RFC 9112, section 4).
-    /// </exception>
+    /// <exception cref="InvalidOperationException">The response has started, or a character is invalid.</exception>
     public string? ReasonPhrase
     {
         get => _lazy?.ReasonPhrase;
@@ -68,10 +57,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
-    /// <summary>
-    /// Headers that the application puts in place of these are copied. After the response has started, they are
-    /// ignored, because middleware puts back what it has replaced.
-    /// </summary>
+    /// <summary>Setting copies. After the start, it is ignored, because middleware restores what it replaced.</summary>
     public IHeaderDictionary Headers
     {
         get => _headers;
@@ -118,9 +104,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         (Lazy.OnCompleted ??= new()).Push((callback, state));
     }
 
-    /// <summary>
-    /// Calls the OnCompleted callbacks. If one throws, that is logged, and the rest are still called.
-    /// </summary>
+    /// <summary>Calls the OnCompleted callbacks. If one throws, it is logged, and the rest are still called.</summary>
     public async Task FireOnCompletedAsync()
     {
         while (TryPopOnCompleted(out var callback))
@@ -157,25 +141,17 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public int GetMaxHeadLength()
         => CgiResponseWriter.GetMaxLength(_headers.Final.Entries, ReasonPhrase, _lazy?.EncodedFields);
 
-    /// <summary>
-    /// Writes the header block, which was checked when the response started, so this cannot fail. For an Authorizer
-    /// request the status comes first: lighttpd takes headers before it for part of a permission, and drops them.
-    /// </summary>
+    /// <summary>Cannot fail: headers were checked at the start. lighttpd's authorizer needs the status first.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
         => HeadLength = CgiResponseWriter.Write(
             destination, SentStatusCode, ReasonPhrase, _headers.Final.Entries, _lazy?.EncodedFields, contentLength,
                 isStatusFirst: IsAuthorizer);
 
-    /// <summary>
-    /// Gets the Content-Length of a body that is complete before its header block is sent, so that a web server detects
-    /// a cut response.
-    /// </summary>
+    /// <summary>The length of a body that ends before the head is sent: lets a web server detect a cut.</summary>
     public long? GetFinalContentLength(long length)
         => _headers.Final.ContentLength is null && CanHaveContentLength ? length : null;
 
-    /// <summary>
-    /// The status for the web server. If it sends a file itself, it derives the client's status from a 200.
-    /// </summary>
+    /// <summary>If the web server sends a file itself, it derives the client's status from a 200.</summary>
     private int SentStatusCode => _isOffloaded ? StatusCodes.Status200OK : _statusCode;
     private bool CanHaveContentLength => !_isHead && _statusCode is not (204 or 304);
 

@@ -1,17 +1,12 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
-using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Headers as the application sees them. The text of <c>Content-Length</c> and <see cref="ContentLength"/> are one
-/// value.
-/// </summary>
+/// <summary>The application's view of headers. <c>Content-Length</c> is both a header and a number.</summary>
 /// <remarks>
-/// Every member takes the lock, because even an application that uses one thread at a time changes headers from two. If
-/// a handler returns <c>Task&lt;string&gt;</c>, a minimal API sets the content type at its first await, while the
-/// continuation runs on another thread.
+/// Locked, because for a handler that returns <c>Task&lt;string&gt;</c>, a minimal API sets the content type at its
+/// first await, while the continuation changes headers on another thread.
 /// </remarks>
 internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDictionary
 {
@@ -145,7 +140,6 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
         In(scope).Entries.CopyTo(array.AsSpan(arrayIndex));
     }
 
-    /// <summary>Takes a snapshot of the entries, in order.</summary>
     public KeyValuePair<string, StringValues>[] ToArray()
     {
         using var scope = EnterToRead();
@@ -169,17 +163,14 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     {
     }
 
-    /// <summary>Creates the exception for a <c>Content-Length</c> that is not a number.</summary>
     protected abstract Exception InvalidContentLength(string value);
 
-    /// <summary>Makes the headers final, or no longer.</summary>
     public void SetReadOnly(RequestScope scope, bool isReadOnly)
     {
         scope.Require(requestLock);
         _isReadOnly = isReadOnly;
     }
 
-    /// <summary>Reaches what the lock of the request guards.</summary>
     public ref HeaderTable In(RequestScope scope)
     {
         scope.Require(requestLock);

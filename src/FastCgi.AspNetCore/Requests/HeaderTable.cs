@@ -1,11 +1,8 @@
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Header fields in the order they were added, without validation. A linear search is fast for a dozen entries; above
-/// <see cref="IndexThreshold"/>, a dictionary helps. Names are case-insensitive. Not thread-safe. A mutable struct:
-/// keep it in a field, do not copy it.
+/// Header fields in the order they were added, without validation; names are case-insensitive. Up to
+/// <see cref="IndexThreshold"/>, a linear search is fast. Not thread-safe. A mutable struct: do not copy it.
 /// </summary>
 internal struct HeaderTable()
 {
@@ -43,7 +40,6 @@ internal struct HeaderTable()
         return -1;
     }
 
-    /// <returns>The values; none if the header does not exist.</returns>
     public StringValues Get(string name) => Find(name) is >= 0 and var position ? _entries[position].Value : default;
 
     public void Set(string name, StringValues value)
@@ -63,8 +59,6 @@ internal struct HeaderTable()
         _entries[Count++] = new(name, value);
     }
 
-    /// <summary>Sets <c>Content-Length</c>.</summary>
-    /// <param name="text">The text, if the application has supplied it.</param>
     public void SetContentLength(long value, StringValues text = default)
     {
         Set(Known.ContentLength, text.Count > 0 ? text : value.ToString(CultureInfo.InvariantCulture));

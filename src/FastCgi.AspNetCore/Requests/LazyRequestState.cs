@@ -3,9 +3,7 @@ using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Rarely used state of a request. Created when first needed, so that long-running requests do not carry it.
-/// </summary>
+/// <summary>Rarely used state of a request, created on demand to save memory in waiting requests.</summary>
 internal sealed class LazyRequestState
 {
     // Derived from the params on first use. Fields, because they are passed by reference.

@@ -1,13 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Rarely used state of a response. Created when first needed, so that long-running requests do not carry it.
-/// </summary>
+/// <summary>Rarely used state of a response, created on demand to save memory in waiting requests.</summary>
 internal sealed class LazyResponseState
 {
-    /// <summary>
-    /// The running calls of <see cref="OnStarting"/>. A field, because it is published with a barrier.
-    /// </summary>
+    /// <summary>Running calls of <see cref="OnStarting"/>. A field, because it is published with a barrier.</summary>
     public Task? Starting;
 
     // In reverse order of registration. A callback may register more.

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The addresses of the client and of the web server: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC
-/// 3875, section 4.1).
-/// </summary>
+/// <summary>The addresses of the client and of the web server (RFC 3875, section 4.1).</summary>
 internal sealed class RequestAddresses : IHttpConnectionFeature
 {
     private readonly IPAddress? _sentAddress;
@@ -22,23 +19,16 @@ internal sealed class RequestAddresses : IHttpConnectionFeature
     public IPAddress? LocalIpAddress { get; set; }
     public int LocalPort { get; set; }
 
-    /// <summary>Whether the application has set the client's address.</summary>
     public bool HasNewAddress => RemoteIpAddress != _sentAddress;
 
-    /// <summary>
-    /// A port next to the address belongs to it: a load balancer has written both. The other parameter may then contain
-    /// the load balancer's own port.
-    /// </summary>
+    /// <summary>A port in the address belongs to it. The other parameter may be that of a load balancer.</summary>
     private static (IPAddress? Address, int Port) Read(RequestParameters parameters, string address, string port)
     {
         var endPoint = Parse(parameters.GetVariable(address));
         return (endPoint?.Address, endPoint is { Port: > 0 } ? endPoint.Port : ParsePort(parameters.GetVariable(port)));
     }
 
-    /// <returns>
-    /// Null for a client of a Unix socket, for which nginx sends <c>unix:</c>, and for what programs read differently,
-    /// such as 010.0.0.1.
-    /// </returns>
+    /// <returns>Null for <c>unix:</c> (nginx), and for ambiguous addresses such as 010.0.0.1.</returns>
     public static IPEndPoint? Parse(string? text)
     {
         // A header may contain a list with one element.

@@ -1,15 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The only way from the call of the application to the end. Whatever it did or threw, the request releases its slot
-/// and leaves its connection exactly once: ended, aborted or cut. Then callbacks run, reports are made, and the context
-/// is disposed. A failed step does not prevent the next.
-/// </summary>
+/// <summary>Releases the slot, ends the request once, runs callbacks, disposes: no step prevents the next.</summary>
 internal static class RequestCompletion
 {
-    /// <summary>
-    /// Completes a request whose application has returned or thrown, or was not called. Never throws.
-    /// </summary>
+    /// <summary>Completes a request whose application has returned, thrown, or was not called. Never throws.</summary>
     public static void Complete(FastCgiRequest request, Exception? exception)
     {
         // Most requests need no state machine.
@@ -42,10 +36,7 @@ internal static class RequestCompletion
         Retire(request);
     }
 
-    /// <summary>
-    /// Runs callbacks that are registered, and awaits those that the application did not; their errors are the
-    /// application's.
-    /// </summary>
+    /// <summary>Runs pending callbacks, and awaits those that run. Their errors are the application's.</summary>
     private static async ValueTask FinishWorkAsync(FastCgiRequest request, Exception? exception)
     {
         if (exception is not null)
@@ -62,9 +53,8 @@ internal static class RequestCompletion
     }
 
     /// <summary>
-    /// Releases the slot, ends the response, and leaves the connection. The slot comes first: the client's next request
-    /// may arrive as soon as the end is sent, and must find the slot free; and a client that does not read must not
-    /// keep it.
+    /// The slot comes first: the client's next request may arrive as soon as the end is sent, and must find the slot
+    /// free; and a client that does not read must not keep it.
     /// </summary>
     private static void End(FastCgiRequest request)
     {
@@ -139,7 +129,8 @@ internal static class RequestCompletion
         }
 
         var statusCode = rejection.GetStatusCode();
-        request.ReportRejection(statusCode);
+        request.Server.Counters.OnRequestRejected(statusCode, rejection.ToString());
+        request.Log.RequestRejected(request.Connection.Id, request.Id, statusCode, rejection.GetReason());
         request.Response.TryAnswerForApplication(statusCode, rejection.GetReason() + "\n", rejection switch
         {
             RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout

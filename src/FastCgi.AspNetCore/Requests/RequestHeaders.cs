@@ -1,12 +1,8 @@
 using System.Diagnostics.CodeAnalysis;
-using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The headers of a request. The first look-ups search the params, which needs no memory. All headers become strings
-/// when more are looked up, or when they are enumerated or changed.
-/// </summary>
+/// <summary>The headers of a request. A few look-ups search the params; otherwise, all become strings.</summary>
 internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request.Response.Output)
 {
     // Hosting and routing look up two. Ten look-ups in the params take as long as converting all.
@@ -30,8 +26,6 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
     /// <summary>Whether they were enumerated, changed, or often looked up.</summary>
     public bool IsLoaded => _isLoaded;
 
-    private RequestParameters Parameters => request.Parameters;
-
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
         if (_isLoaded || string.IsNullOrEmpty(key) || ++_lookUps > MaxLookUps)
@@ -51,7 +45,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
             return;
 
         ref var table = ref In(scope);
-        foreach (var (name, value) in Parameters.GetHeaders())
+        foreach (var (name, value) in request.Parameters.GetHeaders())
         {
             if (!IsHidden(name))
                 table.Set(name, RequestParameters.Join(table.Get(name), name, value));
@@ -80,23 +74,18 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         if (IsHidden(name))
             return StringValues.Empty;
 
-        var sent = Parameters.GetHeader(name);
+        var sent = request.Parameters.GetHeader(name);
         return sent.Count == 0 && name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase)
-            ? Parameters.GetVariable(HeaderNames.RenamedAuthorization)
+            ? request.Parameters.GetVariable(HeaderNames.RenamedAuthorization)
             : sent;
     }
 
-    /// <summary>
-    /// The web server has decoded the chunked body. Transfer-Encoding together with a length would look like an attack.
-    /// </summary>
+    /// <summary>The web server decodes chunked bodies: with a length, Transfer-Encoding resembles an attack.</summary>
     private bool IsHidden(string name)
         => request.Head.ContentLength is not null
             && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>
-    /// HTTP/1.0 clients send no Host, and nginx before 1.29.4 omits HTTP_HOST for HTTP/3. The server's own name is used
-    /// then.
-    /// </summary>
+    /// <summary>Falls back to the server's name: for HTTP/1.0, and for HTTP/3 behind nginx before 1.29.4.</summary>
     private StringValues GetHost()
     {
         if (_host is not null)
@@ -109,10 +98,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         return _host = WithoutDefaultPort(host);
     }
 
-    /// <summary>
-    /// Removes the scheme's default port, which would appear in every absolute redirect and not match a registered
-    /// redirect URI.
-    /// </summary>
+    /// <summary>Redirects would show a default port, and registered redirect URIs would not match.</summary>
     private string WithoutDefaultPort(string host)
     {
         var port = request.Head.IsHttps ? ":443" : ":80";
@@ -126,12 +112,12 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
 
     private string? MakeUpHost()
     {
-        var name = Parameters.GetVariable("SERVER_NAME");
+        var name = request.Parameters.GetVariable("SERVER_NAME");
         if (string.IsNullOrEmpty(name) || Uri.CheckHostName(name) == UriHostNameType.Unknown)
             return null;
 
         if (name.Contains(':', StringComparison.Ordinal) && name[0] != '[')
             name = $"[{name}]";
-        return request.Head.IsPortUnusual ? $"{name}:{Parameters.GetVariable("SERVER_PORT")}" : name;
+        return request.Head.IsPortUnusual ? $"{name}:{request.Parameters.GetVariable("SERVER_PORT")}" : name;
     }
 }

@@ -2,10 +2,7 @@ using System.Runtime.ExceptionServices;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The application's <c>Request.BodyReader</c>, which reads the request body under the lock of the request.
-/// </summary>
-/// <param name="maxBodySize">The maximum body size, unless the application changes it.</param>
+/// <summary>The application's <c>Request.BodyReader</c>, which reads under the lock of the request.</summary>
 internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     : PipeReader, IHttpMaxRequestBodySizeFeature
 {
@@ -19,11 +16,9 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
         set
         {
             if (IsReadOnly)
-            {
                 throw new InvalidOperationException(
                     "The maximum request body size cannot be modified after the app has already started reading from "
                         + "the request body.");
-            }
 
             if (value is not null)
                 ArgumentOutOfRangeException.ThrowIfNegative(value.Value);

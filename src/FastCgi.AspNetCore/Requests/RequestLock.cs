@@ -1,13 +1,7 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The lock of one request and its response (<see cref="LockRank.Request"/>). A base class, to save one object per
-/// waiting request.
-/// </summary>
-/// <remarks>
-/// The application must not have a reference to it: if it locked the object and blocked, no thread of the server could
-/// send.
-/// </remarks>
+/// <summary>The lock of one request and its response. A base class, to save one object per waiting request.</summary>
+/// <remarks>The application must have no reference to it: holding it would block the server's threads.</remarks>
 internal class RequestLock
 {
     public RequestScope EnterLock() => new(this);

@@ -1,10 +1,6 @@
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The params of one request. They never change, so any thread may read them; strings are created on demand.
-/// </summary>
+/// <summary>The params of one request. Immutable, so any thread may read them; creates strings on demand.</summary>
 internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
 {
     private Dictionary<int, string>? _decoded;
@@ -67,16 +63,13 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
         return values;
     }
 
-    /// <param name="offset">The <see cref="RequestHead.HostOffset"/>.</param>
     public string GetHost(int offset)
     {
         new NameValuePairReader(Span[offset..]).TryRead(out _, out var value);
         return Decode(offset, Known.Host, value);
     }
 
-    /// <summary>
-    /// Gets all headers in order of arrival, including repeated ones, but not Content-Length and Content-Type.
-    /// </summary>
+    /// <summary>All headers in order, including repeated ones, but not Content-Length and Content-Type.</summary>
     public List<KeyValuePair<string, string>> GetHeaders()
     {
         var headers = new List<KeyValuePair<string, string>>();

@@ -3,9 +3,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>Creates the context of a server whose requests run an application.</summary>
 internal static class RequestServer
 {
-    /// <param name="getMaxDescriptors">
-    /// Gets the current descriptor limit of the process; <see langword="null"/> for no limit.
-    /// </param>
+    /// <param name="getMaxDescriptors">Gets the current limit; <see langword="null"/> if there is none.</param>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options,
         IHttpApplication<TContext> application,

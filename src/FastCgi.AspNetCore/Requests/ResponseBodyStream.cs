@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The application's <c>Response.Body</c>, another view of <see cref="FastCgiResponse"/>. Disposing it does not end the
-/// response.
-/// </summary>
+/// <summary>The application's <c>Response.Body</c>. Disposing it does not end the response.</summary>
 internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
 {
     public override bool CanRead => false;

@@ -1,10 +1,6 @@
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The headers of a response, validated when they are set, as in Kestrel, and read-only once it has started.
-/// </summary>
+/// <summary>The headers of a response, validated when set, as in Kestrel, and read-only once it has started.</summary>
 internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollection(requestLock)
 {
     // By name, of the headers that are not ASCII.

@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The bytes of one response: a flush turns what is staged into records and moves them to the send queue.
-/// </summary>
+/// <summary>The bytes of one response: a flush turns staged bytes into records and queues them for sending.</summary>
 /// <remarks>It is also the lock of the request, because the application never gets it.</remarks>
 internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 {
@@ -13,19 +11,13 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     public bool HasEnded => request.HasLeft;
 
-    private RecordOutput Outlet => request.Connection.Output;
-
-    /// <summary>Reaches what the lock of the request guards.</summary>
     public ref ResponseStaging In(RequestScope scope)
     {
         scope.Require(this);
         return ref _staged;
     }
 
-    /// <summary>
-    /// Queues or holds what is staged, with the header block if necessary. The caller then calls
-    /// <see cref="SendAsync"/> without the lock.
-    /// </summary>
+    /// <summary>Queues or holds what is staged. Call <see cref="SendAsync"/> afterwards, without the lock.</summary>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
     /// <returns>Whether it is held.</returns>
     public bool Flush(RequestScope scope, bool isLikelyLast)
@@ -49,12 +41,10 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     /// <summary>Sends what a flush has queued. Waits while more than the limit is queued or being sent.</summary>
     public ValueTask<FlushResult> SendAsync(bool isHeld, CancellationToken cancellationToken) => isHeld
-        ? new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: Outlet.IsClosed))
+        ? new(new FlushResult(isCanceled: false, isCompleted: request.Connection.Output.IsClosed))
         : request.SendAsync(cancellationToken);
 
-    /// <summary>
-    /// Ends the request with this response: with everything staged, or, if it is cut, with what was flushed.
-    /// </summary>
+    /// <summary>Ends the request with everything staged or, if it is cut, with what was flushed.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <returns>The work that remains without the lock.</returns>
     public CompletedRequest Complete(RequestScope scope, ProtocolStatus? status)
@@ -85,9 +75,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
 
-    /// <summary>
-    /// The application has returned from its first call before the end: queues what is held, for the caller to send.
-    /// </summary>
+    /// <summary>The application has returned before the end: queues what is held, for the caller to send.</summary>
     public void Yield()
     {
         using var scope = EnterLock();
@@ -104,7 +92,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
             QueueHeld(scope);
         }
 
-        Outlet.FlushNow();
+        request.Connection.Output.FlushNow();
     }
 
     /// <summary>Queues lines for the web server's error log, but not before the header block.</summary>
@@ -120,7 +108,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     {
         // The thread that has corked the response sends later, and includes what was queued before.
         if (!_cork.IsCorked)
-            Outlet.FlushNow();
+            request.Connection.Output.FlushNow();
     }
 
     private void QueueHeld(RequestScope scope)
@@ -132,9 +120,8 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 }
 
 /// <summary>
-/// Decides whether to hold a flush of one response, so that one send carries more: the end of the response, or other
-/// responses of the batch. A held flush leaves when the handler yields, ends or loses its thread, or after a few
-/// milliseconds. A mutable struct: keep it in a field.
+/// Decides whether to hold a flush, so that one send carries more. A held flush leaves when the handler yields, ends or
+/// loses its thread, or after a few milliseconds. A mutable struct: keep it in a field.
 /// </summary>
 internal struct OutputCork
 {
@@ -145,10 +132,7 @@ internal struct OutputCork
         /// <summary>Only the flushing thread sends. It holds a flush only if that is likely the last.</summary>
         Released,
 
-        /// <summary>
-        /// The application is in its first call. The calling thread sends afterwards, including the end of the
-        /// response.
-        /// </summary>
+        /// <summary>In the application's first call, whose thread sends afterwards, including the end.</summary>
         Corked,
 
         /// <summary>The same, but the end of the response is sent at once, because nothing follows it.</summary>
@@ -165,9 +149,7 @@ internal struct OutputCork
     public readonly bool SendsAtEnd => _state != State.Corked;
 
     /// <summary>Called before the application, by a thread that sends when it returns.</summary>
-    /// <param name="sendsAtEnd">
-    /// Whether the end of the response is still sent at once, because nothing follows it.
-    /// </param>
+    /// <param name="sendsAtEnd">Whether the end is still sent at once, because nothing follows it.</param>
     public void Cork(bool sendsAtEnd)
     {
         if (_state == State.Released)
@@ -182,11 +164,7 @@ internal struct OutputCork
 
     public void Uncork() => _state = State.Uncorked;
 
-    /// <param name="isHolding">Whether a flush is already held.</param>
-    /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
-    /// <param name="trySetDeadline">
-    /// Schedules <see cref="ResponseOutput.Uncork"/> and returns whether it could; <see langword="null"/> if never.
-    /// </param>
+    /// <param name="trySetDeadline">Schedules an uncork if it can; <see langword="null"/> if never.</param>
     public readonly bool CanHold(
         bool isHolding, bool isLikelyLast, RequestStream stream, Func<RequestStream, bool>? trySetDeadline)
         => _state switch

@@ -1,9 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// What the application has written and not flushed. The blocks leave room for a record header, and the first one also
-/// for the header block, so they become records in place. Not thread-safe. A mutable struct: keep it in a field, do not
-/// copy it.
+/// What the application has written and not flushed. The blocks leave room for a record header, and the first one for
+/// the header block, so they become records in place. Not thread-safe. A mutable struct: do not copy it.
 /// </summary>
 internal struct ResponseStaging(FastCgiRequest request)
 {
@@ -49,7 +48,6 @@ internal struct ResponseStaging(FastCgiRequest request)
     public readonly bool IsFlushHeld => _flushedLength != NotHeld;
     public StandardErrorWriter? ErrorWriter { get; set; }
 
-    /// <param name="sizeHint">The minimum length; 0 for any.</param>
     /// <param name="isSpan">Whether the application gets a span of the memory.</param>
     public Memory<byte> Lease(int sizeHint, bool isSpan)
     {
@@ -74,10 +72,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         return block.FreeMemory;
     }
 
-    /// <summary>
-    /// Ends the lease if it was advanced. Otherwise its holder may still advance it, such as a writer over a body that
-    /// others flush.
-    /// </summary>
+    /// <summary>If a lease was not advanced, its holder still may: a writer over a body that others flush.</summary>
     public void EndUsedLease()
     {
         if (_leaseHolder == Nobody)
@@ -93,10 +88,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         _leasedLength = 0;
     }
 
-    /// <summary>
-    /// The application has made its next call or has returned. If it did so on the thread that has a span, nobody
-    /// writes to it any more, so the block can be used again. <c>WriteAsync</c> of a long string ends with such a span.
-    /// </summary>
+    /// <summary>A span's thread that calls again or returns writes no more, so its block can be used again.</summary>
     public void EndSpan()
     {
         if (_leaseHolder != Environment.CurrentManagedThreadId)
@@ -149,7 +141,6 @@ internal struct ResponseStaging(FastCgiRequest request)
         EndLease();
     }
 
-    /// <summary>Holds back the flush of what is staged.</summary>
     public void HoldFlush() => _flushedLength = Length;
 
     /// <summary>Drops what is staged: another response replaces it, or it is over.</summary>
@@ -162,11 +153,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         _leaseHolder = Nobody;
     }
 
-    /// <summary>
-    /// Takes what is staged as records, with the header block if necessary. Those for the web server's error log follow
-    /// it.
-    /// </summary>
-    /// <param name="isEnd">Whether they complete the response.</param>
+    /// <summary>Takes what is staged, and then error lines, as records, with the header block if necessary.</summary>
     public BufferChain TakeRecords(bool isEnd)
     {
         if (NeedsHeaderBlock)

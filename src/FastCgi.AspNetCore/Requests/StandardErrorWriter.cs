@@ -1,12 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Text for the web server's error log: a record per line, so that the web server prefixes each. Any thread may write.
-/// </summary>
+/// <summary>Lines for the web server's error log, each in its own record. Any thread may write.</summary>
 /// <remarks>
-/// The records are never queued before the header block of the response: nginx reads both into one buffer of a page,
-/// and returns 502 if they do not fit. Limited in total, because the web server's log is on disk. Excess lines are
-/// dropped with a note.
+/// Never queued before the header block: nginx reads both into one buffer of a page, and returns 502 if they do not
+/// fit. The total is limited, because the web server's log is on disk. Excess lines are dropped with a note.
 /// </remarks>
 internal sealed class StandardErrorWriter : TextWriter
 {

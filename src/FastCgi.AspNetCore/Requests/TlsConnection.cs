@@ -4,7 +4,6 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The certificate with which the client identified itself to the web server.</summary>
 /// <param name="allowsAny">Whether to show a certificate that the web server did not verify.</param>
-/// <param name="log">Receives why a certificate is not shown.</param>
 internal sealed class TlsConnection(RequestParameters parameters, bool allowsAny, ILogger log) : ITlsConnectionFeature
 {
     // "FAILED:" and a reason of the TLS library.

@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Server;
 
-/// <summary>
-/// Reserves the last descriptors: .NET needs two per thread and ends the process if its thread pool cannot start one.
-/// </summary>
+/// <summary>Keeps descriptors free: .NET needs two per thread, and ends the process if it gets none.</summary>
 internal static class DescriptorHeadroom
 {
     // One in six (170 of the usual 1,024): less than the fifth at which the operator is warned. Threads and files do
@@ -10,10 +8,7 @@ internal static class DescriptorHeadroom
     private const int Share = 6;
     private const long Largest = 1_024;
 
-    /// <summary>
-    /// How many descriptors connections may use. The system gives the lowest free number, so a higher one means that
-    /// all are in use.
-    /// </summary>
+    /// <summary>The system gives the lowest free number, so a higher one means that all are in use.</summary>
     public static long CountForConnections(long limit) => limit - Get(limit);
 
     /// <summary>The limit of connections on this system, on which descriptors may not be limited.</summary>

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Server;
 
-/// <summary>
-/// Limits the requests that the application works on. Others wait in a limited queue. The status has slots of its own.
-/// </summary>
-/// <param name="statusPaths">The paths of the status.</param>
+/// <summary>Limits concurrent requests. Others wait in a limited queue. The status has its own slots.</summary>
 internal sealed class RequestAdmission(
     FastCgiServerOptions options, TimeProvider time, IReadOnlyList<string> statusPaths)
 {
@@ -33,12 +30,7 @@ internal sealed class RequestAdmission(
     public (long Ordinary, int Status) TakenCount
         => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _statusCount));
 
-    /// <summary>
-    /// Tries to acquire a slot. Evicts requests that timed out if the queue is full; they are answered at the next
-    /// release or tick.
-    /// </summary>
-    /// <param name="path">The path of the request.</param>
-    /// <returns>The slot of the request, or that it waits for one; <see langword="null"/> if it is refused.</returns>
+    /// <summary>Null if it is refused. Evicted requests are answered at the next release or tick.</summary>
     public RequestSlot? Admit(RequestStream request, string? path)
     {
         if (_limit is null)

@@ -2,10 +2,7 @@ using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Server;
 
-/// <summary>
-/// Decides whether the web server can send a file: only if the response is equally correct. See
-/// <c>docs/decisions/send-file.md</c>.
-/// </summary>
+/// <summary>Whether the web server can send a file equally correctly: <c>docs/decisions/send-file.md</c>.</summary>
 internal sealed class SendFileOffload
 {
     public const string XAccelRedirect = "X-Accel-Redirect";
@@ -20,10 +17,7 @@ internal sealed class SendFileOffload
         Known.Server,
     ];
 
-    /// <summary>
-    /// Conditions that the application has evaluated. The web server would evaluate them again, with its own
-    /// validators.
-    /// </summary>
+    /// <summary>The web server would evaluate conditions again, with its own validators.</summary>
     private static readonly string[] s_conditions =
         [Known.IfMatch, Known.IfNoneMatch, Known.IfModifiedSince, Known.IfUnmodifiedSince];
 
@@ -43,8 +37,7 @@ internal sealed class SendFileOffload
     public static ReadOnlySpan<string> GetReplacedHeaders(string header)
         => header == XAccelRedirect ? s_replacedByNginx : s_replacedByNginx.AsSpan(0, 1);
 
-    /// <summary>Finds the header that makes the web server send a file.</summary>
-    /// <returns>Why there is none.</returns>
+    /// <summary>Finds the header that makes the web server send a file, or why there is none.</summary>
     public string? FindHeader(FileInfo file, out KeyValuePair<string, string> header)
     {
         var obstacle = FindRoot(file, out var root, out var path);
@@ -98,9 +91,7 @@ internal sealed class SendFileOffload
         return HasLink(file, root) ? "its path contains a symbolic link" : null;
     }
 
-    /// <summary>
-    /// Whether the file, or a folder between it and the root, is a link, which could lead out of the root.
-    /// </summary>
+    /// <summary>A link between the root and the file could lead out of the root.</summary>
     private static bool HasLink(FileInfo file, SendFileRoot root)
     {
         for (var path = file.FullName; path.Length > root.Folder.Length; path = Path.GetDirectoryName(path)!)
@@ -126,9 +117,7 @@ internal sealed class SendFileOffload
         return (part.Offset, part.Length) == (start, end - start);
     }
 
-    /// <summary>
-    /// Whether escaping does not change the path: lighttpd unescapes it, Apache's mod_xsendfile does not.
-    /// </summary>
+    /// <summary>Whether escaping changes nothing: lighttpd unescapes it, Apache's mod_xsendfile does not.</summary>
     private static bool IsPlain(string path)
         => path.All(static c => c is >= ' ' and <= '~' and not '%') && path[^1] != ' ';
 
@@ -136,12 +125,9 @@ internal sealed class SendFileOffload
         => string.Join('/', path.Split('/', Path.DirectorySeparatorChar).Select(Uri.EscapeDataString));
 }
 
-/// <summary>The part of a file that an application sends.</summary>
 internal readonly record struct FilePart(FileInfo File, long Offset, long Length)
 {
     /// <summary>Checks the arguments of SendFileAsync as Kestrel does.</summary>
-    /// <exception cref="FileNotFoundException">The file does not exist.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The part is not in the file.</exception>
     public static FilePart Check(string path, long offset, long? count)
     {
         var file = new FileInfo(path);

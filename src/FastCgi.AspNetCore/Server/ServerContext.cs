@@ -5,10 +5,7 @@ internal sealed class ServerContext : StreamContext
 {
     public required CgiMapping Mapping { get; init; }
 
-    /// <summary>
-    /// Schedules the send of a held flush in milliseconds. If it cannot or is <see langword="null"/>, nothing may be
-    /// held.
-    /// </summary>
+    /// <summary>Schedules the send of a held flush. If it is null or cannot, nothing may be held.</summary>
     public Func<RequestStream, bool>? TrySetDeadline { get; init; }
 
     public required SendFileOffload? SendFileOffload { get; init; }
