@@ -1,10 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Checks every ten seconds what web servers pass and the state of the process, and reports once what the operator can
-/// improve; when a problem has cleared, the status no longer shows it. <see cref="OperatorAdvisor"/> reports what a
-/// single request shows.
-/// </summary>
+/// <summary>Checks web servers and the process. <see cref="OperatorAdvisor"/> checks single requests.</summary>
 internal sealed class Doctor(
     ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal,
     TimeProvider time, DoctorOverrides overrides = default) : IDisposable
@@ -89,9 +85,8 @@ internal sealed class Doctor(
             one => _log.HostNotPassed(
                 one.Software, one.LackingHost, one.Samples, FrontEndLines.Host(one.Software)));
 
-        // Only web servers that support keep-alive: a single request of a tool means nothing. One request per second is
-        // sampled, so a web server's share of the sampled requests without keep-alive is its share of the new
-        // connections.
+        // Only web servers that support keep-alive: a single request of a tool means nothing. A web server's share of
+        // the sampled requests without keep-alive is its share of the new connections.
         var unkept = Math.Max(1, seen.Sum(static one => one.Samples - one.Kept));
         var spender = seen.Where(static one => one.Kept == 0 && FrontEndLines.KeptConnections(one.Software) is not null)
             .MaxBy(static one => one.Samples);

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Finds what the application took from a header although the web server passes it, as middleware for reverse proxies
-/// does. Compares values, because the code and the header may have any name.
-/// </summary>
+/// <summary>Finds what the application took from a header of any name although the web server passes it.</summary>
 internal static class ForwardedHeaders
 {
     private const int MaxHeaderName = 100;

@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Configuration lines that web servers lack. The pages in <c>docs/front-ends</c> show where they belong.
-/// </summary>
+/// <summary>Configuration lines that web servers lack, as in <c>docs/front-ends</c>.</summary>
 internal static class FrontEndLines
 {
     private const string BehindLoadBalancer =

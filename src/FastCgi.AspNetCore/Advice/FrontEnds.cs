@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// The web servers that were seen, and what one sampled request per second shows of them. Their number is bounded.
-/// </summary>
+/// <summary>The web servers that were seen, a bounded number, and what one sampled request per second shows.</summary>
 internal sealed class FrontEnds(TimeProvider time)
 {
     private const int MaxCount = 16;
@@ -25,7 +23,6 @@ internal sealed class FrontEnds(TimeProvider time)
         return now != last && Interlocked.CompareExchange(ref _lastSample, now, last) == last;
     }
 
-    /// <param name="software">Its SERVER_SOFTWARE, if it passes one.</param>
     public void Sample(string? software, RequestParameters parameters, bool keepsConnection)
     {
         var sample = FrontEnd.Sample(software ?? Unknown, parameters, keepsConnection, time.GetUtcNow());

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// The last requests that the web server aborted without an answer. Clients disconnect at any age; a timeout ends
-/// requests of one age.
-/// </summary>
+/// <summary>The last requests aborted without an answer. Those that a timeout ended have the same age.</summary>
 internal sealed class GivenUpRequests
 {
     /// <summary>Three of the same age are not a coincidence.</summary>
@@ -23,10 +20,7 @@ internal sealed class GivenUpRequests
     }
 
     /// <param name="seen">The number of requests at the previous call; updated.</param>
-    /// <returns>
-    /// The age and the web server; <see langword="null"/> if there were no more requests since then, or the ages
-    /// differ.
-    /// </returns>
+    /// <returns><see langword="null"/> if nothing is new, or the ages differ.</returns>
     public (TimeSpan Age, string? WebServer)? FindTimeout(ref long seen)
     {
         lock (_lock)

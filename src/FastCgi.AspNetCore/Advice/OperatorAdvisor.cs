@@ -3,10 +3,7 @@ using System.Numerics;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Reports, at most once a minute each, configuration errors that a single request shows. The <see cref="Doctor"/>
-/// needs many.
-/// </summary>
+/// <summary>Reports errors that one request shows, each once a minute. The <see cref="Doctor"/> needs many.</summary>
 internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
 {
     // Without the ellipsis of a longer name.

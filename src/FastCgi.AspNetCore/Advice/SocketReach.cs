@@ -4,10 +4,7 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Reports which users can connect to a Unix socket: a web server that cannot logs only "Permission denied". Ignores
-/// ACLs.
-/// </summary>
+/// <summary>Reports who can connect to a Unix socket, because web servers hardly explain it. Ignores ACLs.</summary>
 [SupportedOSPlatform("linux")]
 internal static class SocketReach
 {
@@ -18,7 +15,6 @@ internal static class SocketReach
     }
 
     /// <param name="candidates">The users that web servers may run as; those that do not exist are skipped.</param>
-    /// <param name="mounts">The mounts of the process.</param>
     public static void Report(
         string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log,
         string mounts = PrivateFolder.OwnMounts)

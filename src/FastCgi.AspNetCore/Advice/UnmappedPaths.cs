@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// The requests since the start, while they share their first path segment and are answered 404: the path base may be
-/// missing.
-/// </summary>
+/// <summary>Requests answered 404 while all share their first segment: the path base may be missing.</summary>
 internal sealed class UnmappedPaths
 {
     private const int MinCount = 5;
@@ -13,7 +10,6 @@ internal sealed class UnmappedPaths
     private int _count;
     private bool _isOver;
 
-    /// <summary>Whether the application has served another request.</summary>
     public bool IsOver => Volatile.Read(ref _isOver);
 
     public void AddNotFound(string? path)

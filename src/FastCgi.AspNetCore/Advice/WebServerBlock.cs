@@ -1,17 +1,13 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// The configuration for a web server on this machine to send its requests to the application, ready to paste.
-/// </summary>
+/// <summary>The configuration for a web server on this machine, ready to paste.</summary>
 internal sealed record WebServerBlock(string Server, string File, string Command, string Text)
 {
     // The search path of an ordinary user lacks some of these.
     private static readonly string[] s_serverFolders =
         ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-    /// <param name="hasIPv6">
-    /// Whether the machine has IPv6: localhost is ::1 first, where Debian's default site answers.
-    /// </param>
+    /// <param name="hasIPv6">With IPv6, localhost is ::1 first, where Debian's default site answers.</param>
     public static IReadOnlyList<WebServerBlock> Create(
         EndPoint endPoint, string pathBase, string applicationName, bool hasIPv6, Func<string, bool> exists)
     {

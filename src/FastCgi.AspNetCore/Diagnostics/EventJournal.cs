@@ -1,10 +1,6 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Passes log messages on and remembers warnings and errors: the count, time and text of the last message of each kind.
-/// The status shows them; those that an operator can fix are its recommendations. There are as many kinds as messages
-/// in <see cref="FastCgiLog"/>, so it does not grow.
-/// </summary>
+/// <summary>Remembers, for the status, the last warning or error of each kind; the number of kinds is fixed.</summary>
 internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 {
     private const int MaxMessageLength = 2_000;
@@ -52,7 +48,6 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         }
     }
 
-    /// <summary>The condition has cleared.</summary>
     public void Forget(string name)
     {
         lock (_lock)

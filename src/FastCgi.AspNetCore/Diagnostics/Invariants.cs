@@ -3,9 +3,8 @@ using System.Diagnostics.CodeAnalysis;
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// Runtime checks of internal guarantees, such as the order of locks. Always on in Debug builds; in Release builds, the
-/// switch <c>FastCgi.AspNetCore.CheckInvariants</c> enables them, as all tests do. A violation throws an
-/// <see cref="InvariantException"/>.
+/// Runtime checks of internal guarantees, such as the order of locks: in Debug builds, and with the switch
+/// <c>FastCgi.AspNetCore.CheckInvariants</c>, as in all tests. A violation throws.
 /// </summary>
 internal static class Invariants
 {
@@ -19,18 +18,9 @@ internal static class Invariants
 
     private static Exception? s_firstViolation;
 
-    [ThreadStatic]
-    private static Action? t_onRequestLeft;
-
-    /// <summary>
-    /// For tests: called on this thread when other threads can see that a request has left its connection, and before
-    /// this thread continues. The lock of the connection is held.
-    /// </summary>
-    public static Action? OnRequestLeft
-    {
-        get => t_onRequestLeft;
-        set => t_onRequestLeft = value;
-    }
+    /// <summary>For tests: called under the connection's lock as soon as a request is seen to have left.</summary>
+    [field: ThreadStatic]
+    public static Action? OnRequestLeft { get; set; }
 
     /// <summary>For tests, which may not see an exception that is caught.</summary>
     public static Exception? FirstViolation => Volatile.Read(ref s_firstViolation);

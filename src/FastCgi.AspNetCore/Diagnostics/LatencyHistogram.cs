@@ -37,11 +37,9 @@ internal sealed class LatencyHistogram
         return ((Steps + (bucket % Steps) + 1L) << exponent) - 1;
     }
 
-    public static TimeSpan? GetPercentile(ReadOnlySpan<long> counts, double part)
+    public static TimeSpan? GetPercentile(long[] counts, double part)
     {
-        long total = 0;
-        foreach (var count in counts)
-            total += count;
+        var total = counts.Sum();
         if (total <= 0)
             return null;
 

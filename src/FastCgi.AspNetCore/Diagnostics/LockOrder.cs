@@ -5,9 +5,7 @@ internal enum LockRank : byte
 {
     None,
 
-    /// <summary>
-    /// The lock of a request: headers, response and body, which the application may use from several threads.
-    /// </summary>
+    /// <summary>Headers, response and body of a request, which the application may use on several threads.</summary>
     Request,
 
     /// <summary>The lock of a connection: parser, requests, lifetime and send queue.</summary>
@@ -15,9 +13,8 @@ internal enum LockRank : byte
 }
 
 /// <summary>
-/// Checks the order of locks: a request, then a connection, then leaf locks (pools, queues, lists), which are held for
-/// a few instructions and never nested. A thread never holds two locks of one rank. Code of the application, the
-/// framework, log providers and listeners is called without locks.
+/// Checks the order of locks: a request, a connection, then leaf locks, held briefly and never nested. A thread holds
+/// at most one lock of each rank, and none when it calls the application, the framework, log providers or listeners.
 /// </summary>
 internal static class LockOrder
 {

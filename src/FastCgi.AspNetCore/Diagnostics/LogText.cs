@@ -3,9 +3,7 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// <summary>Sanitizes text of a client or a web server for a log, page or label.</summary>
 internal static class LogText
 {
-    /// <summary>
-    /// Replaces control characters, which could forge lines, and characters that change the text direction.
-    /// </summary>
+    /// <summary>Replaces control characters, which could forge lines, and changes of the text direction.</summary>
     public static string Clean(string text, int maxLength = int.MaxValue)
     {
         var length = Math.Min(text.Length, maxLength);

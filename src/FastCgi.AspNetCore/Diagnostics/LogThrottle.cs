@@ -1,12 +1,7 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Limits how often a message is logged, so that a peer cannot flood the log, and counts suppressed events.
-/// Thread-safe.
-/// </summary>
-/// <param name="interval">
-/// The interval, a minute by default; <see cref="Timeout.InfiniteTimeSpan"/> until <see cref="Reset"/>.
-/// </param>
+/// <summary>Counts events, and limits how often one is logged, so that a peer cannot flood the log.</summary>
+/// <param name="interval">Infinite until <see cref="Reset"/>; a minute by default.</param>
 internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? interval = null)
 {
     private readonly Lock _lock = new();

@@ -2,10 +2,7 @@ using System.Text.Json;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Describes the records of one direction of a connection, one per line, with secrets and queries masked. Not
-/// thread-safe.
-/// </summary>
+/// <summary>Describes records in one direction, one per line, without secrets and queries. Not thread-safe.</summary>
 internal sealed class RecordDescriber(string connectionId, string direction, Action<string> write)
 {
     // Parameters and requests beyond these limits are not decoded.
@@ -142,7 +139,6 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
 
     private static string Hidden(int length) => string.Create(CultureInfo.InvariantCulture, $"({length} bytes hidden)");
 
-    /// <summary>The name in the specification.</summary>
     private static string GetName(RecordType type) => Enum.IsDefined(type)
         ? JsonNamingPolicy.SnakeCaseUpper.ConvertName(type.ToString())
         : string.Create(CultureInfo.InvariantCulture, $"type {(int)type}");

@@ -2,9 +2,7 @@ using System.Threading.Channels;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Logs records in its own category, at Trace. Lines are queued, so a slow log provider does not block a connection.
-/// </summary>
+/// <summary>Logs records at Trace. Lines are queued, so a slow log provider does not block a connection.</summary>
 internal sealed class RecordLog
 {
     public const string Category = "FastCgi.AspNetCore.Records";

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Request latencies and rates. Recorded only while the status is watched, and for ten minutes after; otherwise, a
-/// request checks one flag.
-/// </summary>
+/// <summary>Latencies and rates, recorded only if the status was read in the last ten minutes.</summary>
 /// <param name="clock">The clock of the requests, which stands still while the process is held up.</param>
 /// <param name="time">The time that rates refer to.</param>
 internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
@@ -27,7 +24,6 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
 
     public bool IsWatched => Volatile.Read(ref _isWatched);
 
-    /// <summary>Starts or extends recording.</summary>
     public void Watch(Totals totals)
     {
         lock (_lock)
@@ -44,9 +40,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
         }
     }
 
-    /// <param name="beganAt">
-    /// The start of the request; precise to the microsecond if it started while recording.
-    /// </param>
+    /// <param name="beganAt">Precise to the microsecond if the request began while recording.</param>
     public void Add(long beganAt)
     {
         if (beganAt >= Volatile.Read(ref _watchedSince))

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// The server's logger. A log provider is application code: it must not be called with a lock held, and its exceptions
-/// are ignored.
-/// </summary>
+/// <summary>The server's logger. Log providers are application code: no lock is held, and they may throw.</summary>
 internal sealed class SafeLogger(ILogger logger) : ILogger
 {
     private int _failureCount;

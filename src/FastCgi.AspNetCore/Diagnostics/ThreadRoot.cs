@@ -1,15 +1,12 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// The entry point of all threads and callbacks of the server. Exceptions are logged and never end the process.
-/// </summary>
+/// <summary>The entry point of all threads and callbacks. Exceptions are logged and never end the process.</summary>
 internal static class ThreadRoot
 {
     /// <summary>Starts a background thread without the caller's execution context.</summary>
     public static void Start(string name, Action main, ILogger log)
         => new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name }.UnsafeStart();
 
-    /// <summary>Runs an action on the thread pool without the caller's execution context.</summary>
     /// <param name="fail">Called after an exception, to end what cannot continue.</param>
     public static void Queue<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
         => ThreadPool.UnsafeQueueUserWorkItem(
@@ -27,10 +24,7 @@ internal static class ThreadRoot
             return Task.Run(() => RunAsync(main, log, fail));
     }
 
-    /// <summary>
-    /// Repeats an action, at the earliest after the first interval. It has a thread of its own, because handlers may
-    /// block all threads of the pool. On the clock of a test, it runs when the test advances the clock.
-    /// </summary>
+    /// <summary>Repeats an action on its own thread, as handlers may block the pool; or on a test's clock.</summary>
     /// <returns>Ends the repetition, without waiting for an action in progress.</returns>
     public static IDisposable Repeat<TState>(
         string name, TimeProvider time, TState state, Action<TState> action, TimeSpan interval, ILogger log)

@@ -30,9 +30,7 @@ internal sealed partial class FastCgiServer
         }
     }
 
-    /// <summary>
-    /// In Development, an endpoint for another machine must not prevent the application from serving HTTP.
-    /// </summary>
+    /// <summary>In Development, an endpoint for another machine must not prevent serving HTTP.</summary>
     private async ValueTask<TransportListener?> ListenAsync(
         FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut,
         CancellationToken cancellationToken)

@@ -2,13 +2,8 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// The HTTP server registered before this one, which is Kestrel. It serves the http addresses, and is created only if
-/// there are any.
-/// </summary>
-/// <param name="registration">
-/// Its registration; <see langword="null"/> if no server was registered (<c>CreateEmptyBuilder</c>).
-/// </param>
+/// <summary>The server registered before this one, Kestrel. Created only if there are http addresses.</summary>
+/// <param name="registration"><see langword="null"/> if no server was registered (<c>CreateEmptyBuilder</c>).</param>
 internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvider services)
 {
     private IServer? _server;

@@ -2,11 +2,7 @@ using Microsoft.AspNetCore.HttpsPolicy;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Detects <c>UseHttpsRedirection</c> without a known HTTPS port, which never redirects. The middleware reads its
-/// options when the pipeline is built, before the server starts, and determines the port from the options, the
-/// configuration or an https address.
-/// </summary>
+/// <summary>Detects <c>UseHttpsRedirection</c> that never redirects, because the HTTPS port is unknown.</summary>
 internal sealed class HttpsRedirection : IPostConfigureOptions<HttpsRedirectionOptions>
 {
     private HttpsRedirectionOptions? _options;

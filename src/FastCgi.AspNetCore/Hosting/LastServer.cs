@@ -7,10 +7,7 @@ using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Warns if Kestrel was registered after this server and replaced it. In Development, that is normal without a FastCGI
-/// address.
-/// </summary>
+/// <summary>Warns if Kestrel has replaced this server, which is normal only in Development over HTTP.</summary>
 internal sealed class LastServer(IServer server, IHostEnvironment environment, ILoggerFactory loggers) : IStartupFilter
 {
     public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next)

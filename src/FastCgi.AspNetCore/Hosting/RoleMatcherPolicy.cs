@@ -3,9 +3,7 @@ using Microsoft.AspNetCore.Routing.Matching;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Selects endpoints by role: a page must not answer for an authorizer, and an authorizer must not answer a client.
-/// </summary>
+/// <summary>Selects endpoints by role: pages must not answer for authorizers, nor authorizers for pages.</summary>
 internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) : MatcherPolicy, IEndpointSelectorPolicy
 {
     private readonly ConditionalWeakTable<RouteEndpoint, Endpoint> _observed = [];

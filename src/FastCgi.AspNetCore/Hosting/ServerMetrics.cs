@@ -2,10 +2,7 @@ using System.Diagnostics.Metrics;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// The meter of the server. All instruments but one are observable: they read existing state, so a request costs
-/// nothing.
-/// </summary>
+/// <summary>The meter. All instruments but one read existing state, so a request costs nothing.</summary>
 internal static class ServerMetrics
 {
     public const string MeterName = "FastCgi.AspNetCore";

@@ -1,7 +1,4 @@
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// The server's clock, which only tests replace. The application's <see cref="TimeProvider"/> is ignored: if it stood
-/// still, it would disable timeouts.
-/// </summary>
+/// <summary>The server's clock, for tests. An application's <see cref="TimeProvider"/> could stop timeouts.</summary>
 internal sealed record ServerTime(TimeProvider Provider);

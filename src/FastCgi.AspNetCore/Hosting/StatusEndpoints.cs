@@ -41,9 +41,7 @@ internal static class StatusEndpoints
             '/', pattern.PathSegments.TakeWhile(static segment => segment.IsSimple && segment.Parts[0].IsLiteral)
             .Select(static segment => ((RoutePatternLiteralPart)segment.Parts[0]).Content));
 
-    /// <summary>
-    /// A policy without an authorization attribute does not count: without the middleware, it is not enforced.
-    /// </summary>
+    /// <summary>A policy without an attribute does not count: without the middleware, it is not enforced.</summary>
     public static StatusAudience GetAudience(EndpointMetadataCollection? metadata)
     {
         if (metadata?.GetMetadata<IAllowAnonymous>() is not null)

@@ -2,10 +2,7 @@ using Microsoft.AspNetCore.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Detects a published application that was started from another folder: the content root defaults to the current
-/// folder.
-/// </summary>
+/// <summary>Detects a start from another folder than that of the published application.</summary>
 internal static class WebRoot
 {
     /// <param name="environment">The environment; hosting leaves WebRootPath empty if there is no wwwroot.</param>

@@ -82,18 +82,13 @@ internal static class StatusEndpoint
         return response.WriteAsync(text, response.HttpContext.RequestAborted);
     }
 
-    /// <summary>
-    /// The query (<c>?format=json</c> or, as in php-fpm, <c>?json</c>), otherwise the Accept header, otherwise HTML.
-    /// </summary>
+    /// <summary>The query (<c>?format=json</c>; as in php-fpm, <c>?json</c>), the Accept header, or HTML.</summary>
     private static string ChooseFormat(HttpRequest request)
     {
         if (request.Query.TryGetValue("format", out var format))
             return format.ToString();
-        foreach (var name in new[] { "json", "html" })
-        {
-            if (request.Query.ContainsKey(name))
-                return name;
-        }
+        if (Array.Find(["json", "html"], request.Query.ContainsKey) is { } name)
+            return name;
 
         var accepted = request.GetTypedHeaders().Accept.Where(static type => type.Quality is not 0)
             .OrderByDescending(static type => type.Quality ?? 1);

@@ -41,10 +41,7 @@ internal sealed record RequestTotals(
     long Active, long Queued, long Total, IReadOnlyDictionary<string, long> Rejected,
     IReadOnlyDictionary<string, long> Aborted);
 
-/// <summary>
-/// The last minute, or less if recording started later. Latencies are from BEGIN_REQUEST to the end of the request, in
-/// seconds.
-/// </summary>
+/// <summary>The last minute, or less. Latencies are from BEGIN_REQUEST to the end, in seconds.</summary>
 internal sealed record RecentStatus(
     double Seconds, double RequestsPerSecond, double ConnectionsPerSecond, double BytesReceivedPerSecond,
     double BytesSentPerSecond, long Measured, double? P50, double? P90, double? P99, double? Max);

@@ -5,10 +5,7 @@ namespace FastCgi.AspNetCore.Hosting.Configuration;
 
 using static SettingValues;
 
-/// <summary>
-/// Binds the section <c>FastCgi</c> by hand: works in trimmed applications, and reports the path of unknown and invalid
-/// settings.
-/// </summary>
+/// <summary>Binds <c>FastCgi</c> by hand: for trimming, and to report invalid settings by their path.</summary>
 internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : IConfigureOptions<FastCgiServerOptions>
 {
     private readonly IConfigurationSection _section = configuration.GetSection(KnownSettings.Root);
@@ -97,9 +94,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }));
     }
 
-    /// <summary>
-    /// Environment variables and the command line have no lists, so a list may be one comma-separated value.
-    /// </summary>
+    /// <summary>Environment variables and the command line have no lists, so accepts a comma-separated value.</summary>
     private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
     {
         var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value)

@@ -8,53 +8,44 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
 {
     private static readonly Shared[] s_shared =
     [
-        new("AllowSynchronousIO", static k => k.AllowSynchronousIO,
-            static o => o.AllowSynchronousIO, static (o, value) => o.AllowSynchronousIO = (bool)value!),
-        new("RequestHeaderEncodingSelector", static k => k.RequestHeaderEncodingSelector,
-            static o => o.RequestHeaderEncodingSelector,
-            static (o, value) => o.RequestHeaderEncodingSelector = (Func<string, Encoding?>)value!),
-        new("ResponseHeaderEncodingSelector", static k => k.ResponseHeaderEncodingSelector,
-            static o => o.ResponseHeaderEncodingSelector,
-            static (o, value) => o.ResponseHeaderEncodingSelector = (Func<string, Encoding?>)value!),
-        new("Limits.MaxRequestBodySize", static k => k.Limits.MaxRequestBodySize,
-            static o => o.Limits.MaxRequestBodySize,
-            static (o, value) => o.Limits.MaxRequestBodySize = (long?)value),
-        new("Limits.MaxRequestBufferSize", static k => k.Limits.MaxRequestBufferSize,
-            static o => o.Limits.MaxRequestBufferSize,
-            static (o, value) => o.Limits.MaxRequestBufferSize = (long?)value),
+        new("AllowSynchronousIO", k => k.AllowSynchronousIO,
+            o => o.AllowSynchronousIO, (o, value) => o.AllowSynchronousIO = (bool)value!),
+        new("RequestHeaderEncodingSelector", k => k.RequestHeaderEncodingSelector, o => o.RequestHeaderEncodingSelector,
+            (o, value) => o.RequestHeaderEncodingSelector = (Func<string, Encoding?>)value!),
+        new("ResponseHeaderEncodingSelector", k => k.ResponseHeaderEncodingSelector,
+            o => o.ResponseHeaderEncodingSelector,
+            (o, value) => o.ResponseHeaderEncodingSelector = (Func<string, Encoding?>)value!),
+        new("Limits.MaxRequestBodySize", k => k.Limits.MaxRequestBodySize, o => o.Limits.MaxRequestBodySize,
+            (o, value) => o.Limits.MaxRequestBodySize = (long?)value),
+        new("Limits.MaxRequestBufferSize", k => k.Limits.MaxRequestBufferSize, o => o.Limits.MaxRequestBufferSize,
+            (o, value) => o.Limits.MaxRequestBufferSize = (long?)value),
         // In Kestrel, 0 makes each write wait until it is sent; here, 1 does.
         new("Limits.MaxResponseBufferSize",
-            static k => k.Limits.MaxResponseBufferSize is 0 ? 1 : k.Limits.MaxResponseBufferSize,
-            static o => o.Limits.MaxResponseBufferSize,
-            static (o, value) => o.Limits.MaxResponseBufferSize = (long?)value),
-        new("Limits.MaxConcurrentConnections", static k => k.Limits.MaxConcurrentConnections,
-            static o => o.Limits.MaxConcurrentConnections,
-            static (o, value) => o.Limits.MaxConcurrentConnections = (long?)value),
-        new("Limits.RequestHeadersTimeout", static k => k.Limits.RequestHeadersTimeout,
-            static o => o.Limits.RequestParametersTimeout,
-            static (o, value) => o.Limits.RequestParametersTimeout = (TimeSpan)value!),
-        new("Limits.MinRequestBodyDataRate", static k => k.Limits.MinRequestBodyDataRate,
-            static o => o.Limits.MinRequestBodyDataRate,
-            static (o, value) => o.Limits.MinRequestBodyDataRate = (MinDataRate?)value),
+            k => k.Limits.MaxResponseBufferSize is 0 ? 1 : k.Limits.MaxResponseBufferSize,
+            o => o.Limits.MaxResponseBufferSize, (o, value) => o.Limits.MaxResponseBufferSize = (long?)value),
+        new("Limits.MaxConcurrentConnections", k => k.Limits.MaxConcurrentConnections,
+            o => o.Limits.MaxConcurrentConnections, (o, value) => o.Limits.MaxConcurrentConnections = (long?)value),
+        new("Limits.RequestHeadersTimeout", k => k.Limits.RequestHeadersTimeout, o => o.Limits.RequestParametersTimeout,
+            (o, value) => o.Limits.RequestParametersTimeout = (TimeSpan)value!),
+        new("Limits.MinRequestBodyDataRate", k => k.Limits.MinRequestBodyDataRate, o => o.Limits.MinRequestBodyDataRate,
+            (o, value) => o.Limits.MinRequestBodyDataRate = (MinDataRate?)value),
     ];
 
     private static readonly (string Name, Func<KestrelServerOptions, object?> Read)[] s_withoutEffect =
     [
-        ("AddServerHeader", static kestrel => kestrel.AddServerHeader),
-        ("AllowAlternateSchemes", static kestrel => kestrel.AllowAlternateSchemes),
-        ("AllowHostHeaderOverride", static kestrel => kestrel.AllowHostHeaderOverride),
-        ("AllowResponseHeaderCompression", static kestrel => kestrel.AllowResponseHeaderCompression),
-        ("DisableStringReuse", static kestrel => kestrel.DisableStringReuse),
+        ("AddServerHeader", k => k.AddServerHeader),
+        ("AllowAlternateSchemes", k => k.AllowAlternateSchemes),
+        ("AllowHostHeaderOverride", k => k.AllowHostHeaderOverride),
+        ("AllowResponseHeaderCompression", k => k.AllowResponseHeaderCompression),
+        ("DisableStringReuse", k => k.DisableStringReuse),
         ("Limits.KeepAliveTimeout (the web server sets it for clients; FastCgi:Limits:KeepAliveTimeout applies to "
-            + "its connections)",
-            static kestrel => kestrel.Limits.KeepAliveTimeout),
-        ("Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)",
-            static kestrel => kestrel.Limits.MaxRequestHeaderCount),
+            + "its connections)", k => k.Limits.KeepAliveTimeout),
+        ("Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)", k => k.Limits.MaxRequestHeaderCount),
         ("Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)",
-            static kestrel => kestrel.Limits.MaxRequestHeadersTotalSize),
-        ("Limits.MaxRequestLineSize", static kestrel => kestrel.Limits.MaxRequestLineSize),
-        ("Limits.MaxConcurrentUpgradedConnections", static kestrel => kestrel.Limits.MaxConcurrentUpgradedConnections),
-        ("Limits.MinResponseDataRate", static kestrel => kestrel.Limits.MinResponseDataRate),
+            k => k.Limits.MaxRequestHeadersTotalSize),
+        ("Limits.MaxRequestLineSize", k => k.Limits.MaxRequestLineSize),
+        ("Limits.MaxConcurrentUpgradedConnections", k => k.Limits.MaxConcurrentUpgradedConnections),
+        ("Limits.MinResponseDataRate", k => k.Limits.MinResponseDataRate),
     ];
 
     private static readonly KestrelServerOptions s_initial = new();
@@ -62,15 +53,10 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
     private KestrelServerOptions? _kestrel;
     private Exception? _failure;
 
-    /// <summary>
-    /// Whether the application configured Kestrel endpoints in code. Not detected if it also configures endpoint
-    /// defaults.
-    /// </summary>
+    /// <summary>Whether code configures Kestrel endpoints. Not detected if it configures their defaults too.</summary>
     public bool HasEndpoints { get; private set; }
 
-    /// <summary>
-    /// Runs before the application's code; Kestrel applies the defaults to each endpoint that the application adds.
-    /// </summary>
+    /// <summary>Runs before the application's code; Kestrel applies the defaults to each added endpoint.</summary>
     public void Configure(KestrelServerOptions options) => options.ConfigureEndpointDefaults(_ => HasEndpoints = true);
 
     public void Configure(FastCgiServerOptions options)

@@ -10,58 +10,42 @@ internal static class KnownSettings
     public const string Root = "FastCgi";
 
     /// <summary>The settings with one value, by their path below the root.</summary>
-    public static Dictionary<string, Action<string?, FastCgiServerOptions>> Values { get; } =
-        new(StringComparer.OrdinalIgnoreCase)
-        {
-            ["AllowSynchronousIO"] = static (value, options) => options.AllowSynchronousIO = Flag(value),
-            ["AllowUnverifiedClientCertificate"] =
-                static (value, options) => options.AllowUnverifiedClientCertificate = Flag(value),
-            ["EnableAdvice"] = static (value, options) => options.EnableAdvice = Flag(value),
-            ["IdleExit"] = static (value, options) => options.IdleExit = OptionalTime(value),
-            ["PathBase"] = static (value, options) => options.PathBase = value ?? string.Empty,
-            ["PathSource"] = static (value, options) => options.PathSource = Choice<FastCgiPathSource>(value),
-            ["PingPath"] = static (value, options) => options.PingPath = OptionalText(value),
-            ["SlowRequestThreshold"] = static (value, options) => options.SlowRequestThreshold = OptionalTime(value),
-            ["TraceIdentifierParameter"] = static (value, options) => options.TraceIdentifierParameter = value,
-            ["TrustScriptName"] = static (value, options) => options.TrustScriptName = Flag(value),
-            ["Limits:MaxConcurrentConnections"] =
-                static (value, options) => options.Limits.MaxConcurrentConnections = OptionalNumber(value),
-            ["Limits:MaxConcurrentRequests"] =
-                static (value, options) => options.Limits.MaxConcurrentRequests = OptionalNumber(value),
-            ["Limits:RequestQueueLimit"] = static (value, options) => options.Limits.RequestQueueLimit = Number(value),
-            ["Limits:RequestQueueTimeout"] =
-                static (value, options) => options.Limits.RequestQueueTimeout = OptionalTime(value),
-            ["Limits:MaxRequestsPerConnection"] =
-                static (value, options) => options.Limits.MaxRequestsPerConnection = Number(value),
-            ["Limits:MaxRequestParametersTotalSize"] =
-                static (value, options) => options.Limits.MaxRequestParametersTotalSize = Number(value),
-            ["Limits:MaxRequestParameterCount"] =
-                static (value, options) => options.Limits.MaxRequestParameterCount = Number(value),
-            ["Limits:MaxRequestBodySize"] =
-                static (value, options) => options.Limits.MaxRequestBodySize = OptionalNumber(value),
-            ["Limits:MaxRequestBufferSize"] =
-                static (value, options) => options.Limits.MaxRequestBufferSize = OptionalNumber(value),
-            ["Limits:MaxResponseBufferSize"] =
-                static (value, options) => options.Limits.MaxResponseBufferSize = OptionalNumber(value),
-            ["Limits:MaxStandardErrorSize"] =
-                static (value, options) => options.Limits.MaxStandardErrorSize = OptionalNumber(value),
-            ["Limits:RequestParametersTimeout"] =
-                static (value, options) => options.Limits.RequestParametersTimeout = Time(value),
-            ["Limits:UnreadBodyTimeout"] = static (value, options) => options.Limits.UnreadBodyTimeout = Time(value),
-            ["Limits:SendTimeout"] = static (value, options) => options.Limits.SendTimeout = OptionalTime(value),
-            ["Limits:KeepAliveTimeout"] =
-                static (value, options) => options.Limits.KeepAliveTimeout = OptionalTime(value),
-            ["Limits:ShutdownIdleGracePeriod"] =
-                static (value, options) => options.Limits.ShutdownIdleGracePeriod = Time(value),
-            ["Limits:LingerTimeout"] = static (value, options) => options.Limits.LingerTimeout = Time(value),
-            ["Transport:Engine"] =
-                static (value, options) => options.Transport.Engine = Choice<FastCgiTransportEngine>(value),
-            ["Transport:ApplicationScheduling"] = static (value, options) => options.Transport.ApplicationScheduling =
-                    Choice<FastCgiApplicationScheduling>(value),
-            ["Transport:LoopCount"] = static (value, options) => options.Transport.LoopCount = Number(value),
-            ["Transport:MaxBlockingThreads"] =
-                static (value, options) => options.Transport.MaxBlockingThreads = Number(value),
-        };
+    public static Dictionary<string, Action<string?, FastCgiServerOptions>> Values { get; } = new(
+        StringComparer.OrdinalIgnoreCase)
+    {
+        ["AllowSynchronousIO"] = (value, o) => o.AllowSynchronousIO = Flag(value),
+        ["AllowUnverifiedClientCertificate"] = (value, o) => o.AllowUnverifiedClientCertificate = Flag(value),
+        ["EnableAdvice"] = (value, o) => o.EnableAdvice = Flag(value),
+        ["IdleExit"] = (value, o) => o.IdleExit = OptionalTime(value),
+        ["PathBase"] = (value, o) => o.PathBase = value ?? string.Empty,
+        ["PathSource"] = (value, o) => o.PathSource = Choice<FastCgiPathSource>(value),
+        ["PingPath"] = (value, o) => o.PingPath = value is "" ? null : value,
+        ["SlowRequestThreshold"] = (value, o) => o.SlowRequestThreshold = OptionalTime(value),
+        ["TraceIdentifierParameter"] = (value, o) => o.TraceIdentifierParameter = value,
+        ["TrustScriptName"] = (value, o) => o.TrustScriptName = Flag(value),
+        ["Limits:MaxConcurrentConnections"] = (value, o) => o.Limits.MaxConcurrentConnections = OptionalNumber(value),
+        ["Limits:MaxConcurrentRequests"] = (value, o) => o.Limits.MaxConcurrentRequests = OptionalNumber(value),
+        ["Limits:RequestQueueLimit"] = (value, o) => o.Limits.RequestQueueLimit = Number(value),
+        ["Limits:RequestQueueTimeout"] = (value, o) => o.Limits.RequestQueueTimeout = OptionalTime(value),
+        ["Limits:MaxRequestsPerConnection"] = (value, o) => o.Limits.MaxRequestsPerConnection = Number(value),
+        ["Limits:MaxRequestParametersTotalSize"] = (value, o) => o.Limits.MaxRequestParametersTotalSize = Number(value),
+        ["Limits:MaxRequestParameterCount"] = (value, o) => o.Limits.MaxRequestParameterCount = Number(value),
+        ["Limits:MaxRequestBodySize"] = (value, o) => o.Limits.MaxRequestBodySize = OptionalNumber(value),
+        ["Limits:MaxRequestBufferSize"] = (value, o) => o.Limits.MaxRequestBufferSize = OptionalNumber(value),
+        ["Limits:MaxResponseBufferSize"] = (value, o) => o.Limits.MaxResponseBufferSize = OptionalNumber(value),
+        ["Limits:MaxStandardErrorSize"] = (value, o) => o.Limits.MaxStandardErrorSize = OptionalNumber(value),
+        ["Limits:RequestParametersTimeout"] = (value, o) => o.Limits.RequestParametersTimeout = Time(value),
+        ["Limits:UnreadBodyTimeout"] = (value, o) => o.Limits.UnreadBodyTimeout = Time(value),
+        ["Limits:SendTimeout"] = (value, o) => o.Limits.SendTimeout = OptionalTime(value),
+        ["Limits:KeepAliveTimeout"] = (value, o) => o.Limits.KeepAliveTimeout = OptionalTime(value),
+        ["Limits:ShutdownIdleGracePeriod"] = (value, o) => o.Limits.ShutdownIdleGracePeriod = Time(value),
+        ["Limits:LingerTimeout"] = (value, o) => o.Limits.LingerTimeout = Time(value),
+        ["Transport:Engine"] = (value, o) => o.Transport.Engine = Choice<FastCgiTransportEngine>(value),
+        ["Transport:ApplicationScheduling"] = (value, o) =>
+            o.Transport.ApplicationScheduling = Choice<FastCgiApplicationScheduling>(value),
+        ["Transport:LoopCount"] = (value, o) => o.Transport.LoopCount = Number(value),
+        ["Transport:MaxBlockingThreads"] = (value, o) => o.Transport.MaxBlockingThreads = Number(value),
+    };
 
     // Kestrel names that are closer to the name of another setting.
     private static readonly Dictionary<string, string> s_kestrelNames = new(StringComparer.OrdinalIgnoreCase)
@@ -87,7 +71,6 @@ internal static class KnownSettings
         $"{Root}:SendFile:Roots:NAME:Location",
     ];
 
-    /// <summary>Suggests a setting for an unknown path.</summary>
     public static string? FindLike(string path)
     {
         var (group, name) = Split(path);

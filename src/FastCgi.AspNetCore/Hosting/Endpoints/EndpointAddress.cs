@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Parses and formats <c>fastcgi://</c> addresses.</summary>
 internal static class EndpointAddress
 {
     private const string Scheme = "fastcgi://";
@@ -24,7 +23,9 @@ internal static class EndpointAddress
     {
         ArgumentNullException.ThrowIfNull(address);
         var parts = address.Split('?', 2);
-        var endpoints = ToOptions(Parse(parts[0]));
+        // The second address of localhost may be absent: containers often have no IPv6.
+        List<FastCgiListenOptions> endpoints = [.. Parse(parts[0]).Select(
+            static (endPoint, index) => new FastCgiListenOptions(endPoint) { MayBeAbsent = index > 0 })];
         var names = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
         foreach (var option in parts.Skip(1).SelectMany(static options => options.Split('&')))
         {
@@ -91,11 +92,6 @@ internal static class EndpointAddress
                 + "Choose a shorter path, such as /run/app/app.sock.");
         }
     }
-
-    /// <summary>The second address of localhost may be absent: containers often have no IPv6.</summary>
-    private static List<FastCgiListenOptions> ToOptions(IReadOnlyList<EndPoint> endPoints)
-        => [.. endPoints.Select(
-            static (endPoint, index) => new FastCgiListenOptions(endPoint) { MayBeAbsent = index > 0 })];
 
     /// <summary>A number is a descriptor; anything else is a name in LISTEN_FDNAMES.</summary>
     private static EndPoint ToInheritedEndPoint(string descriptor)

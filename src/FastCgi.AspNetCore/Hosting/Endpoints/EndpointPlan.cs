@@ -2,11 +2,7 @@ using Microsoft.AspNetCore.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>
-/// Decides which endpoints this server and Kestrel serve, so that one program works in development and production:
-/// FastCGI endpoints here, http addresses in Kestrel. If there is a FastCGI endpoint, http addresses that only come
-/// from a container's default ports are dropped.
-/// </summary>
+/// <summary>Decides which endpoints this server and Kestrel serve, in development and production alike.</summary>
 internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi, IReadOnlyList<string> Http)
 {
     /// <summary>The origin of endpoints from the addresses of the host.</summary>
@@ -14,9 +10,7 @@ internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi,
 
     private const string Default = "fastcgi://127.0.0.1:9000";
 
-    /// <param name="addresses">
-    /// The addresses that hosting found in <c>urls</c>, or created from HTTP_PORTS and HTTPS_PORTS.
-    /// </param>
+    /// <param name="addresses">From <c>urls</c>, or created from HTTP_PORTS and HTTPS_PORTS.</param>
     public static EndpointPlan Make(
         FastCgiServerOptions options,
         IEnumerable<string> addresses,

@@ -2,18 +2,13 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>
-/// The listening sockets from the parent process: descriptor 0 from a web server or spawn-fcgi, descriptors from 3 on
-/// from systemd. They stay open until the process ends, so that another server can start after this one.
-/// </summary>
+/// <summary>Listening sockets from the parent process. They stay open for servers that start later.</summary>
 /// <param name="refusal">Why passed sockets are not for this process, if so.</param>
 internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, string? refusal = null)
 {
     private static readonly Lazy<InheritedSockets> s_ofThisProcess = new(Claim);
 
-    /// <summary>
-    /// The sockets of this process. The first access finds them, and hides them from child processes.
-    /// </summary>
+    /// <summary>The first access finds the sockets, and hides them from child processes.</summary>
     public static InheritedSockets OfThisProcess => s_ofThisProcess.Value;
     public string? Refusal => refusal;
 
@@ -65,9 +60,7 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         throw Failure(endPoint, "the socket is not a stream socket. Use ListenStream= in the systemd unit");
     }
 
-    /// <summary>
-    /// Finds the sockets. A second call finds none. For tests; otherwise, use <see cref="OfThisProcess"/>.
-    /// </summary>
+    /// <summary>A second call finds none. For tests; otherwise, use <see cref="OfThisProcess"/>.</summary>
     internal static InheritedSockets Claim()
     {
         if (OperatingSystem.IsWindows())

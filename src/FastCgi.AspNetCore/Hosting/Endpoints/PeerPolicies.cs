@@ -1,11 +1,8 @@
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>
-/// Creates peer policies from endpoint options and from the addresses that a web server passes to the process.
-/// </summary>
+/// <summary>Creates peer policies from endpoint options and from the web server's list of addresses.</summary>
 internal static class PeerPolicies
 {
     /// <summary>The addresses of the web server (FastCGI specification, section 3.2).</summary>

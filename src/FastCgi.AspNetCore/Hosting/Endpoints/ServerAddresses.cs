@@ -3,9 +3,7 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>
-/// The configured addresses and, after the start, the bound addresses. Read-only then, as in Kestrel.
-/// </summary>
+/// <summary>The configured addresses and, after the start, the bound ones: read-only, as in Kestrel.</summary>
 internal sealed class ServerAddresses : Collection<string>, IServerAddressesFeature
 {
     private bool _isPublished;

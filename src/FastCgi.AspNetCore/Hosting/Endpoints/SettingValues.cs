@@ -5,8 +5,6 @@ internal static class SettingValues
 {
     public static string Required(string? value) => value ?? throw new FormatException("a value is missing.");
 
-    public static string? OptionalText(string? value) => string.IsNullOrEmpty(value) ? null : value;
-
     /// <summary>The name of an enumeration member. Unlike <see cref="Enum"/>, rejects numbers.</summary>
     public static T Choice<T>(string? value)
         where T : struct, Enum

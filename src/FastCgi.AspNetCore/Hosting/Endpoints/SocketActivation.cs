@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>
-/// The sockets that systemd passes with LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES (sd_listen_fds(3)).
-/// </summary>
+/// <summary>The sockets that systemd passes (sd_listen_fds(3)).</summary>
 internal static class SocketActivation
 {
     public const string ProcessVariable = "LISTEN_PID";

@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>
-/// Standard output and error, which the parent process of a FastCGI application may leave closed. Not for Windows.
-/// </summary>
+/// <summary>Standard output and error, which a FastCGI parent process may leave closed. Not for Windows.</summary>
 internal static class StandardStreams
 {
     private const int Input = 0;
@@ -26,9 +24,7 @@ internal static class StandardStreams
             Console.SetError(TextWriter.Null);
     }
 
-    /// <summary>
-    /// Whether the descriptor is one end of a pipe of the runtime, which has both ends: the reading end comes first.
-    /// </summary>
+    /// <summary>Whether it is an end of a pipe of the runtime, which has both: the reading end comes first.</summary>
     internal static bool IsPipeOfTheRuntime(int stream)
         => Descriptors.IsReadOnly(stream)
             || (Descriptors.IsReadOnly(stream - 1)

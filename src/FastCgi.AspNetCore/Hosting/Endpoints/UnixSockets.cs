@@ -4,9 +4,7 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>
-/// Creates Unix sockets, secured before clients can connect. Replaces only a socket that a process left behind.
-/// </summary>
+/// <summary>Creates Unix sockets, secured before clients can connect. Replaces only an abandoned socket.</summary>
 internal static class UnixSockets
 {
     private const UnixFileMode UserAndGroup =
@@ -151,9 +149,7 @@ internal static class UnixSockets
             cause => $"the folder {folder} cannot be created: {cause}");
     }
 
-    /// <summary>
-    /// Whether there is a socket of a process that has ended: it refuses connections. Fails if there is anything else.
-    /// </summary>
+    /// <summary>Whether there is an abandoned socket: it refuses connections. Fails for anything else.</summary>
     private static bool IsLeftBehind(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
         var path = endPoint.ToString();
@@ -225,7 +221,6 @@ internal static class UnixSockets
                 + "Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit)");
     }
 
-    /// <param name="explain">Creates the text of a failure from its cause.</param>
     private static void Run(FastCgiListenOptions options, Action step, Func<string, string> explain)
     {
         try
