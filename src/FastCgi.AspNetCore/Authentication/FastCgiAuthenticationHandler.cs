@@ -4,9 +4,7 @@ using Microsoft.AspNetCore.Authentication;
 
 namespace FastCgi.AspNetCore.Authentication;
 
-/// <summary>
-/// Authenticates the user that the web server passes. A challenge is a plain 401: the web server asks for passwords.
-/// </summary>
+/// <summary>Authenticates the web server's user. A challenge is a plain 401: the web server asks.</summary>
 internal sealed class FastCgiAuthenticationHandler(
     IOptionsMonitor<FastCgiAuthenticationOptions> options, ILoggerFactory loggerFactory, UrlEncoder encoder)
     : AuthenticationHandler<FastCgiAuthenticationOptions>(options, loggerFactory, encoder)
