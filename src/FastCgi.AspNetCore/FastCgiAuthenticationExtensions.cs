@@ -15,7 +15,9 @@ public static class FastCgiAuthenticationExtensions
     public static AuthenticationBuilder AddFastCgi(this AuthenticationBuilder builder)
         => builder.AddFastCgi(configure: static _ => { });
 
-    /// <summary>Adds authentication of the user that the web server passes in parameters of your choice.</summary>
+    /// <summary>
+    /// Adds authentication of the user that the web server passes in the parameters that the options name.
+    /// </summary>
     /// <param name="builder">The <see cref="AuthenticationBuilder"/>.</param>
     /// <param name="configure">Configures the options.</param>
     /// <returns>The <see cref="AuthenticationBuilder"/>.</returns>

@@ -30,8 +30,9 @@ public static class FastCgiEndpointExtensions
     }
 
     /// <summary>
-    /// Maps an endpoint that allows authenticated users, and passes their name and authentication type (REMOTE_USER and
-    /// AUTH_TYPE). Add <c>RequireAuthorization("policy")</c> to admit only users that a policy accepts.
+    /// Maps an endpoint that allows the web server to serve a path to authenticated users, and passes their name and
+    /// authentication type (REMOTE_USER and AUTH_TYPE). Add <c>RequireAuthorization("policy")</c> to admit only users
+    /// that a policy accepts.
     /// </summary>
     /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
     /// <param name="pattern">The route pattern, such as <c>/reports/{**path}</c>.</param>
@@ -46,7 +47,10 @@ public static class FastCgiEndpointExtensions
     public static TBuilder WithFastCgiRole<TBuilder>(this TBuilder builder, FastCgiRole role)
         where TBuilder : IEndpointConventionBuilder => builder.WithMetadata(new FastCgiRoleAttribute(role));
 
-    /// <summary>Sets a variable that the web server passes, with an allowed request, to its handler.</summary>
+    /// <summary>
+    /// Sets a variable that the web server passes, with an allowed request, to the FastCGI application that handles the
+    /// request.
+    /// </summary>
     /// <param name="response">The response to a request in the role <see cref="FastCgiRole.Authorizer"/>.</param>
     /// <param name="name">The name, such as REMOTE_USER.</param>
     /// <param name="value">The value.</param>

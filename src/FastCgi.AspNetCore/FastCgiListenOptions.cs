@@ -3,12 +3,20 @@ namespace FastCgi.AspNetCore;
 /// <summary>Describes an endpoint that the FastCGI server listens on.</summary>
 public sealed class FastCgiListenOptions
 {
-    internal FastCgiListenOptions(EndPoint endPoint) => EndPoint = endPoint;
+    internal FastCgiListenOptions(EndPoint endPoint)
+    {
+        EndPoint = endPoint;
+    }
 
-    /// <summary>Gets the endpoint: an IP address, a Unix socket, an inherited one, or that of a transport.</summary>
+    /// <summary>
+    /// Gets the endpoint: an IP address and port, a Unix socket, an inherited socket, or an endpoint of a registered
+    /// transport.
+    /// </summary>
     public EndPoint EndPoint { get; private set; }
 
-    /// <summary>Gets or sets the maximum number of connections that wait until the server accepts them.</summary>
+    /// <summary>
+    /// Gets or sets the maximum number of connections that the system holds until the server accepts them.
+    /// </summary>
     /// <remarks>
     /// Defaults to 4,096. The system limits it to <c>net.core.somaxconn</c>; if that is lower, the server logs a
     /// warning. Must be at least 1. Has no effect on an inherited socket, which is already listening.
@@ -19,10 +27,13 @@ public sealed class FastCgiListenOptions
         set => field = (int)FastCgiServerLimits.InRange(value, 1);
     } = 4_096;
 
-    /// <summary>Gets or sets the permissions of the socket file. Web servers need write permission.</summary>
+    /// <summary>
+    /// Gets or sets the permissions of the socket file. A web server needs write permission to connect.
+    /// </summary>
     /// <remarks>
-    /// Defaults to 0660 if <see cref="Owner"/> or <see cref="Group"/> is set, otherwise to 0777 minus the umask. In
-    /// configuration, it is octal, such as <c>"0660"</c>. No client can connect before owner, group, and mode are set.
+    /// Defaults to 0660 if <see cref="Owner"/> or <see cref="Group"/> is set, otherwise to 0777 reduced by the umask of
+    /// the process. In configuration, it is an octal number, such as <c>"0660"</c>. No client can connect before the
+    /// owner, group, and mode are set.
     /// </remarks>
     public UnixFileMode? Mode { get; set; }
 
@@ -30,15 +41,27 @@ public sealed class FastCgiListenOptions
     /// <remarks>Defaults to the user of the process. Only root can set another user.</remarks>
     public string? Owner { get; set; }
 
-    /// <summary>Gets or sets the group of the socket file, by name or number, such as that of the web server.</summary>
-    /// <remarks>Defaults to the group of the process. Only root and members can set another group.</remarks>
+    /// <summary>
+    /// Gets or sets the group of the socket file, by name or number, such as the group of the web server:
+    /// <c>www-data</c>.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to the group of the process. Only root and members of the group can set another group.
+    /// </remarks>
     public string? Group { get; set; }
 
-    /// <summary>Gets or sets a value that indicates whether to create the folder of the socket file.</summary>
-    /// <remarks>Defaults to <see langword="false"/>. Under systemd, prefer <c>RuntimeDirectory=</c>.</remarks>
+    /// <summary>
+    /// Gets or sets a value that indicates whether to create the folder of the socket file if it does not exist.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to <see langword="false"/>. Under systemd, prefer <c>RuntimeDirectory=</c>, which also sets the owner.
+    /// </remarks>
     public bool CreateDirectory { get; set; }
 
-    /// <summary>Gets the addresses and networks (<c>10.0.0.0/8</c>) from which peers may connect over TCP.</summary>
+    /// <summary>
+    /// Gets the addresses and networks from which web servers may connect over TCP, such as <c>192.0.2.1</c> and
+    /// <c>10.0.0.0/8</c>.
+    /// </summary>
     /// <remarks>
     /// Empty by default: anyone who can reach the port may connect, and the application trusts everything that the peer
     /// sends, such as the client's address and user. In configuration, it is a list or a comma-separated value. If the

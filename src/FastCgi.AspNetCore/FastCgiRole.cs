@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>Specifies what the web server asks of the application (FastCGI specification, section 6).</summary>
+/// <summary>
+/// Specifies what the web server asks the application to do (FastCGI specification, section 6). The values are those of
+/// the protocol.
+/// </summary>
 public enum FastCgiRole
 {
     /// <summary>Handle an HTTP request. Every web server uses this role (section 6.2).</summary>

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>Restricts an endpoint to requests in one role. Without it, the role is Responder.</summary>
+/// <summary>
+/// Restricts an endpoint to requests in one role. Without it, an endpoint handles only the role Responder, that is,
+/// ordinary HTTP requests.
+/// </summary>
 /// <param name="role">The role.</param>
 [AttributeUsage(AttributeTargets.Class | AttributeTargets.Method)]
 public sealed class FastCgiRoleAttribute(FastCgiRole role) : Attribute

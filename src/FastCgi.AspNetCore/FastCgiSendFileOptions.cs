@@ -9,7 +9,8 @@ public sealed class FastCgiSendFileOptions
 {
     /// <summary>
     /// Gets the response headers that the web server is configured to pass on. With <c>X-Accel-Redirect</c>, nginx
-    /// drops most others. If a response has such a header, the application sends the file itself.
+    /// drops response headers that it does not keep by default. If a response has such a header that is not listed
+    /// here, the application sends the file itself.
     /// </summary>
     /// <remarks>
     /// Empty by default. For nginx, each header needs a line in the location, such as <c>add_header Vary
@@ -19,10 +20,16 @@ public sealed class FastCgiSendFileOptions
     public ISet<string> PassedHeaders { get; } = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
     internal List<SendFileRoot> Roots { get; } = [];
 
-    /// <summary>Lets nginx, or another web server with <c>X-Accel-Redirect</c>, send the files of a folder.</summary>
+    /// <summary>
+    /// Lets nginx, or another web server that supports <c>X-Accel-Redirect</c>, send the files of a folder.
+    /// </summary>
     /// <param name="root">The absolute path of the folder.</param>
-    /// <param name="location">The internal location whose <c>alias</c> is the folder: <c>/protected/</c>.</param>
-    /// <exception cref="ArgumentException">The root is not absolute, or the location has no slash first.</exception>
+    /// <param name="location">
+    /// The internal location that has the folder as its <c>alias</c>, such as <c>/protected/</c>.
+    /// </param>
+    /// <exception cref="ArgumentException">
+    /// The root is not an absolute path, or the location does not begin with a slash.
+    /// </exception>
     public void AddXAccelRedirect(string root, string location)
     {
         ArgumentException.ThrowIfNullOrEmpty(location);
@@ -32,7 +39,9 @@ public sealed class FastCgiSendFileOptions
         Roots.Add(new SendFileRoot(Normalize(root), location.TrimEnd('/') + '/'));
     }
 
-    /// <summary>Lets lighttpd, or Apache with mod_xsendfile, send the files of a folder (<c>X-Sendfile</c>).</summary>
+    /// <summary>
+    /// Lets lighttpd, or Apache with <c>mod_xsendfile</c>, send the files of a folder (<c>X-Sendfile</c>).
+    /// </summary>
     /// <param name="root">The absolute path of the folder.</param>
     /// <exception cref="ArgumentException">The root is not an absolute path.</exception>
     public void AddXSendFile(string root) => Roots.Add(new SendFileRoot(Normalize(root), Location: null));
@@ -49,5 +58,7 @@ public sealed class FastCgiSendFileOptions
 
 /// <summary>A folder whose files the web server sends.</summary>
 /// <param name="Folder">The path, with a trailing separator.</param>
-/// <param name="Location">With a trailing slash; <see langword="null"/> for <c>X-Sendfile</c>.</param>
+/// <param name="Location">
+/// The location for <c>X-Accel-Redirect</c>, with a trailing slash; <see langword="null"/> for <c>X-Sendfile</c>.
+/// </param>
 internal readonly record struct SendFileRoot(string Folder, string? Location);

@@ -4,15 +4,17 @@ namespace FastCgi.AspNetCore;
 
 /// <summary>
 /// Limits that protect the application from web servers and their clients. <see langword="null"/> always means no
-/// limit; without a limit on a buffer, a peer can exhaust the memory of the process. Unless stated otherwise, a number
-/// must be at least 1, and a time greater than zero.
+/// limit; without a limit on a buffer, a peer can exhaust the memory of the process.
 /// </summary>
 public sealed class FastCgiServerLimits
 {
-    /// <summary>Gets or sets the maximum number of open connections. Others are closed without a response.</summary>
+    /// <summary>
+    /// Gets or sets the maximum number of open connections. The server closes further connections without a response.
+    /// </summary>
     /// <remarks>
-    /// Defaults to <see langword="null"/>, as in Kestrel. On Linux, the last sixth of the file descriptors, at most
-    /// 1,024, is reserved for threads and files: .NET terminates a process whose thread pool runs out of them.
+    /// Defaults to <see langword="null"/> (no limit), as in Kestrel. Must be at least 1. On Linux, the server also
+    /// reserves the last sixth of the file descriptors, at most 1,024, for threads and files: .NET terminates a process
+    /// whose thread pool runs out of them.
     /// </remarks>
     public long? MaxConcurrentConnections
     {
@@ -21,12 +23,14 @@ public sealed class FastCgiServerLimits
     }
 
     /// <summary>
-    /// Gets or sets the maximum number of requests that the application handles at the same time. Further requests wait
-    /// in a queue of <see cref="RequestQueueLimit"/>; if it is full, they get a 503 with <c>Retry-After</c>.
+    /// Gets or sets the maximum number of requests that the application handles at the same time, across all
+    /// connections. Further requests wait in a queue of <see cref="RequestQueueLimit"/>; if the queue is full, they get
+    /// a 503 with <c>Retry-After</c>.
     /// </summary>
     /// <remarks>
-    /// Defaults to <see langword="null"/>. The next request may start before the <c>OnCompleted</c> callbacks and
-    /// scoped services of another have ended, so a limit of 1 does not replace a lock.
+    /// Defaults to <see langword="null"/> (no limit). Must be at least 1. The next request may start while the
+    /// <c>OnCompleted</c> callbacks of a request run and its scoped services are disposed of, so a limit of 1 does not
+    /// replace a lock.
     /// </remarks>
     public long? MaxConcurrentRequests
     {
@@ -34,7 +38,9 @@ public sealed class FastCgiServerLimits
         set => field = PositiveOrNull(value);
     }
 
-    /// <summary>Gets or sets how many requests may wait while <see cref="MaxConcurrentRequests"/> is reached.</summary>
+    /// <summary>
+    /// Gets or sets the maximum number of requests that wait while <see cref="MaxConcurrentRequests"/> is reached.
+    /// </summary>
     /// <remarks>Defaults to 0: no request waits.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
     public int RequestQueueLimit
@@ -43,10 +49,13 @@ public sealed class FastCgiServerLimits
         set => field = (int)InRange(value, 0);
     }
 
-    /// <summary>Gets or sets how long a request may be queued before it gets a 503 with <c>Retry-After</c>.</summary>
+    /// <summary>
+    /// Gets or sets how long a request may wait in the queue. After that, it gets a 503 with <c>Retry-After</c>.
+    /// </summary>
     /// <remarks>
     /// Defaults to 30 seconds, half the timeout of web servers (nginx: <c>fastcgi_read_timeout 60s</c>; Apache:
-    /// <c>Timeout 60</c>): a later response would hardly arrive in time. It is checked every second.
+    /// <c>Timeout 60</c>): a request that has waited longer would hardly get a response in time. <see langword="null"/>
+    /// means no limit. It is checked every second. Must be greater than zero.
     /// </remarks>
     public TimeSpan? RequestQueueTimeout
     {
@@ -59,7 +68,8 @@ public sealed class FastCgiServerLimits
     /// 503. With 1, a connection carries one request after another, and the server reports FCGI_MPXS_CONNS as 0.
     /// </summary>
     /// <remarks>
-    /// Defaults to 100, like <c>option max-reqs</c> in HAProxy's documentation. At most 65,535, the number of ids.
+    /// Defaults to 100, like <c>option max-reqs</c> in HAProxy's documentation. Must be between 1 and 65,535, the
+    /// number of request ids.
     /// </remarks>
     public int MaxRequestsPerConnection
     {
@@ -67,26 +77,40 @@ public sealed class FastCgiServerLimits
         set => field = (int)InRange(value, 1, ushort.MaxValue);
     } = 100;
 
-    /// <summary>Gets or sets the maximum size of a request's parameters in bytes. A larger one gets a 431.</summary>
-    /// <remarks>Defaults to 128 KiB: nginx sends up to 64 KiB in one record, Apache 80 KiB in several.</remarks>
+    /// <summary>
+    /// Gets or sets the maximum size in bytes of the parameters of a request, including their length fields. A larger
+    /// request gets a 431.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 128 KiB: nginx sends up to 64 KiB of parameters in one record, Apache 80 KiB in several. Must be at
+    /// least 1.
+    /// </remarks>
     public long MaxRequestParametersTotalSize
     {
         get;
         set => field = InRange(value, 1);
     } = 128 * 1024;
 
-    /// <summary>Gets or sets the maximum number of parameters, including headers. More get a 431.</summary>
-    /// <remarks>Defaults to 1,000. nginx sends about 30, Apache with <c>SSLOptions +StdEnvVars</c> about 90.</remarks>
+    /// <summary>
+    /// Gets or sets the maximum number of parameters of a request, including headers. A request with more gets a 431.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 1,000; nginx sends about 30 by default, Apache with <c>SSLOptions +StdEnvVars</c> about 90. Must be
+    /// at least 1.
+    /// </remarks>
     public int MaxRequestParameterCount
     {
         get;
         set => field = (int)InRange(value, 1);
     } = 1_000;
 
-    /// <summary>Gets or sets the maximum size of a request body in bytes. Reading more fails with a 413.</summary>
+    /// <summary>
+    /// Gets or sets the maximum size of a request body in bytes. The read that exceeds it fails with status 413.
+    /// </summary>
     /// <remarks>
-    /// Defaults to 30,000,000, as in Kestrel and IIS. An endpoint can change it with <c>[RequestSizeLimit]</c>. The web
-    /// server has its own limit (nginx: <c>client_max_body_size</c>, 1 MiB).
+    /// Defaults to 30,000,000, as in Kestrel and IIS; <see langword="null"/> means no limit. An endpoint can change it
+    /// with <c>[RequestSizeLimit]</c> or <c>IHttpMaxRequestBodySizeFeature</c>. The web server has its own limit
+    /// (nginx: <c>client_max_body_size</c>, 1 MiB).
     /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
     public long? MaxRequestBodySize
@@ -95,24 +119,41 @@ public sealed class FastCgiServerLimits
         set => field = value is null ? null : InRange(value.Value, 0, long.MaxValue);
     } = 30_000_000;
 
-    /// <summary>Gets or sets how many bytes of a request body are buffered before receiving pauses.</summary>
-    /// <remarks>Defaults to 1 MiB, as in Kestrel.</remarks>
+    /// <summary>
+    /// Gets or sets how many bytes of a request body are buffered until the application reads them. At the limit,
+    /// receiving pauses.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 1 MiB, as in Kestrel. Must be at least 1. With <see langword="null"/>, a whole body may be held in
+    /// memory.
+    /// </remarks>
     public long? MaxRequestBufferSize
     {
         get;
         set => field = PositiveOrNull(value);
     } = 1024 * 1024;
 
-    /// <summary>Gets or sets how many bytes of a response are buffered before writes wait.</summary>
-    /// <remarks>Defaults to 64 KiB, as in Kestrel.</remarks>
+    /// <summary>
+    /// Gets or sets how many bytes of a response are buffered until they are sent. At the limit, writes wait.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 64 KiB, as in Kestrel. Must be at least 1. With <see langword="null"/>, a whole response may be held
+    /// in memory.
+    /// </remarks>
     public long? MaxResponseBufferSize
     {
         get;
         set => field = PositiveOrNull(value);
     } = 64 * 1024;
 
-    /// <summary>Gets or sets the limit of a request's error output in bytes. The rest is dropped.</summary>
-    /// <remarks>Defaults to 64 KiB: a page of stack traces. Without a limit, it can fill the log's disk.</remarks>
+    /// <summary>
+    /// Gets or sets how many bytes a request may write to <see cref="IFastCgiRequestFeature.StandardError"/>. The rest
+    /// is dropped.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 64 KiB, enough for a page of stack traces; it is held in memory until the web server reads it. Must
+    /// be at least 1. With <see langword="null"/>, a request can fill the disk that holds the log.
+    /// </remarks>
     public long? MaxStandardErrorSize
     {
         get;
@@ -124,8 +165,9 @@ public sealed class FastCgiServerLimits
     /// limits how long a new connection may be open before its first request.
     /// </summary>
     /// <remarks>
-    /// Defaults to 30 seconds, like Kestrel's <c>RequestHeadersTimeout</c>: a web server connects only to send a
-    /// request. See <see cref="KeepAliveTimeout"/> for connections that it keeps open.
+    /// Defaults to 30 seconds, like Kestrel's <c>RequestHeadersTimeout</c>. A web server connects only when it has a
+    /// request to send. For connections that it keeps open afterwards, see <see cref="KeepAliveTimeout"/>. Must be
+    /// greater than zero.
     /// </remarks>
     public TimeSpan RequestParametersTimeout
     {
@@ -133,12 +175,16 @@ public sealed class FastCgiServerLimits
         set => field = Positive(value);
     } = TimeSpan.FromSeconds(30);
 
-    /// <summary>Gets or sets the minimum data rate of a request body. After the grace period, reading fails.</summary>
+    /// <summary>
+    /// Gets or sets the minimum data rate of a request body. After the grace period, reading a slower one fails with
+    /// status 408.
+    /// </summary>
     /// <remarks>
-    /// Defaults to <see langword="null"/>, unlike Kestrel: most web servers receive the whole body first, and all have
-    /// their own limit (nginx: <c>client_body_timeout</c>). Set it for a web server that forwards the body immediately
-    /// (<c>fastcgi_request_buffering off</c>). As in Kestrel, it is the average over the time that the application has
-    /// waited, excluding the time in which receiving is paused. An endpoint can change it with
+    /// Defaults to <see langword="null"/> (no limit), unlike Kestrel: most web servers receive the whole body before
+    /// they start the request, and all have their own limit (nginx: <c>client_body_timeout</c>). Set it for a web
+    /// server that forwards the body immediately (<c>fastcgi_request_buffering off</c>). As in Kestrel, it is the
+    /// average rate over the time that the application has waited, to the second, excluding the time in which receiving
+    /// is paused. An endpoint can change it with
     /// <see cref="Microsoft.AspNetCore.Server.Kestrel.Core.Features.IHttpMinRequestBodyDataRateFeature"/>.
     /// </remarks>
     public MinDataRate? MinRequestBodyDataRate { get; set; }
@@ -148,7 +194,10 @@ public sealed class FastCgiServerLimits
     /// <see cref="MaxRequestBufferSize"/> bytes are buffered. After that, the server drops the rest of the body: the
     /// application's next read fails with status 503, and the other requests continue.
     /// </summary>
-    /// <remarks>Defaults to 5 seconds. Applies only to multiplexing (HAProxy: <c>option mpxs-conns</c>).</remarks>
+    /// <remarks>
+    /// Defaults to 5 seconds. Applies only to multiplexed connections (HAProxy: <c>option mpxs-conns</c>). Must be
+    /// greater than zero.
+    /// </remarks>
     public TimeSpan UnreadBodyTimeout
     {
         get;
@@ -161,9 +210,10 @@ public sealed class FastCgiServerLimits
     /// </summary>
     /// <remarks>
     /// Defaults to 2 minutes, twice the <c>send_timeout</c> of nginx, which by then has given up on a client that does
-    /// not read. Does not limit a response that has nothing to send, such as an idle event stream. Progress counts when
-    /// a good part of the send buffer is free again (Socket engine: after at most 256 KiB), so a web server that
-    /// accepts a few bytes a second times out too.
+    /// not read; <see langword="null"/> means no limit. Does not limit a response that has nothing to send, such as an
+    /// idle event stream. The server notices progress when a good part of the system's send buffer is free again
+    /// (Socket engine: at the end of a send of at most 256 KiB), so a web server that accepts a few bytes a second
+    /// times out too. Must be greater than zero.
     /// </remarks>
     public TimeSpan? SendTimeout
     {
@@ -172,15 +222,24 @@ public sealed class FastCgiServerLimits
     } = TimeSpan.FromMinutes(2);
 
     /// <summary>Gets or sets how long a keep-alive connection may be idle before the server closes it.</summary>
-    /// <remarks>Defaults to <see langword="null"/>: a web server that reuses one as it closes gets an error.</remarks>
+    /// <remarks>
+    /// Defaults to <see langword="null"/> (no limit): leave it to the web server, which returns an error to its client
+    /// if it reuses a connection at the moment it is closed. Must be greater than zero.
+    /// </remarks>
     public TimeSpan? KeepAliveTimeout
     {
         get;
         set => field = PositiveOrNull(value);
     }
 
-    /// <summary>Gets or sets how long input is discarded after the last response: a reset would destroy it.</summary>
-    /// <remarks>Defaults to 5 seconds, as for unread bodies in Kestrel, and nginx's <c>lingering_timeout</c>.</remarks>
+    /// <summary>
+    /// Gets or sets how long the server discards input after the last response, so that a reset does not destroy the
+    /// response.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 5 seconds, as for unread request bodies in Kestrel and nginx's <c>lingering_timeout</c>. Must be
+    /// greater than zero.
+    /// </remarks>
     public TimeSpan LingerTimeout
     {
         get;
@@ -188,12 +247,14 @@ public sealed class FastCgiServerLimits
     } = TimeSpan.FromSeconds(5);
 
     /// <summary>
-    /// Gets or sets how long a keep-alive connection must have been idle to be closed at once during a graceful
-    /// shutdown. Others are closed after the next response, so that a request already on its way is not lost.
+    /// Gets or sets how long a keep-alive connection must have been idle for the server to close it during a graceful
+    /// shutdown. A connection that was used more recently is closed after its next response, so that a request already
+    /// on its way is not lost.
     /// </summary>
     /// <remarks>
-    /// Defaults to 2 seconds, so a shutdown under load takes up to 4 seconds. If the web server closes connections
-    /// sooner (nginx: <c>keepalive_timeout 1s</c> in the <c>upstream</c>), no request is ever lost. May be zero.
+    /// Defaults to 2 seconds, so a shutdown under load takes up to 4 seconds. If the web server closes connections that
+    /// have been idle for less than that (nginx: <c>keepalive_timeout 1s</c> in the <c>upstream</c>), no request is
+    /// ever lost. Zero closes idle connections at once.
     /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
     public TimeSpan ShutdownIdleGracePeriod

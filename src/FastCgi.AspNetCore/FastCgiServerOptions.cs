@@ -1,16 +1,25 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>Configures the FastCGI server, like the section <c>FastCgi</c>, over which code has precedence.</summary>
+/// <summary>
+/// Configures the FastCGI server. The configuration section <c>FastCgi</c> sets the same options; values set in code
+/// take precedence.
+/// </summary>
 public sealed class FastCgiServerOptions
 {
-    /// <summary>Gets or sets a value that indicates whether synchronous I/O is allowed for bodies.</summary>
+    /// <summary>
+    /// Gets or sets a value that indicates whether the application may read and write bodies synchronously.
+    /// </summary>
     /// <remarks>Defaults to <see langword="false"/>, as in Kestrel: a synchronous call blocks a thread.</remarks>
     public bool AllowSynchronousIO { get; set; }
 
-    /// <summary>Gets or sets a value that indicates whether configuration problems are logged with their fix.</summary>
+    /// <summary>
+    /// Gets or sets a value that indicates whether the server logs how to fix the web server, application and system
+    /// configuration.
+    /// </summary>
     /// <remarks>
-    /// Defaults to <see langword="true"/>. Each message is logged at most once a minute. If disabled, the status page
-    /// lists no web servers and no recommendations, and <see cref="SlowRequestThreshold"/> has no effect.
+    /// Defaults to <see langword="true"/>. Advice is logged at Warning or Information, each message at most once a
+    /// minute. If disabled, the status page lists no web servers and no recommendations, and
+    /// <see cref="SlowRequestThreshold"/> has no effect.
     /// </remarks>
     public bool EnableAdvice { get; set; } = true;
 
@@ -24,15 +33,24 @@ public sealed class FastCgiServerOptions
     /// <remarks>It sends none by default.</remarks>
     public FastCgiSendFileOptions SendFile { get; } = new();
 
-    /// <summary>Gets the roles that the application serves. The server refuses others with UNKNOWN_ROLE.</summary>
-    /// <remarks>Defaults to Responder. Routing selects by role too: see <see cref="FastCgiRoleAttribute"/>.</remarks>
+    /// <summary>
+    /// Gets the FastCGI roles that the application serves. The server refuses requests in other roles with
+    /// UNKNOWN_ROLE.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to <see cref="FastCgiRole.Responder"/>. Routing selects endpoints by role too: see
+    /// <see cref="FastCgiRoleAttribute"/>.
+    /// </remarks>
     public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
 
     /// <summary>Gets or sets the parameter that <c>HttpRequest.Path</c> comes from.</summary>
     /// <remarks>Defaults to <see cref="FastCgiPathSource.RequestUri"/>.</remarks>
     public FastCgiPathSource PathSource { get; set; }
 
-    /// <summary>Gets or sets a value that indicates whether SCRIPT_NAME before PATH_INFO is the path base.</summary>
+    /// <summary>
+    /// Gets or sets a value that indicates whether SCRIPT_NAME is the path base of a request with PATH_INFO and without
+    /// PATH_BASE.
+    /// </summary>
     /// <remarks>
     /// Defaults to <see langword="false"/>. Enable it only if the web server is configured to split the path where the
     /// application begins: with the default configuration of nginx, Apache's <c>ProxyPass</c>, lighttpd and HAProxy,
@@ -42,8 +60,9 @@ public sealed class FastCgiServerOptions
 
     /// <summary>Gets or sets the path under which the web server serves the application, such as <c>/app</c>.</summary>
     /// <remarks>
-    /// Empty by default. Other paths are left unchanged. The parameter PATH_BASE, set in the web server's configuration
-    /// (nginx: <c>fastcgi_param PATH_BASE /app;</c>), takes precedence.
+    /// Empty by default. If the path of a request does not begin with it, the path is left unchanged. The parameter
+    /// PATH_BASE, set in the web server's configuration (nginx: <c>fastcgi_param PATH_BASE /app;</c>), takes
+    /// precedence.
     /// </remarks>
     /// <exception cref="ArgumentException">The value is not empty and does not begin with a slash.</exception>
     public string PathBase
@@ -60,8 +79,9 @@ public sealed class FastCgiServerOptions
     } = string.Empty;
 
     /// <summary>
-    /// Gets or sets how long a request may run before it is logged as slow, with what it is waiting for, like php-fpm's
-    /// <c>request_slowlog_timeout</c>. Checked every second; at most 100 are logged per minute.
+    /// Gets or sets how long a request may run before it is logged as slow, with what it is waiting for, like
+    /// <c>request_slowlog_timeout</c> of php-fpm. Running requests are checked every second; at most 100 are logged per
+    /// minute.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/>: no request is logged. Must be greater than zero.</remarks>
     public TimeSpan? SlowRequestThreshold
@@ -71,8 +91,9 @@ public sealed class FastCgiServerOptions
     }
 
     /// <summary>
-    /// Gets or sets the path, without the path base, for which the server itself returns <c>pong</c> to GET and HEAD,
-    /// like php-fpm's <c>ping.path</c>: load balancers can check it even if the application is busy.
+    /// Gets or sets the path, such as <c>/ping</c>, for which the server itself returns <c>pong</c>, so that a load
+    /// balancer can check it even if the application is busy, like <c>ping.path</c> of php-fpm. It applies to GET and
+    /// HEAD. The path excludes the path base.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/>: disabled.</remarks>
     /// <exception cref="ArgumentException">The value does not begin with a slash.</exception>
@@ -89,8 +110,9 @@ public sealed class FastCgiServerOptions
 
     /// <summary>Gets or sets how long the server may be without a request before it stops the application.</summary>
     /// <remarks>
-    /// Defaults to <see langword="null"/>: never. Use it if something else starts the application on demand, such as a
-    /// systemd socket unit. Requests of Kestrel do not count. Must be greater than zero.
+    /// Defaults to <see langword="null"/>: never. Use it if something else listens and starts the application on
+    /// demand, such as a systemd socket unit. Requests that Kestrel serves in the same process do not count. Must be
+    /// greater than zero.
     /// </remarks>
     public TimeSpan? IdleExit
     {
@@ -109,8 +131,9 @@ public sealed class FastCgiServerOptions
     public bool AllowUnverifiedClientCertificate { get; set; }
 
     /// <summary>
-    /// Gets or sets the parameter for <c>HttpContext.TraceIdentifier</c>, such as <c>REQUEST_ID</c> (nginx:
-    /// <c>fastcgi_param REQUEST_ID $request_id;</c>) or <c>UNIQUE_ID</c> (Apache: mod_unique_id).
+    /// Gets or sets the parameter that contains the web server's id of the request, for
+    /// <c>HttpContext.TraceIdentifier</c>, such as <c>REQUEST_ID</c> (nginx: <c>fastcgi_param REQUEST_ID
+    /// $request_id;</c>) or <c>UNIQUE_ID</c> (Apache: mod_unique_id).
     /// </summary>
     /// <remarks>
     /// Defaults to <see langword="null"/>: the server generates the id. It also does so if the parameter is absent,
@@ -118,10 +141,16 @@ public sealed class FastCgiServerOptions
     /// </remarks>
     public string? TraceIdentifierParameter { get; set; }
 
-    /// <summary>Gets or sets a callback that returns the encoding of a request header, or null for UTF-8.</summary>
+    /// <summary>
+    /// Gets or sets a callback that returns the <see cref="Encoding"/> of a request header by name, or
+    /// <see langword="null"/> for UTF-8.
+    /// </summary>
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; set; }
 
-    /// <summary>Gets or sets a callback that returns the encoding of a response header, or null for ASCII.</summary>
+    /// <summary>
+    /// Gets or sets a callback that returns the <see cref="Encoding"/> of a response header by name, or
+    /// <see langword="null"/> for ASCII.
+    /// </summary>
     public Func<string, Encoding?>? ResponseHeaderEncodingSelector { get; set; }
 
     /// <summary>The endpoints from code and configuration.</summary>
@@ -180,7 +209,9 @@ public sealed class FastCgiServerOptions
         => Listen(IPAddress.IPv6Any, port, configure);
 
     /// <summary>Listens on a Unix socket.</summary>
-    /// <param name="socketPath">The absolute path, or <c>@</c> and the name of an abstract socket (Linux).</param>
+    /// <param name="socketPath">
+    /// The absolute path of the socket file, or <c>@</c> and the name of an abstract socket (Linux).
+    /// </param>
     /// <param name="configure">Configures the endpoint.</param>
     public void ListenUnixSocket(string socketPath, Action<FastCgiListenOptions>? configure = null)
     {
@@ -203,7 +234,9 @@ public sealed class FastCgiServerOptions
     }
 
     /// <summary>Listens on the sockets that systemd passed under a name.</summary>
-    /// <param name="name">Its <c>FileDescriptorName=</c>; defaults to the unit's name with <c>.socket</c>.</param>
+    /// <param name="name">
+    /// <c>FileDescriptorName=</c> of the <c>.socket</c> unit; defaults to the unit's name including <c>.socket</c>.
+    /// </param>
     /// <param name="configure">Configures the endpoint.</param>
     /// <remarks>See <see cref="ListenHandle"/>.</remarks>
     public void ListenSystemdSocket(string name, Action<FastCgiListenOptions>? configure = null)

@@ -9,8 +9,9 @@ namespace Microsoft.AspNetCore.Builder;
 public static class FastCgiStatusExtensions
 {
     /// <summary>
-    /// Maps an endpoint that shows the status of the server as an HTML page, or JSON with <c>?format=json</c>:
-    /// versions, endpoints, limits, counts, latencies, connections, requests, errors, web servers, and recommendations.
+    /// Maps an endpoint that shows the status of the FastCGI server: an HTML page, or JSON with <c>?format=json</c>. It
+    /// contains versions, endpoints, limits, counts, latencies, open connections, active requests, recent errors, the
+    /// web servers that were seen, and recommendations for the operator.
     /// </summary>
     /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
     /// <param name="pattern">The route pattern.</param>
@@ -20,8 +21,9 @@ public static class FastCgiStatusExtensions
     /// in Development.
     /// </returns>
     /// <remarks>
-    /// Responds even if <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> is reached. Latencies are recorded
-    /// until ten minutes after the last request for the status. Query strings and headers are not shown.
+    /// The endpoint responds even if <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> is reached. Latencies are
+    /// recorded from the first request for the status until ten minutes after the last; otherwise, recording is off and
+    /// costs nothing. Paths are shown without query strings, and headers are not shown.
     /// </remarks>
     public static IEndpointConventionBuilder MapFastCgiStatus(
         this IEndpointRouteBuilder endpoints, string pattern = "/fastcgi-status")

@@ -12,7 +12,10 @@ public sealed class FastCgiTransportOptions
     public FastCgiApplicationScheduling ApplicationScheduling { get; set; }
 
     /// <summary>Gets or sets the number of event loops of the epoll engine. Each loop is one thread.</summary>
-    /// <remarks>Defaults to half the processors, 1 to 16: the rest is for the web server. At least 1.</remarks>
+    /// <remarks>
+    /// Defaults to half the number of processors, at least 1 and at most 16; the other half is for the web server. Must
+    /// be at least 1.
+    /// </remarks>
     public int LoopCount
     {
         get;
@@ -26,8 +29,9 @@ public sealed class FastCgiTransportOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 1,000. Must be at least 1. In addition, each loop of the epoll engine has a thread, and requests
-    /// that compute have as many threads as there are processors. If a handler blocks the thread of a loop, that thread
-    /// counts here, and the loop gets another one.
+    /// that compute have as many threads as there are processors. So the application runs on at most this many threads
+    /// plus <see cref="LoopCount"/> plus the number of processors, not counting the .NET thread pool. If a handler
+    /// blocks the thread of a loop, that thread counts here, and the loop gets another one.
     /// </remarks>
     public int MaxBlockingThreads
     {

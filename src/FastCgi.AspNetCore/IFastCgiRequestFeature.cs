@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>Provides the FastCGI properties of a request, which HTTP does not have.</summary>
+/// <summary>
+/// Provides the FastCGI properties of a request that HTTP does not have. All FastCGI requests have this feature.
+/// </summary>
 public interface IFastCgiRequestFeature
 {
     /// <summary>Gets the role: what the web server asks the application to do.</summary>
@@ -10,11 +12,17 @@ public interface IFastCgiRequestFeature
     /// Gets all parameters in the order in which they arrived, including repeated ones. Parameters that begin with
     /// <c>HTTP_</c> are headers of the client; all others are set by the web server.
     /// </summary>
-    /// <remarks>Created on first access. Excludes application values. <c>GetServerVariable</c> is cheaper.</remarks>
+    /// <remarks>
+    /// Created on first access. For a single parameter, <c>HttpContext.GetServerVariable</c> is cheaper. Does not
+    /// reflect variables set by the application.
+    /// </remarks>
     /// <exception cref="ObjectDisposedException">The request has ended.</exception>
     IReadOnlyList<KeyValuePair<string, string>> Parameters { get; }
 
-    /// <summary>Gets a writer to the web server's error log. Escapes control characters, which forge lines.</summary>
+    /// <summary>
+    /// Gets a writer to the error log of the web server. Control characters are escaped, so that log lines cannot be
+    /// forged.
+    /// </summary>
     /// <remarks>
     /// A line is sent when it is complete or on <see cref="TextWriter.Flush"/>, but not before the response headers:
     /// nginx could not read them otherwise. Output beyond <see cref="FastCgiServerLimits.MaxStandardErrorSize"/>, or

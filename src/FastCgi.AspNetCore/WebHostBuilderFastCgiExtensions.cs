@@ -20,7 +20,9 @@ public static class WebHostBuilderFastCgiExtensions
             static (context, services) => ServerRegistration.Add(services, context.Configuration));
     }
 
-    /// <summary>Uses FastCGI to serve the application, with options that override the configuration.</summary>
+    /// <summary>
+    /// Uses FastCGI to serve the application, with options that take precedence over the configuration.
+    /// </summary>
     /// <param name="builder">The <see cref="IWebHostBuilder"/>.</param>
     /// <param name="configure">Configures the options.</param>
     /// <returns>The <see cref="IWebHostBuilder"/>.</returns>
@@ -30,7 +32,9 @@ public static class WebHostBuilderFastCgiExtensions
         return builder.UseFastCgi((_, options) => configure(options));
     }
 
-    /// <summary>Uses FastCGI to serve the application, with options that depend on the host's context.</summary>
+    /// <summary>
+    /// Uses FastCGI to serve the application, with options that depend on the environment and the configuration.
+    /// </summary>
     /// <param name="builder">The <see cref="IWebHostBuilder"/>.</param>
     /// <param name="configure">Configures the options.</param>
     /// <returns>The <see cref="IWebHostBuilder"/>.</returns>
