@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// HAProxy with the configuration in docs/multiplexing.md, which sends up to 50 concurrent requests over one
+/// HAProxy with the configuration in docs/multiplexing.md, which sends up to 30 concurrent requests over one
 /// connection.
 /// </summary>
 public sealed class MultiplexedConnectionTests
@@ -15,7 +15,6 @@ public sealed class MultiplexedConnectionTests
         await using var site = new ConfiguredSite();
         var application = await StartAsync(
             site,
-            bufferSize: 16_384,
             app =>
             {
                 app.MapGet("/connection", (HttpContext context) => context.Connection.Id);
@@ -58,7 +57,7 @@ public sealed class MultiplexedConnectionTests
         var go = new TaskCompletionSource();
         using var both = new Barrier(2);
         await using var site = new ConfiguredSite();
-        var application = await StartAsync(site, bufferSize: 16_384, app =>
+        var application = await StartAsync(site, app =>
         {
             app.MapGet("/both", () => both.SignalAndWait(FrontEndTest.Patience));
             app.MapGet("/held", async (HttpContext context) =>
@@ -86,7 +85,6 @@ public sealed class MultiplexedConnectionTests
 
     private static async Task<TestApplication> StartAsync(
         ConfiguredSite site,
-        int bufferSize,
         Action<WebApplication> configure,
         Action<FastCgiServerOptions>? configureServer = null)
     {
@@ -97,7 +95,6 @@ public sealed class MultiplexedConnectionTests
             ["haproxy", "-db", "-f"],
             ("127.0.0.1:8080", site.Address),
             ("/run/app/app.sock", $"{application.EndPoint}"),
-            ("tune.bufsize 524288", $"tune.bufsize {bufferSize}"),
             // Each thread has its own connections.
             ("maxconn 500", "maxconn 500\n    nbthread 1"));
         return application;
