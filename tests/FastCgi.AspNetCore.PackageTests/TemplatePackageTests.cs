@@ -41,6 +41,34 @@ public sealed partial class TemplatePackageTests : IDisposable
         Assert.DoesNotContain("warn:", application.Output, StringComparison.Ordinal);
     }
 
+    /// <summary>The commands in the README, unchanged, with Debian's configuration of nginx and without systemd.</summary>
+    [MachineFact]
+    public async Task Readme_Copied_EndsInAnAnswer()
+    {
+        await CreateAsync();
+        var commands = ShellBlock().Match(await File.ReadAllTextAsync(Created + "/README.md")).Groups["text"].Value;
+        var programs = Directory.CreateDirectory(_folder.GetPath("programs")).FullName;
+        File.Copy(Path.Combine(AppContext.BaseDirectory, "systemctl.sh"), Path.Combine(programs, "systemctl"));
+        var script = _folder.GetPath("machine.sh");
+        await File.WriteAllTextAsync(script, string.Join('\n', [
+            "set -e",
+            "ip link set lo up",
+            $"cp -r /etc '{_folder.Path}/etc'",
+            $"mount --bind '{_folder.Path}/etc' /etc",
+            "for path in /run /srv /var/lib /var/log; do mount -t tmpfs tmpfs $path; done",
+            "mkdir /var/lib/nginx /var/log/nginx",
+            "rm -f /etc/nginx/conf.d/*",
+            $"PATH='{programs}':$PATH",
+            $"cd '{Created}'",
+            commands,
+        ]));
+
+        var (exitCode, output) = await ReadmeTests.RunAsync(
+            ["--mount", "--net", "--pid", "--fork", "--kill-child", "bash", script]);
+
+        Assert.True(exitCode == 0 && output.Contains("\nHealthy\n", StringComparison.Ordinal), output);
+    }
+
     public void Dispose() => _folder.Dispose();
 
     /// <summary>From the packages in a folder, installed into a separate template hive.</summary>
@@ -119,4 +147,7 @@ public sealed partial class TemplatePackageTests : IDisposable
 
     [GeneratedRegex("^ExecStart=(?<value>.*)$", RegexOptions.Multiline)]
     private static partial Regex Command();
+
+    [GeneratedRegex("^```sh\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
+    private static partial Regex ShellBlock();
 }
