@@ -12,17 +12,34 @@ public sealed partial class ReadmeTests
     [MachineFact]
     public async Task Commands_Copied_EndInAnAnswer()
     {
-        var commands = Commands()
-            .Match(await File.ReadAllTextAsync(Repository.GetPath("README.md"))).Groups["text"].Value;
-        Assert.Equal(5, commands.Split('\n').Count(static line => Command().IsMatch(line)));
         using var folder = new ScratchFolder();
         await CopySourceAsync(folder.Path);
 
-        var (exitCode, output) = await RunAsync(folder.Path, commands);
+        var (exitCode, output) = await RunAsync(
+            folder.Path,
+            await ReadBlockAsync("run by ReadmeTests"),
+            await ReadBlockAsync("undo"),
+            "wait",
+            "[ ! -e ../hello ] && [ ! -e /etc/nginx/conf.d/hello.conf ]");
 
         Assert.True(exitCode == 0 && output.Contains("Hello World!\n", StringComparison.Ordinal), output);
         Assert.DoesNotContain("warning", output, StringComparison.Ordinal);
         Assert.Contains("Now listening on: fastcgi://127.0.0.1:9000", output, StringComparison.Ordinal);
+    }
+
+    [MachineFact]
+    public async Task Commands_ProgramDoesNotCompile_NothingIsStarted()
+    {
+        var commands = await ReadBlockAsync("run by ReadmeTests");
+        using var folder = new ScratchFolder();
+        await CopySourceAsync(folder.Path);
+
+        var (exitCode, output) = await RunAsync(
+            folder.Path,
+            commands.Replace("UseFastCgi();", "NoSuchMethod();", StringComparison.Ordinal) + " || true",
+            "[ -z \"$(jobs)\" ]");
+
+        Assert.True(exitCode == 0 && output.Contains("NoSuchMethod", StringComparison.Ordinal), output);
     }
 
     /// <summary>A fresh clone, without build output.</summary>
@@ -39,7 +56,14 @@ public sealed partial class ReadmeTests
         Assert.Equal(0, process.ExitCode);
     }
 
-    private static async Task<(int ExitCode, string Output)> RunAsync(string folder, string commands)
+    private static async Task<string> ReadBlockAsync(string mark)
+    {
+        var block = Block().Matches(await File.ReadAllTextAsync(Repository.GetPath("README.md")))
+            .Single(match => match.Groups["mark"].Value == mark);
+        return block.Groups["text"].Value.TrimEnd();
+    }
+
+    private static async Task<(int ExitCode, string Output)> RunAsync(string folder, params string[] commands)
     {
         // nginx writes to separate files here. The commands run as root, with or without sudo.
         await File.WriteAllTextAsync(Path.Combine(folder, "machine.sh"), string.Join('\n', [
@@ -51,9 +75,7 @@ public sealed partial class ReadmeTests
             "rm -f /etc/nginx/conf.d/*",
             "nginx",
             $"cd '{folder}/clone'",
-            commands,
-            "kill %1",
-            "wait %1 || true",
+            .. commands,
             "nginx -s stop",
         ]));
         return await RunAsync(
@@ -79,9 +101,6 @@ public sealed partial class ReadmeTests
     }
 
     [GeneratedRegex(
-        @"^<!-- run by ReadmeTests -->\n```sh\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
-    private static partial Regex Commands();
-
-    [GeneratedRegex(@"^(dotnet|sed|\$\(command -v sudo\)|curl) ")]
-    private static partial Regex Command();
+        @"^<!-- (?<mark>[^\n]+) -->\n```sh\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
+    private static partial Regex Block();
 }
