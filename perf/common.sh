@@ -52,7 +52,7 @@ query_database() {
   in_database_folder psql -q -h "$scratch/database" -U site postgres "$@"
 }
 
-# Says what a command says only if it fails.
+# Shows a command's output only if it fails.
 quietly() {
   "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 }

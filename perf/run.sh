@@ -11,7 +11,7 @@ trap 'rm -rf "$PERF_SCRATCH"' EXIT
 ./startup/run.sh "$@" >"$PERF_SCRATCH/startup.md"
 ./side-by-side/run.sh "$@" >"$PERF_SCRATCH/side-by-side.md"
 
-printf '# Last results\n\nWhat perf/run.sh prints. The table of targets is at the end.\n\n'
+printf '# Results\n\nWhat perf/run.sh prints. The table of targets is at the end.\n\n'
 # The last table of each has the same columns.
 targets='### Targets'
 sed "/^$targets/,\$d" "$PERF_SCRATCH/side-by-side.md" "$PERF_SCRATCH/startup.md"

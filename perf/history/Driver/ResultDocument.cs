@@ -15,9 +15,9 @@ internal static class ResultDocument
 
     public static string Make(Settings settings, IReadOnlyList<Section> sections, TimeSpan duration)
     {
-        var text = new StringBuilder("# The field's records\n\n");
+        var text = new StringBuilder("# Published records\n\n");
         text.Append("What `perf/history/run.sh` prints: each published measurement of a FastCGI or .NET server that we know of, repeated on one machine " +
-            "with this server beside it. " +
+            "alongside this server. " +
             "Published figures were measured on other machines; only ratios within one run compare. Load generator, nginx and servers share the processors, " +
             "so requests/s include all three.\n\n");
         text.Append(

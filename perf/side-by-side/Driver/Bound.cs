@@ -19,7 +19,7 @@ internal sealed record Bound(double Must, double Aim, bool IsAtLeast, string For
 
     /// <summary>Whether a figure, as printed, meets it.</summary>
     public string Judge(double figure)
-        => Holds(figure, Aim) ? "yes, and the aim" : Holds(figure, Must) ? "yes" : "**no**";
+        => Holds(figure, Aim) ? "yes, and the goal" : Holds(figure, Must) ? "yes" : "**no**";
 
     private bool Holds(double figure, double limit)
     {

@@ -42,7 +42,7 @@ internal sealed class Report
 
         {settings.Machine}. Medians of {settings.Rounds} rounds.
 
-        | figure | measured | must | aim | holds? |
+        | figure | measured | target | goal | met? |
         |---|--:|--:|--:|---|
         {_rows}
 

@@ -72,7 +72,7 @@ app.MapGet("/block", () =>
     return "blocked";
 });
 
-// Ever-new paths: an order has a number, an article a name.
+// Unique paths: an order has a number, an article a name.
 foreach (var pattern in new[] { "/orders/{name}", "/articles/{name}" })
     app.MapGet(pattern, (string name) =>
     {

@@ -40,7 +40,7 @@ internal static class ComputingCases
         {
             Targets =
             [
-                new Target($"{title}: rate, against Kestrel", Own, Kestrel, static sample => sample.Rate, Bound.AtLeast(0.97, 1.05)),
+                new Target($"{title}: rate, relative to Kestrel", Own, Kestrel, static sample => sample.Rate, Bound.AtLeast(0.97, 1.05)),
                 new Target("the same, CPU", Own, Kestrel, static sample => sample.ServerCpu, Bound.AtMost(1.02, 0.95)),
                 new Target("the same, p99", Own, Kestrel, static sample => sample.P99, Bound.AtMost(1.0, 0.5)),
             ],
@@ -50,14 +50,14 @@ internal static class ComputingCases
     private static Comparison Mixed(Setup setup)
     {
         var mix = new Mix("/compute/300", 30, LearnSeconds: 2, FastConnections: 20);
-        return new Comparison("hello on 20 connections beside 30 that compute 300 µs, direct, TCP",
+        return new Comparison("hello on 20 connections alongside 30 that compute 300 µs, direct, TCP",
             new Contender(Kestrel, () => mix.Measure(setup, setup.StartKestrel(Setup.NewTcp()), isFastCgi: false)),
             new Contender(Own, () => mix.Measure(setup, setup.StartFastCgi(Setup.NewTcp()), isFastCgi: true)))
         {
             Targets =
             [
                 new Target(
-                    "hello beside 30 that compute 300 µs, p99, against Kestrel", Own, Kestrel, static sample => sample.P99,
+                    "hello alongside 30 that compute 300 µs, p99, relative to Kestrel", Own, Kestrel, static sample => sample.P99,
                     Bound.AtMost(0.5, 0.1)),
             ],
         };

@@ -11,9 +11,9 @@ internal static class NewPathCases
 
     public static IEnumerable<Comparison> Make(Setup setup)
     {
-        yield return Compare(setup, 10, "block for 50 ms", "", "hello beside 10 that block on ever-new paths");
+        yield return Compare(setup, 10, "block for 50 ms", "", "hello alongside 10 that block on unique paths");
         yield return Compare(
-            setup, 100, "sleep 20 ms", "short-", "hello beside 100 that sleep 20 ms on ever-new paths");
+            setup, 100, "sleep 20 ms", "short-", "hello alongside 100 that sleep 20 ms on unique paths");
     }
 
     private static Comparison Compare(Setup setup, int connections, string what, string prefix, string figure)
@@ -22,7 +22,7 @@ internal static class NewPathCases
             () => new Mix($"/{prefix}{path}", connections, LearnSeconds: 2).Measure(setup, setup.StartFastCgi(Setup.NewTcp()), isFastCgi: true));
         Target Rate(string of, string text)
             => new(
-                $"{figure}, {text}, against one path",
+                $"{figure}, {text}, relative to one path",
                 of,
                 Known,
                 static sample => sample.Rate,

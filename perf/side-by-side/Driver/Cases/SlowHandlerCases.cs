@@ -21,7 +21,7 @@ internal static class SlowHandlerCases
                 setup,
                 new Mix(path, 10, LearnSeconds: 0),
                 $"hello on 90 connections while 10 more begin to {what}, the first 3 s, direct, TCP",
-                path == "/compute" ? TargetsOf("hello beside 10 that compute 5 ms, against Kestrel") : []);
+                path == "/compute" ? TargetsOf("hello alongside 10 that compute 5 ms, relative to Kestrel") : []);
             yield return Compare(
                 setup,
                 new Mix(path, 10, LearnSeconds: 10),

@@ -5,7 +5,7 @@ namespace SideBySide.Driver.Cases;
 /// <summary>The same server without a reader of its status, and with a collector that reads it every second.</summary>
 internal static class StatusCases
 {
-    private const string Unseen = "nobody looks";
+    private const string Unseen = "not collected";
     private const string Collected = "JSON every second";
 
     // The status page reads it every two seconds.
@@ -33,7 +33,7 @@ internal static class StatusCases
             {
                 // A difference of 1 % needs more rounds than one of 50 %.
                 Repeat = 5,
-                Targets = [new($"hello, unix socket, {connections} connections, meters and status collected every second, against nobody looking", Collected, Unseen, static sample => sample.ServerCpu, Bound.AtMost(1.03, 1.02))],
+                Targets = [new($"hello, unix socket, {connections} connections, meters and status collected every second, relative to no collection", Collected, Unseen, static sample => sample.ServerCpu, Bound.AtMost(1.03, 1.02))],
             };
         }
 

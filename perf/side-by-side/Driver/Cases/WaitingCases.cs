@@ -48,7 +48,7 @@ internal static class WaitingCases
             Targets =
             [
                 SitePair.Backend(
-                    "server-sent events, 5,000 clients, CPU per event, against Kestrel", Bound.AtMost(0.4, 0.25)),
+                    "server-sent events, 5,000 clients, CPU per event, relative to Kestrel", Bound.AtMost(0.4, 0.25)),
                 SitePair.Slow("the same, memory per client", Bytes, Bound.AtMost(0.4, 0.25)),
             ],
             MostRounds = setup.Settings.IsQuick ? 1 : 3,

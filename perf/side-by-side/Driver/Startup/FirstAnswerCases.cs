@@ -16,25 +16,25 @@ internal static class FirstAnswerCases
     public static IEnumerable<Comparison> Make(Setup setup)
     {
         yield return new Comparison(
-            "first answer after the start, the minimal site, framework-dependent, from the package; p50 is the time",
+            "first response after the start, the minimal site, framework-dependent, from the package; p50 is the time",
             new Contender(Kestrel, () => Measure(setup, "minimal", isFastCgi: false)),
                 new Contender(Own, () => Measure(setup, "minimal", isFastCgi: true)))
         {
-            Targets = [new Target("first answer after the start, framework-dependent, from the package, against Kestrel", Own, Kestrel, static sample => sample.P50, Bound.AtMost(1.05, 1.0))],
+            Targets = [new Target("first response after the start, framework-dependent, from the package, relative to Kestrel", Own, Kestrel, static sample => sample.P50, Bound.AtMost(1.05, 1.0))],
             Repeat = Repeat,
         };
         // A container of 256 MiB gives .NET three quarters of that for its heap.
         Environment.SetEnvironmentVariable("DOTNET_GCHeapHardLimit", "C000000");
         var small = new Setup(setup.Settings with { ServerCores = "0" });
         yield return new Comparison(
-            "first answer and memory on one processor, a heap of 192 MiB, the minimal site; p50 is the time",
+            "first response and memory on one processor, a heap of 192 MiB, the minimal site; p50 is the time",
             new Contender(Kestrel, () => Measure(small, "minimal", isFastCgi: false)),
                 new Contender(Own, () => Measure(small, "minimal", isFastCgi: true)))
         {
             Targets =
             [
                 new Target(
-                    "one processor, a heap of 192 MiB, first answer, against Kestrel",
+                    "one processor, a heap of 192 MiB, first response, relative to Kestrel",
                     Own,
                     Kestrel,
                     static sample => sample.P50,
@@ -47,7 +47,7 @@ internal static class FirstAnswerCases
         small.Dispose();
         Environment.SetEnvironmentVariable("DOTNET_GCHeapHardLimit", null);
         yield return new Comparison(
-            "first answer after the start, the sample MinimalApi, self-contained, trimmed, ReadyToRun; p50 is the time",
+            "first response after the start, the sample MinimalApi, self-contained, trimmed, ReadyToRun; p50 is the time",
             new Contender(Kestrel, () => Measure(setup, "MinimalApi-kestrel", isFastCgi: false)),
                 new Contender(Own, () => Measure(setup, "MinimalApi", isFastCgi: true)))
         {

@@ -32,13 +32,13 @@ internal static class StartupSuite
     {
         foreach (var (setup, processors, bound) in new[] { (one, "one processor", Bound.AtMost(1.0, 0.6)), (two, "two processors", Bound.AtMost(0.9, 0.5)) })
         {
-            foreach (var (rate, load) in new[] { (0, "as many requests as are answered"), (500, "500 requests/s") })
+            foreach (var (rate, load) in new[] { (0, "as many requests as possible"), (500, "500 requests/s") })
             {
                 yield return new StartWindows(
                     $"after the start, {processors}, {load}; hello, direct, TCP, 30 connections",
                     setup,
                     rate,
-                    $"any window after the start, {processors}, {load}, against Kestrel in the same window", bound)
+                    $"any window after the start, {processors}, {load}, relative to Kestrel in the same window", bound)
                 {
                     IsForPicture = setup == two && rate == 0,
                 };
