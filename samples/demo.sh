@@ -40,7 +40,7 @@ main() {
     wait -n "$app_pid" "$web_pid" || true
     fail "A server stopped unexpectedly: $(logs)"
   fi
-  printf '\nThe sample was at %s; with --stay it stays there.\n' "$url"
+  printf '\nThe sample ran at %s. To keep it running, use --stay.\n' "$url"
 }
 
 read_arguments() {
@@ -104,7 +104,7 @@ install_missing() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]//\'/}"
   } >"$scratch/apt.log" 2>&1 || fail "$(tail -n 20 "$scratch/apt.log")"
   allow_services
-  echo "It stays installed. To remove it: apt-get autoremove --purge ${packages[*]}"
+  echo "The installed packages remain. To remove them: apt-get autoremove --purge ${packages[*]}"
   [[ ${packages[*]} != *nginx* ]] || echo "nginx starts at the next boot. To prevent that: systemctl disable nginx"
 }
 
@@ -261,7 +261,7 @@ show_requests() {
   show "curl -fsS -w '\n' -H 'X-Forwarded-For: 6.6.6.6' -H 'X-Forwarded-Proto: https' -H 'Https: on' $url/whoami" \
     "Forged headers change nothing."
   show "curl -fsS -w '\n' -H 'Content-Type: application/json' -d '{\"item\":\"tea\",\"quantity\":3,\"price\":2.5}' $url/orders" \
-    "JSON in and out."
+    "The application reads and writes JSON."
   show "curl -fsS -w '\n' --data-binary @$scratch/upload.bin $url/upload; sha256sum $scratch/upload.bin" \
     "20 MB arrive unchanged: the same SHA-256 on both sides."
   show "curl -fsS $url/download/50000000 | wc -c" \

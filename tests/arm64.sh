@@ -118,24 +118,24 @@ CONFIGURATION
     sleep 0.1
   done
 
-  get / | grep -q 'behind FastCGI' || fail "The page is not right."
+  get / | grep -q 'behind FastCGI' || fail "GET / returned an unexpected page."
   answer=$(get '/whoami/a%20b?c=d')
-  [[ $answer == *"\"host\":\"127.0.0.1:$port\""*'"path":"/whoami/a b"'* ]] || fail "The request has changed: $answer"
+  [[ $answer == *"\"host\":\"127.0.0.1:$port\""*'"path":"/whoami/a b"'* ]] || fail "/whoami returned: $answer"
   answer=$(get /orders --json '{"item":"tea","quantity":3,"price":2}')
-  [[ $answer == *'"total":6'* ]] || fail "The JSON request is not answered: $answer"
+  [[ $answer == *'"total":6'* ]] || fail "/orders returned: $answer"
   head -c 20000000 /dev/urandom >"$scratch/upload"
   hash=$(sha256sum <"$scratch/upload")
   answer=$(get /upload --data-binary "@$scratch/upload")
-  [[ $answer == *"${hash%% *}"* ]] || fail "The upload is not received as it was sent: $answer"
-  [ "$(get /download/50000000 | wc -c)" -eq 50000000 ] || fail "The download is not whole."
-  for _ in {1..200}; do get / --output "$scratch/page" || fail "A request of many failed."; done
+  [[ $answer == *"${hash%% *}"* ]] || fail "/upload returned another hash: $answer"
+  [ "$(get /download/50000000 | wc -c)" -eq 50000000 ] || fail "The download is incomplete."
+  for _ in {1..200}; do get / --output "$scratch/page" || fail "One of 200 requests failed."; done
 
   get '/ticks?count=6' >"$scratch/ticks" &
   local request=$!
   until grep -q 'data: 1' "$scratch/ticks"; do sleep 0.1; done
   kill -TERM "$app"
-  wait "$request" || fail "The request under way was cut."
-  grep -q 'data: 6' "$scratch/ticks" || fail "The request under way did not end."
+  wait "$request" || fail "The running request was interrupted."
+  grep -q 'data: 6' "$scratch/ticks" || fail "The running request did not complete."
   wait "$app" || fail "The application did not stop gracefully."
   grep -q 'warn: FastCgi\|fail:\|crit:' "$scratch/app.log" && fail "The application logged a problem."
   echo "MinimalApi behind nginx: passed"

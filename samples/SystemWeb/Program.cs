@@ -11,7 +11,7 @@ using System.Net;
 using FastCgi.AspNetCore;
 
 var builder = WebApplication.CreateBuilder(args);
-builder.WebHost.UseFastCgi(); // The one line that differs from the Kestrel version.
+builder.WebHost.UseFastCgi();
 var app = builder.Build();
 
 app.MapGet("/Default.aspx", (HttpContext context) =>

@@ -35,9 +35,9 @@ internal static class Shortcomings
             "Since Apache 2.4.59 (CVE-2024-24795), the `Content-Length` of a response reaches the client only with "
                 + "`SetEnv ap_trust_cgilike_cl 1`."),
         new(FrontEndKind.Apache, Ability.CutResponse,
-            "Over HTTP/2, clients may wait indefinitely for the rest of an incomplete response (tested for 400 "
-                + "seconds), whatever Apache's timeouts and `Content-Length`. `Protocols http/1.1` helps, or a timeout "
-                + "in the client: the response never looks complete.")
+            "Over HTTP/2, clients may wait indefinitely for the rest of an incomplete response, whatever Apache's "
+                + "timeouts and `Content-Length`. To prevent this, set `Protocols http/1.1` or a client timeout. The "
+                + "response never looks complete.")
         {
             Where = static setup => setup.UsesTls,
         },
@@ -59,8 +59,8 @@ internal static class Shortcomings
         new(FrontEndKind.Lighttpd, Ability.CutResponse,
             "An incomplete response without `Content-Length` may look complete."),
         new(FrontEndKind.Lighttpd, Ability.HyphensOnly,
-            "Headers with underscores or other special characters, such as `X_Auth_User`, reach the application as "
-                + "another value of `X-Auth-User`. `headers.lua` rejects them. " + SeeSecurity),
+            "Headers with underscores or other special characters, such as `X_Auth_User`, add a value to "
+                + "`X-Auth-User`. `headers.lua` rejects them. " + SeeSecurity),
 
         new(FrontEndKind.HaProxy, Ability.NoticedClient, NoticesClientLate),
         new(
@@ -119,9 +119,8 @@ internal static class Shortcomings
         new(FrontEndKind.H2o, Ability.ClientCertificate, "Client certificates are not supported."),
         new(FrontEndKind.H2o, Ability.CutResponse, "An incomplete response without `Content-Length` looks complete."),
         new(FrontEndKind.H2o, Ability.HyphensOnly,
-            "Headers with underscores, such as `X_Auth_User`, reach the application as another value of "
-                + "`X-Auth-User`, and `Transfer_Encoding` as `Transfer-Encoding`. No directive drops them. "
-                + SeeSecurity),
+            "Headers with underscores, such as `X_Auth_User`, add a value to `X-Auth-User`, and `Transfer_Encoding` "
+                + "to `Transfer-Encoding`. No directive drops them. " + SeeSecurity),
     ];
 
     public static bool Has(FrontEndSetup setup, Ability ability)

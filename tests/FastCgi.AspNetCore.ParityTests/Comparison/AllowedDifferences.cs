@@ -18,7 +18,7 @@ internal static class AllowedDifferences
         "The server sends the length of an empty response but does not add it to the application's headers.";
     private const string Answered = "A request is not aborted once its whole response is written.";
     private const string CachedLength = "The response cache adds the length to a stored response that was not chunked.";
-    private const string NotStarting = "A response without a receiver does not start.";
+    private const string NotStarting = "If the client has disconnected, the response does not start.";
     private const string CutInNginx = "nginx closes the connection of a cut response and drops what it has buffered.";
     private const string CutByApache = "If nothing of a cut response was sent, Apache answers itself.";
     private const string NotBuffered =
