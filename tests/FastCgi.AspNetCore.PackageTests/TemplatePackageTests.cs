@@ -41,7 +41,7 @@ public sealed partial class TemplatePackageTests : IDisposable
         Assert.DoesNotContain("warn:", application.Output, StringComparison.Ordinal);
     }
 
-    /// <summary>The commands in the README, unchanged, with Debian's configuration of nginx and without systemd.</summary>
+    /// <summary>The commands in the README, unchanged, with Debian's nginx and without systemd.</summary>
     [MachineFact]
     public async Task Readme_Copied_EndsInAnAnswer()
     {

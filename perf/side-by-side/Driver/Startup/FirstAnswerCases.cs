@@ -47,7 +47,7 @@ internal static class FirstAnswerCases
         small.Dispose();
         Environment.SetEnvironmentVariable("DOTNET_GCHeapHardLimit", null);
         yield return new Comparison(
-            "first response after the start, the sample MinimalApi, self-contained, trimmed, ReadyToRun; p50 is the time",
+            "first response after the start, MinimalApi, self-contained, trimmed, ReadyToRun; p50 is the time",
             new Contender(Kestrel, () => Measure(setup, "MinimalApi-kestrel", isFastCgi: false)),
                 new Contender(Own, () => Measure(setup, "MinimalApi", isFastCgi: true)))
         {
