@@ -33,6 +33,21 @@ public sealed class SendFileTests : IDisposable
     }
 
     [Theory]
+    [InlineData(0, 0L)]
+    [InlineData(0, 10L)]
+    [InlineData(3, 7L)]
+    [InlineData(10, null)]
+    public async Task SendFile_PartAtAnEdgeOfTheFile_ThatPartComes(int offset, long? count)
+    {
+        var content = Apps.Pattern(10);
+        var path = _folder.Write("file", content);
+
+        var response = await TestServer.AskAsync(context => context.Response.SendFileAsync(path, offset, count));
+
+        Assert.Equal(content.AsSpan(offset, (int)(count ?? 10 - offset)).ToArray(), response.Body);
+    }
+
+    [Theory]
     [InlineData(-1, null)]
     [InlineData(11, null)]
     [InlineData(0, -1L)]
