@@ -32,6 +32,9 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>Called with "Send" or "Close" before each, so that a test can make it fail.</summary>
     public Action<string>? Calling { get; set; }
 
+    /// <summary>Whether a connection that was reset ends only when the test closes it: its thread is late.</summary>
+    public bool HoldsReset { get; set; }
+
     /// <summary>What the connection has decided each time it was to be closed.</summary>
     public List<CloseAction> Decisions { get; } = [];
 
@@ -135,6 +138,9 @@ internal sealed class MemoryTransport : ConnectionTransport
     private void Reset()
     {
         Change(() => IsReset = true);
+        if (HoldsReset)
+            return;
+
         ThreadPool.QueueUserWorkItem(
             static connection
                 => connection.OnClosed(new ConnectionAbortedException("The connection was closed by the server.")),
