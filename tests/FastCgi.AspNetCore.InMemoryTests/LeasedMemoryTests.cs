@@ -161,6 +161,24 @@ public sealed class LeasedMemoryTests
         Assert.Equal(own, kept.SelectMany(static segment => segment.ToArray()));
     }
 
+    /// <summary>A stream gives the application copies, so what it has not read is in use by nobody.</summary>
+    [Fact]
+    public async Task RequestMemory_AfterACancelledReadOfTheStream_IsReused()
+    {
+        Exception? failure = null;
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.Request.BodyReader.CancelPendingRead();
+            failure = await Record.ExceptionAsync(() => context.Request.Body.ReadAsync(new byte[1]).AsTask());
+        });
+
+        await server.Connect().AskAsync(RecordBytes.Post(1, "/", Apps.Pattern(BufferPool.LargeBlockSize / 2)));
+
+        Assert.IsType<OperationCanceledException>(failure);
+        // The only large block: a block that may be in use is left to the garbage collector.
+        Assert.InRange(server.Context.Buffers.AllocatedBytes, BufferPool.LargeBlockSize, long.MaxValue);
+    }
+
     private static void Put(PipeWriter writer, char c, int length)
     {
         writer.GetSpan(length)[..length].Fill((byte)c);

@@ -67,7 +67,7 @@ internal sealed class ReceivedStream(RequestInput input) : Stream
     {
         if (result.IsCanceled)
         {
-            input.AdvanceTo(result.Buffer.Start);
+            input.AdvanceTo(result.Buffer.Start, result.Buffer.Start, isRestHeld: false);
             throw new OperationCanceledException("The read was canceled");
         }
 
