@@ -152,6 +152,30 @@ public sealed class ServerStartTests
         Assert.False(run.Server.HasEpoll);
     }
 
+    /// <summary>A stop cleans up a failed start. Until it begins, the status must not say "running".</summary>
+    [Fact]
+    public async Task Start_Failed_IsAtNoTimeRunning()
+    {
+        var bind = Waiting.Signal();
+        await using var run = ServerRun.Make(
+            Apps.Hello,
+            services: services => services.AddSingleton<IConnectionListenerFactory>(
+                new TestListenerFactory { Binding = () => bind.Task }));
+        var start = run.Server.StartAsync(new Fuzzing.NullApplication(), default);
+        Assert.Equal("starting", run.Status.State);
+
+        lock (StopLockOf(run.Server))
+        {
+            bind.SetException(new IOException("on purpose"));
+            Assert.True(SpinWait.SpinUntil(() => StartEndedOf(run.Server).Task.IsCompleted, Waiting.Patience));
+
+            Assert.False(run.Server.IsRunning);
+        }
+
+        await Assert.ThrowsAsync<IOException>(() => start);
+        Assert.Equal("stopping", run.Status.State);
+    }
+
     [Theory, Values(false, true)]
     public async Task Start_StoppedWhileAnEndpointIsBound_GivesUpAndLeavesNothing(bool isDisposed)
     {
@@ -182,6 +206,12 @@ public sealed class ServerStartTests
         await listener.Disposed.Within("its disposal");
         Assert.False(listener.IsAsked);
     }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_stopLock")]
+    private static extern ref Lock StopLockOf(FastCgiServer server);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_startEnded")]
+    private static extern ref TaskCompletionSource<bool> StartEndedOf(FastCgiServer server);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isUnbounded")]
     private static extern ref bool IsUnboundedOf(WorkerPool pool);

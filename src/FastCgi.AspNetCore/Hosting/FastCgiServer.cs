@@ -37,7 +37,9 @@ internal sealed partial class FastCgiServer(
     private readonly Lock _stopLock = new();
     private readonly CancellationTokenSource _stopNow = new();
     private readonly CancellationTokenSource _startGivenUp = new();
-    private readonly TaskCompletionSource _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // Whether the start has succeeded, as soon as it is over.
+    private readonly TaskCompletionSource<bool> _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private EpollEngine? _engine;
     private SystemdNotifier? _notifier;
     private Doctor? _doctor;
@@ -60,7 +62,7 @@ internal sealed partial class FastCgiServer(
     public RequestScheduler? Scheduler { get; private set; }
     public bool HasEpoll => _engine is not null;
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
-    public bool IsRunning => _startEnded.Task.IsCompleted && _stopping is null;
+    public bool IsRunning => _startEnded.Task.IsCompleted && _startEnded.Task.Result && !IsStopping;
     public bool IsStopping => Volatile.Read(ref _stopping) is not null;
     public FastCgiServerOptions Options => options.Value;
     public ConnectionManager? Connections { get; private set; }
@@ -81,12 +83,12 @@ internal sealed partial class FastCgiServer(
         try
         {
             await StartCoreAsync(application, giveUp.Token).ConfigureAwait(false);
-            _startEnded.SetResult();
+            _startEnded.SetResult(true);
         }
         catch
         {
             // Clean up what was bound.
-            _startEnded.SetResult();
+            _startEnded.SetResult(false);
             await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
             throw;
         }
