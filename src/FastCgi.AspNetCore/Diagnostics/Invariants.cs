@@ -18,10 +18,6 @@ internal static class Invariants
 
     private static Exception? s_firstViolation;
 
-    /// <summary>For tests: called under the connection's lock as soon as a request is seen to have left.</summary>
-    [field: ThreadStatic]
-    public static Action? OnRequestLeft { get; set; }
-
     /// <summary>For tests, which may not see an exception that is caught.</summary>
     public static Exception? FirstViolation => Volatile.Read(ref s_firstViolation);
 

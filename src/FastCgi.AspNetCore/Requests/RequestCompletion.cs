@@ -148,7 +148,7 @@ internal static class RequestCompletion
         Attempt(request, static request => request.DisposeContext());
         if (request.Server.Statistics.IsWatched)
             Attempt(request, static request => request.Server.Statistics.Add(request.BeganAt));
-        request.Connection.EndUse();
+        request.Connection.OnRequestOver();
     }
 
     private static void Attempt(FastCgiRequest request, Action<FastCgiRequest> step)

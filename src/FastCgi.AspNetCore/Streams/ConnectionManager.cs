@@ -87,15 +87,17 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return false;
     }
 
-    /// <returns>Whether it was one of the connections.</returns>
-    public bool Remove(FastCgiConnection connection, Totals totals)
+    public void Remove(FastCgiConnection connection, Totals totals)
     {
         lock (_lock)
         {
             if (!_connections.Remove(connection))
-                return false;
+                return;
 
             _closed = Add(_closed, totals);
+            // In the same step, so that no connection seems to have handlers only because it has just been closed.
+            if (connection.EndUse())
+                _unfinishedCount--;
             SignalIfOver();
         }
 
@@ -103,7 +105,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         if (durations is { Enabled: true })
             ThreadRoot.Queue(
                 (durations, connection.Age), static closed => closed.durations.Record(closed.Age), server.Log);
-        return true;
     }
 
     /// <summary>A connection is closed, and the application has finished all its requests.</summary>
@@ -147,13 +148,23 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             await Task.WhenAny(_allGone.Task, _allGoneAtTick.Task).ConfigureAwait(false);
             // No tick closes the rest, whose web servers have neither taken the ends nor closed.
             ForEach(static connection => connection.Fail());
-            var unfinished = Volatile.Read(ref _unfinishedCount);
+            var unfinished = CountUnfinished();
             if (requests > 0 || unfinished > 0)
                 server.Log.StopTimedOut(requests, unfinished);
         }
 
         // Not awaited: a running callback may wait for the application.
         _ticks?.Dispose();
+    }
+
+    /// <summary>Counts the connections whose handlers have not returned. Some may only be draining.</summary>
+    private int CountUnfinished()
+    {
+        lock (_lock)
+        {
+            var closedCount = _unfinishedCount - _connections.Count;
+            return closedCount + _connections.Count(static connection => connection.HasUnfinished);
+        }
     }
 
     private void SignalIfOver()
@@ -167,8 +178,14 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private void ExplainStop()
     {
         _isStopExplained = true;
-        var count = Count;
-        var abandoned = Math.Max(0, Volatile.Read(ref _unfinishedCount) - count);
+        int count;
+        int abandoned;
+        lock (_lock)
+        {
+            count = _connections.Count;
+            abandoned = _unfinishedCount - count;
+        }
+
         var requests = CountRequests();
         ThreadRoot.Report(server.Log, log => log.StopWaits(requests, count, abandoned));
     }

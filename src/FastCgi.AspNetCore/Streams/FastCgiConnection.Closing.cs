@@ -159,27 +159,33 @@ internal sealed partial class FastCgiConnection
         }
 
         Run(ref ready);
-        if (_manager.Remove(this, totals))
-            EndUse();
+        _manager.Remove(this, totals);
         return isReset;
     }
 
     /// <summary>The application of a request that has left has returned. Its callbacks are still pending.</summary>
     public void OnApplicationReturned()
     {
-        var left = Interlocked.Decrement(ref _lingeringCount);
+        var left = Interlocked.Decrement(ref _unreturnedCount);
         if (Invariants.AreChecked)
-            Invariants.Require(left >= 0, "More applications have returned than requests have left.");
+            Invariants.Require(left >= 0, "More applications have returned than requests have begun.");
     }
 
-    /// <summary>The transport, or a request that has left, is finished.</summary>
-    public void EndUse()
+    /// <summary>A request that has left is finished.</summary>
+    public void OnRequestOver()
+    {
+        if (EndUse())
+            _manager.OnOver();
+    }
+
+    /// <summary>The transport, or a request, is finished.</summary>
+    /// <returns>Whether it was the last.</returns>
+    public bool EndUse()
     {
         var left = Interlocked.Decrement(ref _uses);
         if (Invariants.AreChecked)
             Invariants.Require(left >= 0, "A connection was used less than zero times.");
-        if (left == 0)
-            _manager.OnOver();
+        return left == 0;
     }
 
     /// <summary>The only way to remove a request from the table.</summary>
@@ -189,17 +195,17 @@ internal sealed partial class FastCgiConnection
         if (request.HasLeft)
             return false;
 
-        // Before another thread sees that the request has left: it may complete the request at once.
-        if (how != RequestPhase.Over)
-        {
-            Interlocked.Increment(ref _uses);
-            Interlocked.Increment(ref _lingeringCount);
-        }
-
         request.Leave(scope, how);
         var wasThere = scope.State.Requests.Remove(request);
         if (Invariants.AreChecked)
             Invariants.Require(wasThere, "A request that has not left is not in the table of its connection.");
+        // No thread has been given it, so none reports that.
+        if (how == RequestPhase.Over)
+        {
+            OnApplicationReturned();
+            EndUse();
+        }
+
         return true;
     }
 

@@ -53,8 +53,10 @@ internal sealed partial class FastCgiConnection
         if (scope.State.Requests.Count >= limit)
             request.Reject(
                 limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
-        else if (Volatile.Read(ref _lingeringCount) >= MaxLingeringRequests)
+        else if (Volatile.Read(ref _unreturnedCount) - scope.State.Requests.Count >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequestsOnConnection);
+        Interlocked.Increment(ref _uses);
+        Interlocked.Increment(ref _unreturnedCount);
         scope.State.Requests.Add(request);
         return ProtocolError.None;
     }

@@ -22,11 +22,11 @@ internal sealed partial class FastCgiConnection
     private string? _id;
     private string? _peer;
 
-    // Its transport, and each request that has left it, until the request is over.
+    // Its transport, and each request from its begin until it is over.
     private int _uses = 1;
 
-    // The requests that have left although their application still runs.
-    private int _lingeringCount;
+    // The requests in the table, and those that have left although their application still runs.
+    private int _unreturnedCount;
     private bool _isReceivePaused;
     private readonly long _openedAt;
 
@@ -60,6 +60,9 @@ internal sealed partial class FastCgiConnection
             return count;
         }
     }
+
+    /// <summary>Whether a request is not over. It may have left. Asked only while the connection is open.</summary>
+    public bool HasUnfinished => Volatile.Read(ref _uses) > 1;
 
     /// <summary>Whether it has requests, even if their params are still arriving.</summary>
     public bool HasRequests()

@@ -85,8 +85,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             before = Phase;
         while (!TryMove(
             before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
-        if (Invariants.AreChecked)
-            Invariants.OnRequestLeft?.Invoke();
     }
 
     /// <summary>The request has left the connection: fails reads and drops output.</summary>

@@ -10,7 +10,7 @@ internal static class ConnectionState
         var state = (ulong)inside.Lifetime.Phase;
         state = (state * 8) + Shrink(inside.Requests.Count);
         state = (state * 8) + Shrink(CountHalfOpen(ref inside.Requests));
-        state = (state * 8) + Shrink(LingeringCount(connection));
+        state = (state * 8) + Shrink(UnreturnedCount(connection));
         state = (state * 8) + Shrink(RecordOutput.CountAnswers(scope));
         state = (state * 2) + (inside.PartialContent.Length > 0 ? 1UL : 0);
         state = (state * 2) + (inside.IsMultiplexed ? 1UL : 0);
@@ -41,6 +41,6 @@ internal static class ConnectionState
         _ => 7,
     };
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lingeringCount")]
-    private static extern ref int LingeringCount(FastCgiConnection connection);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_unreturnedCount")]
+    private static extern ref int UnreturnedCount(FastCgiConnection connection);
 }

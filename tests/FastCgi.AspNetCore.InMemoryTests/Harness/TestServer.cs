@@ -156,12 +156,15 @@ internal sealed class TestServer : IAsyncDisposable
         _host.Dispose();
     }
 
-    /// <summary>The requests that have left a connection, and whose application has not finished.</summary>
+    /// <summary>
+    /// The requests that have left a connection, and whose application has not finished. While the connection ends on
+    /// another thread, it may count as one of them.
+    /// </summary>
     public static int CountUnfinished(FastCgiConnection connection)
-        => GetUses(connection) - (connection.Describe().Phase == ConnectionPhase.Closed ? 0 : 1);
-
-    /// <summary>The uses of a connection, without its lock, which the caller may hold.</summary>
-    public static int CountUses(FastCgiConnection connection) => Volatile.Read(ref GetUses(connection));
+    {
+        var seen = connection.Describe();
+        return GetUses(connection) - seen.ActiveCount - (seen.Phase == ConnectionPhase.Closed ? 0 : 1);
+    }
 
     /// <summary>Aborted requests end on the thread pool, and held sends end with their connection.</summary>
     public async Task AssertNothingIsRentedAsync()
