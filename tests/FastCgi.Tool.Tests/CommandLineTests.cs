@@ -1,5 +1,3 @@
-using System.Text.RegularExpressions;
-
 namespace FastCgi.Tool.Tests;
 
 /// <summary>
@@ -9,7 +7,7 @@ namespace FastCgi.Tool.Tests;
 public sealed partial class CommandLineTests
 {
     [Fact]
-    public async Task CommandLine_IsThatOfTheFile()
+    public async Task CommandLine_EachCommand_EqualsTheFile()
     {
         var (_, help, _) = await ToolRun.RunAsync("--help");
         var lines = Read("fastcgi", help, "Options", "Commands").ToList();

@@ -4,7 +4,7 @@ namespace FastCgi.Tool.Tests;
 public sealed class ConfigCommandTests
 {
     [Theory, Values("nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o")]
-    public async Task Configuration_IsThatOfTheDocument(string kind)
+    public async Task Configuration_EachKind_EqualsTheDocument(string kind)
     {
         var document = new FrontEndDocument(kind);
         foreach (var (heading, option) in new[]
@@ -46,7 +46,7 @@ public sealed class ConfigCommandTests
     [InlineData("h2o", "127.0.0.1:9007", "          host: 127.0.0.1\n          port: 9007\n")]
     [InlineData("systemd", "127.0.0.1:9007", "Environment=FastCgi__Endpoints__Web__Url=fastcgi://127.0.0.1:9007\n")]
     [InlineData("systemd", "/run/shop/s.sock", "RuntimeDirectory=shop\n")]
-    public async Task Address_ReplacesThatOfTheDocument(string kind, string address, string expected)
+    public async Task Address_Given_ReplacesTheDocuments(string kind, string address, string expected)
     {
         foreach (var option in kind == "systemd" ? [[]] : new string[][] { [], ["--tls"], ["--behind-balancer"] })
         {
@@ -66,7 +66,7 @@ public sealed class ConfigCommandTests
     }
 
     [Fact]
-    public async Task NameAndPathBase_ReplaceThoseOfTheDocument()
+    public async Task NameAndPathBase_Given_ReplaceTheDocuments()
     {
         foreach (var kind in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o" })
         {

@@ -1,7 +1,4 @@
-using System.Net;
 using System.Net.Security;
-using System.Net.Sockets;
-using System.Text.RegularExpressions;
 
 namespace FastCgi.Tool.Tests;
 
@@ -20,7 +17,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     public void Dispose() => _folder.Dispose();
 
     [Fact]
-    public async Task Tls_AtTheAddress_IsSeen()
+    public async Task Tls_AtTheAddress_IsReported()
     {
         using var certificates = new Certificates();
         using var certificate = certificates.CreateServer();
@@ -34,7 +31,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task Http_AtTheAddress_IsSeen()
+    public async Task Http_AtTheAddress_IsReported()
     {
         await using var server = new FakeServer(static async stream =>
         {
@@ -46,7 +43,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task NothingListens_IsSeen()
+    public async Task Address_NothingListens_IsReported()
     {
         using var port = new PortReservation();
         var address = $"fastcgi://127.0.0.1:{port.EndPoint.Port}";
@@ -60,9 +57,9 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     [InlineData("01.2.3.4", "1.2.3.4")]
     [InlineData("127.1", "127.0.0.1")]
     [InlineData("0x7f.0.0.1", "127.0.0.1")]
-    public async Task Address_ThatProgramsReadDifferently_IsSeen(string host, string other)
+    public async Task Address_ProgramsReadDifferently_IsReported(string host, string other)
     {
-        var configuration = _folder.Write("site.conf", System.Text.Encoding.UTF8.GetBytes(
+        var configuration = _folder.Write("site.conf", Encoding.UTF8.GetBytes(
             $"server {{ location / {{ include fastcgi_params; fastcgi_pass {host}:9000; }} }}"));
 
         await AssertProblemAsync("ambiguous", $"  seen  it can be read as {other}\n", $"fastcgi://{host}:9000");
@@ -70,7 +67,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task Answer_ThatDoesNotCome_IsSeen()
+    public async Task Response_Missing_IsReported()
     {
         await using var server = new FakeServer(static stream => stream.CopyToAsync(Stream.Null));
 
@@ -78,7 +75,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task Answer_WithoutAHead_IsSeen()
+    public async Task Response_WithoutHeaders_IsReported()
     {
         await using var server = new FakeServer(static async stream =>
         {
@@ -91,7 +88,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task Answer_OfAnError_IsSeen()
+    public async Task Response_Error_IsReported()
         => await AssertProblemAsync(
             "error-status",
             "add   --Logging:LogLevel:FastCgi.AspNetCore Debug\n",
@@ -100,7 +97,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
             "/error");
 
     [Fact]
-    public async Task Php_AtTheAddress_IsSeen()
+    public async Task Php_AtTheAddress_IsReported()
     {
         var answer = ("Status: 404 Not Found\r\nX-Powered-By: PHP/8.2\r\n"u8
             + "Content-type: text/html; charset=UTF-8\r\n\r\nFile not found.\n"u8).ToArray();
@@ -121,7 +118,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     }
 
     [LinuxFact]
-    public async Task Queue_ThatIsFull_IsSeen()
+    public async Task Queue_Full_IsReported()
     {
         var path = _folder.GetPath("full.sock");
         using var listener = TestSockets.ListenUnix(path, backlog: 0);
@@ -135,7 +132,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     [LinuxTheory]
     [InlineData(10, true)]
     [InlineData(4, false)]
-    public async Task Queue_ThatIsNearlyFull_IsSeen(int count, bool isSeen)
+    public async Task Queue_NearlyFull_IsReported(int count, bool isSeen)
     {
         Programs.Require("ss");
         var path = _folder.GetPath("near.sock");
@@ -176,7 +173,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     [InlineData("ulimit -n 400;", 0, false)]
     [InlineData("ulimit -n 400;", 326, true)]
     [InlineData("", 326, false)]
-    public async Task Descriptors_ThatAreFew_AreSeen(string prefix, int descriptors, bool isSeen)
+    public async Task Descriptors_Few_AreReported(string prefix, int descriptors, bool isSeen)
     {
         Programs.Require("ss");
         var path = _folder.GetPath("relay.sock");
@@ -208,7 +205,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         var (first, second) = (_folder.GetPath("1.sock"), _folder.GetPath("2.sock"));
         await using var one = await ApplicationProcess.StartAsync(first, "export HOME=/tmp;");
         await using var two = await ApplicationProcess.StartAsync(second, prefix);
-        var file = _folder.Write("site.conf", System.Text.Encoding.UTF8.GetBytes(
+        var file = _folder.Write("site.conf", Encoding.UTF8.GetBytes(
             $"upstream hello {{\n server unix:{first};\n server unix:{second};\n}}\n"
                 + "server "
                 + $"{{\n listen 80;\n location / {{\n include fastcgi_params;\n fastcgi_pass hello;\n }}\n}}\n"));
@@ -227,8 +224,8 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
 
     private static async Task<int> FindDescriptorsAsync(string path)
     {
-        using var process = System.Diagnostics.Process.Start(
-            new System.Diagnostics.ProcessStartInfo(
+        using var process = Process.Start(
+            new ProcessStartInfo(
                 "sh",
                 ["-c", $"ls /proc/$(ss -Hxlnp | grep -F {path} | sed 's/.*pid=\\([0-9]*\\).*/\\1/')/fd | wc -l"])
             {
@@ -238,7 +235,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     }
 
     /// <summary>
-    /// The problem is named with its line, and the server of the tests, which is well, does not have it.
+    /// The problem is reported with its line; the test server, which has no problem, does not have it.
     /// </summary>
     private async Task AssertProblemAsync(string id, string line, params string[] arguments)
     {

@@ -1,9 +1,6 @@
-using System.Text;
-using System.Text.RegularExpressions;
-
 namespace FastCgi.Tool.Tests;
 
-/// <summary>Configurations and arguments from bug reports: each has one mistake, or none.</summary>
+/// <summary>Configurations and arguments: each has one mistake, or none.</summary>
 public sealed class DoctorCaseTests : IDisposable
 {
     private const string Usual = "include fastcgi_params; fastcgi_read_timeout 2m; ";
@@ -28,23 +25,34 @@ public sealed class DoctorCaseTests : IDisposable
                 else if (row[0] == "let")
                     words.Add(row[1], row[2]);
                 else if (!line.StartsWith('#'))
-                    cases.Add(
-                        index + 1, site[1], site[2].Replace("{case}", Fill(row[0]), StringComparison.Ordinal), row[
-                            1..]);
+                    cases.Add(index + 1, site[1], Change(site[2], Fill(row[0])), row[1..]);
             }
 
             return cases;
 
             string Fill(string text)
                 => Regex.Replace(text, @"\b[A-Z]+\b", word => words.GetValueOrDefault(word.Value, word.Value));
+            static string Change(string site, string text)
+                => site.Contains("{case}", StringComparison.Ordinal)
+                    ? site.Replace("{case}", text, StringComparison.Ordinal)
+                    : site.Replace(text.Split(" ~> ")[0], text.Split(" ~> ")[1], StringComparison.Ordinal);
         }
     }
+
+    public static TheoryData<string, string> Ours => Rows.Cross(
+        ["nginx", "apache", "lighttpd", "haproxy", "caddy"],
+        "--json", "--tls", "--tls --path-base /shop", "--behind-balancer");
 
     public void Dispose() => _folder.Dispose();
 
     [Theory, MemberData(nameof(Cases))]
     public async Task Configuration_HasTheseFindings(int line, string server, string text, string[] expected)
     {
+        _folder.Write("app.conf", Encoding.UTF8.GetBytes(
+            "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; fastcgi_param "
+                + "QUERY_STRING $query_string; fastcgi_param CONTENT_TYPE $content_type;\n"
+                + "fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param REMOTE_ADDR $remote_addr; "
+                + "fastcgi_param HTTPS $https if_not_empty;\n"));
         var output = await RunAsync(server, text);
         var lines = output.Split('\n');
         var actual = lines.Index()
@@ -56,6 +64,21 @@ public sealed class DoctorCaseTests : IDisposable
 
         Assert.True(actual.Count == expected.Length, $"DoctorCases.tsv:{line}\n{output}");
         Assert.All(expected, finding => Assert.Contains(actual, found => IsFound(found, finding.Split(' ', 3))));
+        Assert.DoesNotMatch(@"  (then|add)  +\n", output);
+    }
+
+    [Theory, MemberData(nameof(Ours))]
+    public async Task OwnConfiguration_HasNoFinding(string server, string option)
+    {
+        foreach (var address in new[] { "/run/hello/app.sock", "127.0.0.1:9000" })
+        {
+            var (_, text, _) = await ToolRun.RunAsync(["config", server, "--address", address, .. option.Split(' ')]);
+            if (option == "--json")
+                text = JsonDocument.Parse(text).RootElement.GetProperty("text").GetString()!;
+            var (code, output, error) = await ToolRun.RunAsync("doctor", Write(text), "--no-connect");
+            Assert.True(
+                code == 0 && output.EndsWith(": 0 problems, 0 notes\n", StringComparison.Ordinal), output + error);
+        }
     }
 
     /// <summary>

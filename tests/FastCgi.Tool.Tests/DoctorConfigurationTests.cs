@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.Tool.Tests;
 
 /// <summary>Includes, defaults, and what depends on an address.</summary>

@@ -1,5 +1,4 @@
 using System.Reflection;
-using System.Text.RegularExpressions;
 using FastCgi.AspNetCore;
 using FastCgi.Tool.Commands;
 using FastCgi.Tool.Commands.Doctor;
@@ -20,7 +19,7 @@ public sealed partial class DoctorDocumentTests
     ];
 
     [Fact]
-    public void Rules_AreThoseOfTheToolsPage()
+    public void Rules_Each_IsOnTheToolsPage()
     {
         var text = Read("tool.md");
         var start = text.IndexOf("| id | problem |", StringComparison.Ordinal);
@@ -31,7 +30,7 @@ public sealed partial class DoctorDocumentTests
     }
 
     [Fact]
-    public void Documents_ThatMessagesName_AreThere()
+    public void Documents_NamedInMessages_Exist()
     {
         var links = s_messages.SelectMany(static message => Link().Matches(message))
             .Select(static match => (Page: match.Groups["page"].Value, Anchor: match.Groups["anchor"].Value))

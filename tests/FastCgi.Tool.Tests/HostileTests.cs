@@ -1,6 +1,3 @@
-using System.Net.Sockets;
-using System.Text;
-
 namespace FastCgi.Tool.Tests;
 
 /// <summary>
@@ -30,7 +27,7 @@ public sealed class HostileTests : IDisposable
     [InlineData("PHP_AUTH_PW")]
     [InlineData("AWS_ACCESS_KEY_ID")]
     [InlineData("SSL_SESSION_ID")]
-    public async Task Request_Verbose_MasksWhatIsSecret(string name)
+    public async Task Request_Verbose_MasksSecrets(string name)
     {
         using var application = new Application(_folder, "A: b\n\nhello");
         Assert.DoesNotContain(
@@ -46,7 +43,7 @@ public sealed class HostileTests : IDisposable
     [InlineData("Content-Length: " + Escape + "\n\n", "")]
     [InlineData("A: b\n\nbody", "said " + Escape + "\n")]
     [InlineData("", "said " + Escape + "\n")]
-    public async Task Request_LetsNoEscapesThrough_ButThoseOfTheBody(string output, string error)
+    public async Task Request_EscapeSequences_AreNotPrinted(string output, string error)
     {
         using var application = new Application(_folder, output, error);
         var (_, text, errors) = await ToolRun.RunAsync("request", application.Address, "/", "-i");
@@ -76,7 +73,7 @@ public sealed class HostileTests : IDisposable
     }
 
     [Fact]
-    public async Task Top_OfAStatusWithoutValues_SaysSo()
+    public async Task Top_StatusWithoutValues_ReportsError()
     {
         await using var server = await SampleServer.StartAsync();
         var status = (await ToolRun.RunAsync("request", server.Address, "/fastcgi-status?format=json")).Out;

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Tests;
@@ -41,12 +40,12 @@ public sealed class InterruptionTests
     }
 
     [Fact]
-    public async Task Command_ThatFails_FailsWithItsException()
+    public async Task Command_Fails_ThrowsItsException()
         => await Assert.ThrowsAsync<NotSupportedException>(
             () => Interruption.RunAsync(static _ => throw new NotSupportedException()));
 
     [Fact]
-    public async Task StandardError_ThatStalls_HoldsNothing()
+    public async Task StandardError_Stalled_BlocksNothing()
     {
         await using var server = new System.IO.Pipes.AnonymousPipeServerStream(System.IO.Pipes.PipeDirection.Out);
         var writer = new StreamWriter(server) { AutoFlush = true };

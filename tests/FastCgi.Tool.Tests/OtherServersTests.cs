@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using System.Text.Json;
-using System.Text.RegularExpressions;
 using FastCgi.Client;
 
 namespace FastCgi.Tool.Tests;

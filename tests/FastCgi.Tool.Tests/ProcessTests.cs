@@ -1,8 +1,3 @@
-using System.Diagnostics;
-using System.Net;
-using System.Net.Sockets;
-using System.Text;
-
 namespace FastCgi.Tool.Tests;
 
 /// <summary>The tool as a process: its streams, its exit code, and signals.</summary>
@@ -33,7 +28,7 @@ public sealed class ProcessTests
     [InlineData("top {0} --json | head -n 1")]
     [InlineData("request {0} /endless | head -c 10")]
     [InlineData("request {0} /endless -o /dev/fd/3 3>&1 | head -c 10")]
-    public async Task ReaderThatGoes_EndsTheCommand(string command)
+    public async Task Reader_Closes_EndsTheCommand(string command)
     {
         await using var server = await SampleServer.StartAsync();
         await using var process = ServerProcess.Start(
@@ -145,7 +140,7 @@ public sealed class ProcessTests
     }
 
     [LinuxTheory, Values(64, 219)]
-    public async Task Proxy_WithTooFewDescriptors_SaysSo(int descriptors)
+    public async Task Proxy_TooFewDescriptors_ReportsError(int descriptors)
     {
         await using var process = StartProxy("unix:/nonexistent/app.sock", descriptors);
 

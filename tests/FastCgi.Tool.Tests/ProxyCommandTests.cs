@@ -1,8 +1,3 @@
-using System.Diagnostics;
-using System.Net;
-using System.Net.Sockets;
-using System.Text;
-using System.Text.Json;
 using FastCgi.Tool.Commands.Proxy;
 using FastCgi.Tool.Terminal;
 using Microsoft.AspNetCore.Http;
@@ -78,7 +73,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
     [InlineData("X-A: \u0001\r\n\r\n", 502)]
     [InlineData("no header block", 502)]
     [InlineData("Status: 101 Switching Protocols\r\n\r\n", 502)]
-    public async Task Application_Odd_HasAnAnswer(string answer, int status)
+    public async Task Application_Malformed_HasAResponse(string answer, int status)
     {
         using var listener = TestSockets.ListenTcp();
         using var proxy = await StartAsync($"{listener.LocalEndPoint}");
@@ -165,7 +160,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
 
     /// <summary>The number of queued log lines is limited. The others are only counted.</summary>
     [Fact]
-    public async Task Log_ThatIsNotRead_SaysHowManyAreMissing()
+    public async Task Log_ReadTooSlowly_ReportsMissingRecords()
     {
         var error = new StringWriter();
         var console = new ToolConsole(TextWriter.Null, error, Stream.Null);

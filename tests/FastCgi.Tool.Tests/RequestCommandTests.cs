@@ -1,5 +1,3 @@
-using System.Text.Json;
-
 namespace FastCgi.Tool.Tests;
 
 public sealed class RequestCommandTests : IAsyncLifetime
@@ -206,7 +204,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("doctor", "nowhere")]
     [InlineData("doctor", "127.0.0.1:9000", "--server", "iis")]
     [InlineData("unknown")]
-    public async Task Usage_Wrong_IsTwoAndSaysSo(params string[] arguments)
+    public async Task Arguments_Invalid_ExitsWith2AndExplains(params string[] arguments)
     {
         var (code, _, error) = await ToolRun.RunAsync(arguments);
 

@@ -1,5 +1,3 @@
-using System.Text.Json;
-
 namespace FastCgi.Tool.Tests;
 
 public sealed class TopCommandTests : IAsyncLifetime

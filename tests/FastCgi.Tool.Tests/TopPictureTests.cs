@@ -51,7 +51,7 @@ public sealed class TopPictureTests
     [InlineData(0.0123, "p50 12.3 ms,")]
     [InlineData(1.5, "p50 1.5 s,")]
     [InlineData(null, "p50 -,")]
-    public void Latency_HasTheUnitThatFits(double? seconds, string text)
+    public void Latency_EachMagnitude_HasAFittingUnit(double? seconds, string text)
         => Assert.Contains(Draw(80, 24, 0, median: seconds), line => line.Contains(text, StringComparison.Ordinal));
 
     private static IReadOnlyList<string> Draw(

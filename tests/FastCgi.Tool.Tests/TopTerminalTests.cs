@@ -1,7 +1,3 @@
-using System.Diagnostics;
-using System.Text;
-using System.Text.RegularExpressions;
-
 namespace FastCgi.Tool.Tests;
 
 /// <summary>
@@ -62,7 +58,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task OtherSize_IsThatOfTheNextPicture()
+    public async Task Terminal_Resized_NextPictureHasTheNewSize()
     {
         Start(120, 40, "");
         await Waiting.UntilAsync(() => Text.Contains("/fastcgi-status", StringComparison.Ordinal), "the picture");
@@ -79,7 +75,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
     }
 
     [Fact]
-    public async Task NoColor_HasNoColours()
+    public async Task NoColor_Set_WritesNoColors()
     {
         Start(80, 24, "NO_COLOR=1");
         await Waiting.UntilAsync(() => Text.Contains("/fastcgi-status", StringComparison.Ordinal), "the picture");

@@ -1,5 +1,3 @@
-using System.Net.Sockets;
-
 namespace FastCgi.Tool.Tests.Harness;
 
 /// <summary>An application in a process of its own.</summary>

@@ -1,5 +1,3 @@
-using System.Net.Sockets;
-
 namespace FastCgi.Tool.Tests.Harness;
 
 /// <summary>A server that handles one connection after the other, until it stops accepting.</summary>
