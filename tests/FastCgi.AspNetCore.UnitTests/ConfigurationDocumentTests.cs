@@ -1,5 +1,4 @@
 using System.Collections;
-using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.UnitTests;
 

@@ -1,5 +1,4 @@
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.UnitTests;
 
@@ -234,7 +233,7 @@ public sealed class ConfigurationTests
     [InlineData("240", "00:00:01", "GracePeriod = '00:00:01'")]
     [InlineData("240", "5", "GracePeriod = '5'")]
     [InlineData(null, "00:00:05", "BytesPerSecond = '' is not valid: a value is missing.")]
-    public void Configure_RateThatIsNone_ErrorNamesThePathAndTheValue(string? rate, string grace, string text)
+    public void Configure_InvalidRate_ErrorNamesPathAndValue(string? rate, string grace, string text)
     {
         const string Path = "FastCgi:Limits:MinRequestBodyDataRate:";
         var settings = new Dictionary<string, string?> { [Path + "GracePeriod"] = grace };

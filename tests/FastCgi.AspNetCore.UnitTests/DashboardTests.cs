@@ -17,7 +17,7 @@ public sealed partial class DashboardTests
 
     /// <summary>An exporter for Prometheus adds the unit and, to counters, <c>_total</c>.</summary>
     [Fact]
-    public void Dashboard_EachName_IsThatOfAnInstrument()
+    public void Dashboard_EachName_IsAnInstrument()
     {
         var source = File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/ServerMetrics.cs"));
         var known = Instrument().Matches(source)

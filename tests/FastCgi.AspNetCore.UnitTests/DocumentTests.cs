@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.UnitTests;
@@ -27,7 +26,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
 
     /// <summary>The links that <c>build/links.sh</c> requests, each of which a person has checked.</summary>
     [Fact]
-    public void Links_OutOfTheRepository_AreThoseOfTheFile()
+    public void Links_OutOfTheRepository_AreListedInTheFile()
     {
         const string List = "tests/FastCgi.AspNetCore.UnitTests/ExternalLinks.txt";
         var links = FindFiles("*.md").SelectMany(static file => Link().Matches(WithoutBlocks(Read(file)))).Select(
@@ -91,19 +90,6 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
             static cell => Assert.Matches(@"^ [✓~✗] .*\]\(", cell)));
     }
 
-    /// <summary>The scripts that the workflows run exist and are executable.</summary>
-    [Fact]
-    public void Workflows_Scripts_AreThere()
-    {
-        var scripts = Directory.GetFiles(Path.Combine(s_root, ".github/workflows")).SelectMany(
-            static file => Script().Matches(File.ReadAllText(file)))
-            .Select(static match => match.Groups["script"].Value).ToList();
-
-        Assert.Contains("build/release.sh", scripts);
-        Assert.All(scripts, static script => Assert.True(
-            File.GetUnixFileMode(Path.Combine(s_root, script)).HasFlag(UnixFileMode.UserExecute), script));
-    }
-
     /// <summary>A tag could be moved to other code.</summary>
     [Fact]
     public void Workflows_Actions_ArePinnedToCommits()
@@ -115,61 +101,8 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         Assert.All(actions, static line => Assert.Matches("@[0-9a-f]{40} # v[0-9.]+$", line));
     }
 
-    /// <summary>tests/run.sh would not install a package for a project that is misspelled.</summary>
     [Fact]
-    public void PackagesOfTheTests_Projects_AreThere()
-    {
-        var named = Read("tests/packages.txt").Split('\n', StringSplitOptions.RemoveEmptyEntries)
-            .Where(static line => line[0] != '#')
-            .SelectMany(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[2..]);
-        var projects = FindFiles("*Tests.csproj").Select(
-            static file => GetShortName(Path.GetFileNameWithoutExtension(file)));
-
-        Assert.NotEmpty(named);
-        Assert.Empty(named.Except(projects));
-    }
-
-    /// <summary>tests/run.sh finds each project by its short name and by its full one.</summary>
-    [Fact]
-    public void ProjectsOfTheTests_Names_AreThoseOfRunSh()
-    {
-        const string Code = """
-            code=$(sed -n '/^  project=/p; /^  name=/p' tests/run.sh)
-            find_project() { eval "$code"; echo "$1 $(basename "$project") ${name#AspNetCore.}"; }
-            for name; do find_project "$name"; done
-            """;
-        var names = FindFiles("*Tests.csproj")
-            .Where(static file => file.StartsWith("tests/", StringComparison.Ordinal)
-                || file.StartsWith("samples/", StringComparison.Ordinal))
-            .Select(static file => (File: Path.GetFileName(file), Full: Path.GetFileNameWithoutExtension(file)))
-            .SelectMany(static project => new[] { project.Full, GetShortName(project.Full) }.Distinct().Select(
-                name => $"{name} {project.File} {GetShortName(project.Full)}"))
-            .ToList();
-        var start = new ProcessStartInfo("bash", ["-c", Code, "bash", .. names.Select(static row => row.Split(' ')[0])])
-        {
-            WorkingDirectory = s_root,
-            RedirectStandardOutput = true,
-        };
-        using var bash = Process.Start(start)!;
-
-        Assert.Contains("Tool.Tests FastCgi.Tool.Tests.csproj Tool.Tests", names);
-        Assert.Equal(string.Join('\n', names), bash.StandardOutput.ReadToEnd().TrimEnd());
-    }
-
-    /// <summary>A reader of both pages keeps the files of the first.</summary>
-    [Fact]
-    public void Files_OfTheQuickStart_AreNotThoseOfTheMigration()
-    {
-        var pages = new[] { "README.md", "docs/migration.md" }.Select(static page => WrittenFile().Matches(Read(page))
-            .Select(static match => match.Groups["file"].Value).Distinct().ToList()).ToList();
-
-        Assert.Equal(["../hello", "/etc/nginx/conf.d/hello.conf", "../hello/app"], pages[0]);
-        Assert.Contains("/etc/nginx/conf.d/hello-mvc.conf", pages[1]);
-        Assert.Empty(pages[0].Intersect(pages[1]));
-    }
-
-    [Fact]
-    public void Events_ThatADocumentNames_AreThere()
+    public void Events_NamedInADocument_Exist()
     {
         var known = LogMessages.All.Select(
             static message => $"event {message.Attribute.EventId} ({message.Name})").ToHashSet();
@@ -185,10 +118,6 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
             .Select(static file => Path.GetRelativePath(s_root, file))
             .Where(
                 static file => !file.Split('/').Any(static part => part is "bin" or "obj" or "node_modules" or ".git"));
-
-    private static string GetShortName(string project)
-        => project.Replace("FastCgi.", "", StringComparison.Ordinal)
-            .Replace("AspNetCore.", "", StringComparison.Ordinal);
 
     private static string Read(string file) => File.ReadAllText(Path.Combine(s_root, file));
 
@@ -228,12 +157,6 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         @"(^<!-- (?<mark>[^\n]+) -->\n)?^ *```(?<language>\w*)\n(.*?\n)?^ *```$",
         RegexOptions.Multiline | RegexOptions.Singleline | RegexOptions.ExplicitCapture)]
     private static partial Regex Block();
-
-    [GeneratedRegex(@"(?<=[ ""])(?<script>(build/|tests/|\.ci/)[\w./-]+)(?=[ ""\n])")]
-    private static partial Regex Script();
-
-    [GeneratedRegex(@"(?<=^dotnet .* -o |^cat > |tee )(?<file>\S+)", RegexOptions.Multiline)]
-    private static partial Regex WrittenFile();
 
     [GeneratedRegex("`[^`\n]+`")]
     private static partial Regex InlineCode();

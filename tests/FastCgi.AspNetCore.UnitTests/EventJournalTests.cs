@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.UnitTests.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>The journal remembers events that an operator can act on, and passes on all.</summary>

@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>References between the folders of the library, which are its namespaces, go one way.</summary>
+/// <summary>
+/// References between the folders of the library, which are its namespaces, go one way. The words of the source are
+/// compared with the names of types, because the compiler leaves no trace of constants and unused usings.
+/// </summary>
 public sealed partial class LayeringTests
 {
     private const BindingFlags Declared =
@@ -58,17 +61,37 @@ public sealed partial class LayeringTests
         ["Authentication"] = ["Diagnostics"],
     };
 
-    private static readonly Type[] s_types = typeof(FastCgiServerOptions).Assembly.GetTypes();
+    private static readonly Type[] s_types =
+        [.. typeof(FastCgiServerOptions).Assembly.GetTypes().Where(IsOurs)];
+
+    private static readonly List<(string Name, string Folder, string Text)> s_files = [.. ReadFiles()];
 
     [Fact]
     public void References_BetweenFolders_GoOneWay()
     {
-        var violations = s_types.Where(IsOurs).SelectMany(static type => TypeReferences.Of(type)
-            .Where(reference => IsOurs(reference) && !IsAllowed(type, reference))
-            .Select(reference => $"{Name(type)} -> {Name(reference)}"));
-
-        Assert.True(!violations.Any(), string.Join(Environment.NewLine, violations.Distinct()));
+        var folders = s_types.Where(static type => !type.IsNested).DistinctBy(GetName)
+            .ToDictionary(GetName, GetFolder);
+        var violations =
+            from file in s_files
+            from name in GetWords(file.Text).Where(folders.ContainsKey)
+            let folder = folders[name]
+            where folder != file.Folder && !s_allowed[file.Folder].Contains(folder)
+                && !(file.Folder == Root && s_addresses.Contains(name))
+            select $"{file.Name} -> {folder}/{name}";
+        Assert.Empty(violations);
+        Assert.Equal(s_allowed.Keys.Order(), s_files.Select(static file => file.Folder).Distinct().Order());
     }
+
+    /// <summary>A call of an extension method names no type.</summary>
+    [Fact]
+    public void Usings_OfEachFolder_GoOneWay()
+        => Assert.Empty(
+            from file in s_files
+            where file.Folder is not (Root or Extensions)
+            from match in Using().Matches(file.Text)
+            let folder = match.Groups[1].Value.Replace('.', '/')
+            where folder != file.Folder && !s_allowed[file.Folder].Contains(folder)
+            select $"{file.Name} -> {folder}");
 
     /// <summary>What is pure neither waits nor logs, and the core of the protocol knows nothing of HTTP.</summary>
     [Theory]
@@ -78,81 +101,38 @@ public sealed partial class LayeringTests
     [InlineData("Streams", "^Microsoft.AspNetCore")]
     public void References_OfAPureFolder_AreNotToThese(string folder, string refused)
     {
-        Assert.Empty(GetForeignReferences(folder, name => Regex.IsMatch(name, refused)));
-        Assert.NotEmpty(GetForeignReferences("Requests", static name => Regex.IsMatch(name, "^Microsoft.AspNetCore")));
+        var names = typeof(FastCgiServerOptions).Assembly.GetReferencedAssemblies()
+            .SelectMany(static name => Assembly.Load(name).GetExportedTypes())
+            .Where(type => !type.IsNested && Regex.IsMatch(type.Namespace ?? "", refused))
+            .Select(GetName)
+            .ToHashSet();
+        Assert.NotEmpty(names);
+        Assert.Empty(s_files.Where(file => file.Folder == folder).SelectMany(
+            file => GetWords(file.Text).Where(names.Contains).Select(name => $"{file.Name} -> {name}")));
     }
 
     [Fact]
     public void Streams_NameNothingOfHttp()
-    {
-        foreach (var (path, _) in SourceFiles().Where(static file => file.Folder == "Streams"))
-            Assert.DoesNotMatch(HttpName(), File.ReadAllText(path));
-    }
-
-    /// <summary>Constants and the like leave no trace in the assembly, so the source is checked.</summary>
-    [Fact]
-    public void Usings_OfEachFolder_GoOneWay()
-    {
-        var violations = SourceFiles().SelectMany(file => Using().Matches(File.ReadAllText(file.Path))
-            .Select(match => (From: file.Folder, To: match.Groups[1].Value.Replace('.', '/')))
-            .Where(static use => use.From.Length > 0 && use.From != use.To && !s_allowed[use.From].Contains(use.To))
-            .Select(use => $"{file.Path} -> {use.To}"));
-
-        Assert.Empty(violations);
-    }
-
-    /// <summary>
-    /// A file below a folder of the global usings must not even name its types, of which the compiler may leave nothing
-    /// either.
-    /// </summary>
-    [Fact]
-    public void GlobalUsings_OfFoldersAbove_AreNotUsed()
-    {
-        var folders = GlobalUsing().Matches(File.ReadAllText(Repository.GetPath(
-            "src/FastCgi.AspNetCore/GlobalUsings.cs"))).Select(static match => match.Groups[1].Value).ToList();
-        var violations =
-            from file in SourceFiles()
-            where file.Folder.Length > 0
-            from to in folders
-            where to != file.Folder && !s_allowed[file.Folder].Contains(to)
-            from found in FindConstants(File.ReadAllText(file.Path), to)
-            select $"{file.Path} -> {found}";
-
-        Assert.NotEmpty(folders);
-        Assert.Empty(violations);
-        Assert.Equal(
-            ["RecordLog.Category"], FindConstants("x = RecordLog.Category;", "Diagnostics"));
-    }
+        => Assert.DoesNotContain(
+            s_files, static file => file.Folder == "Streams" && HttpName().IsMatch(file.Text));
 
     [Fact]
     public void Upcalls_GoThroughTheNamedClasses_AndNoOthers()
     {
-        var upcalls = s_types.Where(IsOurs).SelectMany(static type => type.GetInterfaces().Append(type.BaseType!)
+        var upcalls = s_types.SelectMany(static type => type.GetInterfaces().Append(type.BaseType!)
             .Where(ancestor => ancestor is { IsVisible: false } && IsOurs(ancestor) && HasMembersToOverride(ancestor)
-                && Folder(ancestor) != Folder(type) && Folder(ancestor) is not "Diagnostics")
-            .Select(Name));
-
-        Assert.Equal(s_upcalls, upcalls.Select(static name => name.Split('`')[0]).Distinct().Order());
+                && GetFolder(ancestor) != GetFolder(type) && GetFolder(ancestor) is not "Diagnostics")
+            .Select(static ancestor => $"{GetFolder(ancestor)}/{GetName(ancestor)}"));
+        Assert.Equal(s_upcalls, upcalls.Distinct().Order());
     }
-
-    [Fact]
-    public void Folders_All_AreKnown()
-        => Assert.Equal(s_allowed.Keys.ToHashSet(), s_types.Where(IsOurs).Select(Folder).ToHashSet());
 
     /// <summary>Code that depends on the system and its permissions is in one place.</summary>
     [Fact]
     public void SystemCalls_All_AreInLinux()
     {
-        var files = SourceFiles().Where(static file => file.Folder != "Linux").Select(static file => file.Path);
-        var imports = s_types.Where(type => IsOurs(type) && Folder(type) != "Linux")
-            .SelectMany(static type => type.GetMethods(Declared))
-            .Where(static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
-
-        Assert.Empty(imports);
-        Assert.DoesNotContain(files, file => SystemCall().IsMatch(File.ReadAllText(file)));
-        Assert.Contains(
-            typeof(AspNetCore.Linux.Libc).GetMethods(Declared),
-            static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
+        Assert.DoesNotContain(
+            s_files, static file => file.Folder != "Linux" && SystemCall().IsMatch(file.Text));
+        Assert.Contains(s_files, static file => file.Folder == "Linux" && SystemCall().IsMatch(file.Text));
     }
 
     [GeneratedRegex(@"DllImport|LibraryImport|[GS]et(Raw)?SocketOption|""/proc/")]
@@ -161,54 +141,48 @@ public sealed partial class LayeringTests
     [GeneratedRegex(@"\b(Microsoft\.AspNetCore|StatusCodes|HttpMethods|HeaderNames|Known)\b")]
     private static partial Regex HttpName();
 
-    private static bool HasMembersToOverride(Type type)
-        => type.GetMethods(Declared).Any(static method => method is { IsVirtual: true, IsFinal: false });
-
-    private static IEnumerable<string> FindConstants(string text, string folder)
-        => s_types.Where(type => IsOurs(type) && Folder(type) == folder)
-            .SelectMany(static type => type.GetFields(Declared).Where(
-                static field => field.IsLiteral && !field.IsPrivate).Select(field => $"{type.Name}.{field.Name}"))
-            .Where(name => Regex.IsMatch(text, $@"\b{Regex.Escape(name)}\b"));
-
-    [GeneratedRegex(@"^global using FastCgi\.AspNetCore\.([\w.]+);", RegexOptions.Multiline)]
-    private static partial Regex GlobalUsing();
-
     [GeneratedRegex(@"^using (?:static )?FastCgi\.AspNetCore\.([\w.]+);", RegexOptions.Multiline)]
     private static partial Regex Using();
 
-    private static IEnumerable<(string Path, string Folder)> SourceFiles()
+    [GeneratedRegex(@"\b[A-Z]\w+\b")]
+    private static partial Regex Word();
+
+    [GeneratedRegex(@"(?<!\S)//[^\n]*")]
+    private static partial Regex Comment();
+
+    [GeneratedRegex(@"^namespace (?!FastCgi)", RegexOptions.Multiline)]
+    private static partial Regex ForeignNamespace();
+
+    private static IEnumerable<(string Name, string Folder, string Text)> ReadFiles()
     {
         var library = Repository.GetPath("src/FastCgi.AspNetCore");
-        return Directory.EnumerateFiles(library, "*.cs", SearchOption.AllDirectories)
-            .Select(file => (Path: file, Folder: Path.GetDirectoryName(Path.GetRelativePath(library, file))!))
-            .Where(static file => !file.Folder.StartsWith("obj", StringComparison.Ordinal)
-                && !file.Folder.StartsWith("bin", StringComparison.Ordinal));
+        return from file in Directory.EnumerateFiles(library, "*.cs", SearchOption.AllDirectories)
+               let name = Path.GetRelativePath(library, file)
+               let folder = Path.GetDirectoryName(name)!
+               where folder.Split('/')[0] is not ("obj" or "bin") && name != "GlobalUsings.cs"
+               let text = Comment().Replace(File.ReadAllText(file), "")
+               select (name, ForeignNamespace().IsMatch(text) ? Extensions : folder, text);
     }
+
+    private static IEnumerable<string> GetWords(string text)
+        => Word().Matches(text).Select(static word => word.Value).Distinct();
+
+    private static bool HasMembersToOverride(Type type)
+        => type.GetMethods(Declared).Any(static method => method is { IsVirtual: true, IsFinal: false });
 
     private static string[] Below(string stage)
         => [.. s_stages.SkipWhile(other => other != stage).Skip(1), Root, "Buffers", "Diagnostics"];
 
-    private static bool IsAllowed(Type type, Type reference)
-        => Folder(type) == Folder(reference) || s_allowed[Folder(type)].Contains(Folder(reference))
-            || (Folder(type) == Root && s_addresses.Contains(reference.Name));
-
-    private static IEnumerable<string> GetForeignReferences(string folder, Func<string, bool> isRefused)
-        => s_types.Where(type => IsOurs(type) && Folder(type) == folder).SelectMany(type => TypeReferences.Of(type)
-            .Where(reference => reference.Assembly != type.Assembly && isRefused(reference.Namespace ?? ""))
-            .Select(reference => $"{Name(type)} -> {reference}"));
-
     /// <summary>Whether a type is from the library's source: compiler-generated types have other namespaces.</summary>
     private static bool IsOurs(Type type)
-        => type.Assembly == typeof(FastCgiServerOptions).Assembly && Namespace(type) is { } name
-            && (name.StartsWith(Library, StringComparison.Ordinal) || IsRoot(name));
+        => type.Assembly == typeof(FastCgiServerOptions).Assembly && type.Namespace is { } name
+            && (name.StartsWith(Library, StringComparison.Ordinal) || name is "Microsoft.AspNetCore.Builder"
+                or "Microsoft.AspNetCore.Hosting" or "Microsoft.Extensions.DependencyInjection"
+                or "Microsoft.Extensions.Logging");
 
-    private static bool IsRoot(string name)
-        => name is Library or "Microsoft.AspNetCore.Builder" or "Microsoft.AspNetCore.Hosting"
-            or "Microsoft.Extensions.DependencyInjection" or "Microsoft.Extensions.Logging";
-
-    private static string Folder(Type type)
+    private static string GetFolder(Type type)
     {
-        var name = Namespace(type)!;
+        var name = type.Namespace!;
         if (name == Library)
             return Root;
 
@@ -217,8 +191,5 @@ public sealed partial class LayeringTests
             : Extensions;
     }
 
-    private static string? Namespace(Type type)
-        => (type.IsGenericType ? type.GetGenericTypeDefinition() : type).Namespace;
-
-    private static string Name(Type type) => $"{Folder(type)}/{(type.DeclaringType ?? type).Name}";
+    private static string GetName(Type type) => type.Name.Split('`')[0];
 }

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Status;
-using FastCgi.AspNetCore.UnitTests.Requests;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.UnitTests;
@@ -7,8 +5,6 @@ namespace FastCgi.AspNetCore.UnitTests;
 /// <summary>The range of each limit, and the places that a new limit needs.</summary>
 public sealed class LimitsTests
 {
-    private static readonly string s_document = File.ReadAllText(Repository.GetPath("docs/configuration.md"));
-
     private readonly FastCgiServerLimits _limits = new();
 
     public static TheoryData<string> Names
@@ -21,9 +17,7 @@ public sealed class LimitsTests
     {
         (string Place, bool IsThere)[] places =
         [
-            ("Hosting/Configuration/KnownSettings.cs", KnownSettings.Paths.Contains($"FastCgi:Limits:{name}")),
             ("Status/StatusLimits.cs", ReadStatus().Contains(name)),
-            ("docs/configuration.md", s_document.Contains($"\n| `Limits:{name}` |", StringComparison.Ordinal)),
             ("Hosting/Configuration/KestrelSettings.cs: Kestrel has a limit of this name, which applies or is without "
                 + "effect", !IsKestrels(name) || IsInKestrelSettings(name)),
             ("LimitsTests.cs: its range", HasRange(name)),

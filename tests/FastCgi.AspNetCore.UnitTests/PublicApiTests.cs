@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.UnitTests;
 public sealed class PublicApiTests
 {
     [Fact]
-    public void PublicMembers_AreThoseOfTheFile()
+    public void PublicMembers_Each_IsInTheFile()
         => PublicApi.AssertIs(
             typeof(FastCgiServerOptions).Assembly, "tests/FastCgi.AspNetCore.UnitTests/PublicApi.txt");
 }

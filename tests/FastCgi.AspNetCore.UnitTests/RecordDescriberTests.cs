@@ -55,7 +55,7 @@ public sealed class RecordDescriberTests
     }
 
     [Fact]
-    public void Bytes_ThatAreNoRecord_AreSaidToBeSo()
+    public void Bytes_NotARecord_AreDescribedAsSuch()
     {
         new RecordDescriber("id", "received", _lines.Add).Take("GET / HTTP/1.1\r\n"u8);
 
@@ -90,7 +90,7 @@ public sealed class RecordDescriberTests
     }
 
     [Fact]
-    public void Params_OfAnotherRequestOfTheIdOrOfNone_AreNotTakenForThisOnes()
+    public void Params_OfAnotherRequest_AreNotMixedUp()
     {
         var describer = new RecordDescriber("id", "received", _lines.Add);
         var some = RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(("A", "1")));
@@ -119,7 +119,7 @@ public sealed class RecordDescriberTests
     }
 
     [Fact]
-    public void Pairs_VeryMany_AreSaidToBeMore()
+    public void Pairs_VeryMany_AreCountedAsMore()
     {
         var pairs = Enumerable.Range(0, 5_000).Select(static i => ("N" + i, "valueOfIt")).ToArray();
         new RecordDescriber("id", "sent", _lines.Add).Take(
@@ -147,7 +147,7 @@ public sealed class RecordDescriberTests
 
     /// <summary>In the middle of a stream, a cookie's value cannot be distinguished from a name.</summary>
     [Fact]
-    public void Params_WhoseBeginningWasNotKept_AreNotDescribed()
+    public void Params_BeginningNotKept_AreNotDescribed()
     {
         var describer = new RecordDescriber("id", "received", _lines.Add);
         for (var id = 1; id <= 101; id++)

@@ -23,29 +23,6 @@ public sealed partial class SourceTests
             .Select(static line => line.Place)));
     }
 
-    /// <summary>As <c>dotnet format</c> orders them; the tool would compile all projects.</summary>
-    [Fact]
-    public void Usings_AreInOrder()
-    {
-        var files = new[] { "src", "tests", "samples", "perf" }
-            .SelectMany(static folder => Directory.EnumerateFiles(
-                Repository.GetPath(folder), "*.cs", SearchOption.AllDirectories))
-            .Where(static file => !file.Contains("/obj/", StringComparison.Ordinal));
-
-        Assert.DoesNotContain(files, static file =>
-        {
-            var usings = File.ReadLines(file)
-                .TakeWhile(static line => !line.StartsWith("namespace ", StringComparison.Ordinal))
-                .Where(IsUsing)
-                .Select(static line => line[6..^1])
-                .ToList();
-            var ordered = usings
-                .OrderBy(static name => name != "System" && !name.StartsWith("System.", StringComparison.Ordinal))
-                .ThenBy(static name => name.Replace('.', '\0'), StringComparer.OrdinalIgnoreCase);
-            return !usings.SequenceEqual(ordered);
-        });
-    }
-
     /// <summary>An exception on a thread, in a callback or in a timer must not end the process.</summary>
     [Theory]
     [InlineData("new Thread(")]
@@ -68,20 +45,15 @@ public sealed partial class SourceTests
     }
 
     [Fact]
-    public void LogMessages_Ids_AreUniqueAndGiven()
+    public void LogMessages_IdsAndNames_AreUniqueAndGiven()
     {
-        Assert.NotEmpty(LogMessages.All);
-        Assert.DoesNotContain(LogMessages.All, static message => message.Attribute.EventId <= 0);
-        Assert.Empty(LogMessages.All.GroupBy(static message => message.Attribute.EventId).Where(
-            static group => group.Count() > 1).Select(static group => group.Key));
-    }
+        var ids = LogMessages.All.Select(static message => message.Attribute.EventId).ToList();
 
-    [Fact]
-    public void LogMessages_Names_AreUniqueAndThoseOfTheirMethods()
-    {
-        Assert.DoesNotContain(LogMessages.All, static message => message.Attribute.EventName is not null);
-        Assert.Empty(LogMessages.All.GroupBy(
-            static message => message.Name).Where(static group => group.Count() > 1).Select(static group => group.Key));
+        Assert.NotEmpty(ids);
+        Assert.All(ids, static id => Assert.True(id > 0));
+        Assert.Equal(ids.Distinct(), ids);
+        Assert.All(LogMessages.All, static message => Assert.Null(message.Attribute.EventName));
+        Assert.Equal(ids.Count, LogMessages.All.Select(static message => message.Name).Distinct().Count());
     }
 
     private static List<string> FindSources(string folder)
@@ -124,13 +96,4 @@ public sealed partial class SourceTests
 
     [GeneratedRegex(@"""""""[\s\S]*?""""""|\$*""(?:\\.|[^""\\\n])*""|'(?:\\.|[^'\\\n])+'|//[^\n]*")]
     private static partial Regex TextOrComment();
-
-    /// <summary>A using of a namespace; static and alias usings follow those.</summary>
-    private static bool IsUsing(string line)
-        => line.StartsWith("using ", StringComparison.Ordinal)
-            && line.EndsWith(';')
-            && !line.Contains('=')
-            && !line.Contains('(')
-            && !line.StartsWith("using static ", StringComparison.Ordinal)
-            && !line.StartsWith("using var ", StringComparison.Ordinal);
 }

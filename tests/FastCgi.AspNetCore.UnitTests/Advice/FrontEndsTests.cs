@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.UnitTests.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests.Advice;
 
 /// <summary>Conclusions about a web server's configuration from the parameters of a request.</summary>

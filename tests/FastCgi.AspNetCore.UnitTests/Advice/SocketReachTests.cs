@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Advice;
-
 namespace FastCgi.AspNetCore.UnitTests.Advice;
 
 /// <summary>The startup message about who can connect to a Unix socket.</summary>
@@ -29,7 +27,7 @@ public sealed class SocketReachTests : IDisposable
     [Theory]
     [InlineData(0x1B6, "everyone (mode 0666, ")]
     [InlineData(0x1FF, "everyone (mode 0777, ")]
-    public void Report_OpenToAll_OneLineThatSaysSo(int mode, string who)
+    public void Report_OpenToAll_IsOneLine(int mode, string who)
     {
         var (level, name, message) = Report(mode);
 
@@ -123,7 +121,7 @@ public sealed class SocketReachTests : IDisposable
     }
 
     [Fact]
-    public void Report_NoWebServerUserOnTheMachine_SaysWhoCan()
+    public void Report_NoWebServerAccount_NamesAllowedAccounts()
     {
         var (level, _, message) = Report(0x180, candidates: ["no-such-user"]);
 

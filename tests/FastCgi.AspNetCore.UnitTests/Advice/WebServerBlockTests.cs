@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Advice;
-
 namespace FastCgi.AspNetCore.UnitTests.Advice;
 
 public sealed class WebServerBlockTests
@@ -40,7 +38,7 @@ public sealed class WebServerBlockTests
     }
 
     [Fact]
-    public void NoWebServerOrSocketThatNeedsMoreThanItsPath_NoBlock()
+    public void NoWebServerOrComplexSocket_PrintsNoBlock()
     {
         Assert.Empty(Create(IPEndPoint.Parse("127.0.0.1:9000"), ""));
         foreach (var path in (string[])["@abstract", "/run/a b/app.sock", "/run/hello;drop/app.sock"])

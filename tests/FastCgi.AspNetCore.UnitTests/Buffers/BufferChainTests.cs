@@ -6,7 +6,7 @@ public sealed class BufferChainTests
 
     /// <summary>The memory of whole blocks, but for the last one, which is filled before another is rented.</summary>
     [Fact]
-    public void HeldLength_AnyChange_IsThatOfTheBlocksThatAreThere()
+    public void HeldLength_AnyChange_IsTheSumOfTheBlocks()
     {
         Assert.Equal(0, _chain.HeldLength);
         _chain.Append(Block("a"u8));
@@ -37,7 +37,7 @@ public sealed class BufferChainTests
     [InlineData("5000 60536", "65536/65536")]
     [InlineData("5000 60537", "5000/65536 60537/65536")]
     [InlineData("5000 60537 4096 4096", "5000/65536 64633/65536 4096/4096")]
-    public void AppendBytes_OfAChain_TakesNoBlockThatTheBytesBeforeHaveRoomFor(string lengths, string blocks)
+    public void AppendBytes_Chain_FillsTheLastBlockFirst(string lengths, string blocks)
     {
         var pool = new BufferPool();
         var added = new BufferChain();

@@ -13,7 +13,7 @@ public sealed class BufferPoolTests
     [InlineData(65_536, 65_536)]
     [InlineData(65_537, 65_537)]
     [InlineData(1_000_000, 1_000_000)]
-    public void Rent_AnySize_BlockThatHoldsIt(int size, int capacity)
+    public void Rent_AnySize_BlockIsLargeEnough(int size, int capacity)
     {
         var block = _pool.RentBlock(size);
 
@@ -22,7 +22,7 @@ public sealed class BufferPoolTests
     }
 
     [Theory, Values(BufferPool.LargeBlockSize, BufferPool.SmallBlockSize)]
-    public void Trim_UnusedBlocks_AreLetGoOf(int size)
+    public void Trim_UnusedBlocks_AreReleased(int size)
     {
         var blocks = Enumerable.Range(0, 100).Select(_ => _pool.RentBlock(size)).ToList();
         Assert.Equal(100 * size, _pool.AllocatedBytes);

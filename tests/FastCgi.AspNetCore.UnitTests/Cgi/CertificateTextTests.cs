@@ -67,6 +67,6 @@ public sealed class CertificateTextTests : IDisposable
     [Theory]
     [InlineData(true, "SUCCESS", "0")]
     [InlineData(false, "NONE", "GENEROUS", "FAILED:self-signed certificate", "18", "success", "", null)]
-    public void IsVerified_Verdict_OnlyThatOfAValidCertificate(bool expected, params string?[] verdicts)
+    public void IsVerified_EachVerdict_OnlySuccessIsTrue(bool expected, params string?[] verdicts)
         => Assert.All(verdicts, verdict => Assert.Equal(expected, CertificateText.IsVerified(verdict)));
 }

@@ -6,7 +6,7 @@ public sealed class CgiMappingTests
         encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
     [Fact]
-    [Trait("Contract", "H10")]
+    [Contract("H10")]
     public void DecodeByApplication_EncodingChosenByName_IsUsedForThatHeader()
     {
         var asked = new List<string>();

@@ -30,7 +30,7 @@ public sealed class CgiRequestMapperTests
     }
 
     [Theory]
-    [Trait("Contract", "T5")]
+    [Contract("T5")]
     [InlineData("HTTP/1.0", "HTTP/1.0")]
     [InlineData("HTTP/1.1", "HTTP/1.1")]
     [InlineData(null, "HTTP/1.1")]
@@ -53,7 +53,7 @@ public sealed class CgiRequestMapperTests
     }
 
     [Theory]
-    [Trait("Contract", "H15")]
+    [Contract("H15")]
     [InlineData(
         true, "HTTPS=on", "HTTPS=ON", "HTTPS=1", "HTTPS=https", "HTTPS=HTTPS|REQUEST_SCHEME=http",
         "HTTPS=on|REQUEST_SCHEME=http")]
@@ -81,7 +81,7 @@ public sealed class CgiRequestMapperTests
         => Assert.Equal(contentLength, CgiParameters.Get(("CONTENT_LENGTH", sent)).Map().ContentLength);
 
     [Theory]
-    [Trait("Contract", "T17")]
+    [Contract("T17")]
     [InlineData("9223372036854775808", "99999999999999999999", "-0", "-2", "+1", " 1", "1 ")]
     [InlineData("1,1", "1, 1", "1.0", "1e3", "0x10", "ten", "1\0", "1\r\n", "\xb2")]
     public void Map_ContentLengthIsNotDigits_Rejected(params string[] lengths)
@@ -108,7 +108,7 @@ public sealed class CgiRequestMapperTests
     }
 
     [Theory]
-    [Trait("Contract", "T18")]
+    [Contract("T18")]
     [InlineData("HTTP_CONTENT_LENGTH")]
     [InlineData("HTTP_content-length")]
     [InlineData("Content-Length")]
@@ -153,7 +153,7 @@ public sealed class CgiRequestMapperTests
     }
 
     [Fact]
-    public void RequestRejection_Each_HasAStatusAndAReasonOfItsOwn()
+    public void RequestRejection_Each_HasADistinctStatusAndReason()
     {
         var rejections = Enum.GetValues<RequestRejection>()
             .Where(static rejection => rejection != RequestRejection.None).ToList();

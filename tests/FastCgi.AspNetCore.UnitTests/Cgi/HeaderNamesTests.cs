@@ -24,7 +24,7 @@ public sealed class HeaderNamesTests
 
     [Theory]
     [MemberData(nameof(Headers))]
-    public void TryGetHeaderName_KnownHeader_IsItsOwnSpelling(string header)
+    public void TryGetHeaderName_KnownHeader_HasItsUsualSpelling(string header)
     {
         var variable = Variable(header);
 
@@ -36,8 +36,8 @@ public sealed class HeaderNamesTests
 
     /// <summary>A header missing from the table is spelled by the general rule; no other error exists.</summary>
     [Fact]
-    [Trait("Contract", "H9")]
-    public void TryGetHeaderName_EveryHeaderThatAspNetCoreNames_IsItButForCase()
+    [Contract("H9")]
+    public void TryGetHeaderName_EachKnownHeader_EqualsItIgnoringCase()
     {
         var names = typeof(Known).GetFields(BindingFlags.Public | BindingFlags.Static)
             .Select(static field => (string)field.GetValue(null)!)
@@ -50,7 +50,7 @@ public sealed class HeaderNamesTests
     }
 
     [Theory]
-    [Trait("Contract", "T18")]
+    [Contract("T18")]
     [InlineData("CONTENT_TYPE", "Content-Type")]
     [InlineData("CONTENT_LENGTH", "Content-Length")]
     [InlineData("HTTP_X_FOO", "X-Foo")]

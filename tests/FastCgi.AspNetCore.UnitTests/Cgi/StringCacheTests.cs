@@ -23,7 +23,7 @@ public sealed class StringCacheTests
 
     /// <summary>Strings with equal ends, which therefore share an entry.</summary>
     [Fact]
-    public void GetString_StringsThatDifferInTheMiddleOnly_AreNotMixedUp()
+    public void GetString_StringsDifferInTheMiddle_AreDistinguished()
     {
         for (var round = 0; round < 3; round++)
         {

@@ -28,7 +28,7 @@ public sealed class LogTextTests
         => Assert.Equal(clean, LogText.Clean(text, length));
 
     [Fact]
-    public void Require_WhatIsNotSo_ThrowsAndNamesIt()
+    public void Require_FalseCondition_ThrowsAndNamesIt()
     {
         Invariants.Require(true, "never");
         Assert.Equal("what", Assert.Throws<InvariantException>(static () => Invariants.Require(false, "what")).Message);

@@ -47,7 +47,7 @@ public sealed class LogThrottleTests
     }
 
     [Fact]
-    public void Reset_OfWhatIsLoggedOnce_LetsTheNextThrough()
+    public void Reset_LoggedOnce_NextIsLogged()
     {
         var clock = new ManualTime { Now = TimeSpan.FromDays(-1) };
         var once = LogThrottle.Once(clock);

@@ -6,14 +6,14 @@ namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 /// </summary>
 public sealed class ThreadRootTests : IDisposable
 {
-    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(20);
 
     private readonly CollectedLogs _logs = new();
 
     public void Dispose() => _logs.Dispose();
 
     [Theory, Values(false, true)]
-    public void Run_ThatThrows_IsLoggedAndEndsWhatItIsAbout(bool failsToo)
+    public void Run_Throws_IsLoggedAndEndsItsSubject(bool failsToo)
     {
         object? ended = null;
 
@@ -31,29 +31,29 @@ public sealed class ThreadRootTests : IDisposable
     }
 
     [Fact]
-    public void Start_AThreadThatThrows_TheProcessLivesOn()
+    public void Start_ThreadThrows_ProcessSurvives()
     {
         using var done = new ManualResetEventSlim();
 
         ThreadRoot.Start("test", static () => throw new FormatException(), new SafeLogger(new OddLogger(done.Set)));
 
-        Assert.True(done.Wait(s_patience));
+        Assert.True(done.Wait(s_timeout));
     }
 
     [Fact]
-    public async Task Start_AMethodThatThrows_NeverFails()
+    public async Task Start_MethodThrows_NeverFails()
     {
         Exception? seen = null;
 
         await ThreadRoot
             .Start(static () => throw new FormatException(), NullLogger.Instance, exception => seen = exception)
-            .WaitAsync(s_patience);
+            .WaitAsync(s_timeout);
 
         Assert.IsType<FormatException>(seen);
     }
 
     [Fact]
-    public void SafeLogger_ProviderThatThrows_IsOnlyCounted()
+    public void SafeLogger_ProviderThrows_IsOnlyCounted()
     {
         var logger = new SafeLogger(new OddLogger(static () => throw new FormatException("on purpose")));
 
@@ -133,7 +133,7 @@ public sealed class ThreadRootTests : IDisposable
     /// The limit applies to waiting lines, not to all lines ever written, and lost lines do not count.
     /// </summary>
     [Fact]
-    public async Task RecordLog_WrittenInPiecesThatAreRead_LosesNothingMore()
+    public async Task RecordLog_LinesReadWhileWriting_LosesNoMore()
     {
         using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs).SetMinimumLevel(LogLevel.Trace));
         var log = RecordLog.Create(loggers)!;

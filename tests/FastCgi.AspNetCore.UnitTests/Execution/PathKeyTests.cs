@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-
 namespace FastCgi.AspNetCore.UnitTests.Execution;
 
 public sealed class PathKeyTests

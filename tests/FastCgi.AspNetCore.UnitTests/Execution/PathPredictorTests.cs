@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-
 namespace FastCgi.AspNetCore.UnitTests.Execution;
 
 public sealed class PathPredictorTests
@@ -26,7 +24,7 @@ public sealed class PathPredictorTests
     [InlineData("!/folder1/first !/folder1/second k/folder1/kept r/folder1/path -/folder1/path +/folder1/further")]
     [InlineData("!/folder1/first !/folder1/second r/folder1/path !/folder1/path +/folder1/path")]
     [InlineData("!/folder1/first !/folder1/second r/folder1/one r/folder1/two r/folder1/three -/folder1/further")]
-    public void Predict_AfterWhatWasSeen_KeepsOrReturns(string history)
+    public void Predict_AfterMeasuredCalls_KeepsOrReturns(string history)
     {
         foreach (var step in history.Split(' '))
         {
@@ -50,7 +48,7 @@ public sealed class PathPredictorTests
     [InlineData(new[] { 3, 3, 3_000, 3, 3_000 }, 3, 25)]
     [InlineData(new[] { 3, 100, 100, 100, 100, 100, 100, 100, 100 }, 60, 100)]
     [InlineData(new[] { 5_000, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3 }, 3, 19)]
-    public void Microseconds_AfterWhatWasSeen_FollowTheLast(int[] calls, int min, int max)
+    public void Predict_AfterReturnedCalls_FollowsTheLatest(int[] calls, int min, int max)
     {
         foreach (var microseconds in calls)
             _predictor.OnReturned(new PathKey("/orders/17"), microseconds, hasBlocked: null);
@@ -70,7 +68,7 @@ public sealed class PathPredictorTests
     }
 
     [Fact]
-    public void Predict_VeryManySiblingsThatKeep_OthersAreUnmoved()
+    public void Predict_ManyKeepingSiblings_OthersAreUnaffected()
     {
         _predictor.OnStalled(new PathKey("/folder1/first"));
         _predictor.OnStalled(new PathKey("/folder1/second"));

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 public sealed class EndpointAddressTests
@@ -62,7 +60,7 @@ public sealed class EndpointAddressTests
         });
 
     [Fact]
-    public void ParseWithOptions_All_AreThoseOfTheEndpoint()
+    public void ParseWithOptions_All_EndpointHasThem()
     {
         var unix = EndpointAddress.ParseWithOptions(
             "fastcgi://unix:/run/app.sock?mode=0660&group=www%2Ddata&Owner=app&createDirectory=true"
@@ -93,7 +91,7 @@ public sealed class EndpointAddressTests
     [InlineData("fastcgi://127.0.0.1:9000?backlog=99999999999", " because of 'backlog=99999999999': ")]
     [InlineData("fastcgi://unix:/run/app.sock?mode=0660&Mode=0600", ": it contains 'Mode' twice.")]
     [InlineData("fastcgi://127.0.0.1:9000?allowedAddresses=", " because of 'allowedAddresses=': the list is empty")]
-    public void ParseWithOptions_BadOption_ErrorNamesItAndWhatThereIs(string address, string reason)
+    public void ParseWithOptions_InvalidOption_ErrorNamesItAndKnownOnes(string address, string reason)
     {
         var error = Assert.Throws<FormatException>(() => EndpointAddress.ParseWithOptions(address));
 

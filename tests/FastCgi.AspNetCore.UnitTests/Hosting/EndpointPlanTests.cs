@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Configuration;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 public sealed class EndpointPlanTests : IDisposable
@@ -54,7 +52,7 @@ public sealed class EndpointPlanTests : IDisposable
     [InlineData(Two, One, "inherited=3=web", Two + " " + One + " fastcgi://fd:3", "", null)]
     [InlineData("", "http://*:8080", "inherited=0|http_ports=8080", "fastcgi://fd:0", "", "PortsDropped")]
     [InlineData("", "", "refused", Default, "", "InheritedSocketsIgnored")]
-    [Trait("Contract", "T6")]
+    [Contract("T6")]
     public void Make_OfCodeAddressesAndConfiguration_IsThePlan(
         string code, string addresses, string configuration, string fastCgi, string http, string? logged)
     {

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>
@@ -22,7 +20,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Open_ListeningSocket_IsSharedAndNotForProgramsThatAreStarted()
+    public void Open_ListeningSocket_IsSharedAndNotInherited()
     {
         _listener.Listen();
         DescriptorTable.SetFlags(Descriptor, 0);
@@ -38,7 +36,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Open_SocketThatWasMoved_IsFoundByTheNumberItWasGivenAs()
+    public void Open_MovedSocket_IsFoundByItsOriginalNumber()
     {
         _listener.Listen();
         var inherited = new InheritedSockets(
@@ -53,7 +51,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Open_NoSocketThatListens_ErrorNamesItAndTheUnitToFix()
+    public void Open_NoListeningSocket_ErrorNamesItAndTheUnit()
     {
         AssertFails(4_321, "the descriptor is not open. The parent process must pass a listening socket, as "
             + "spawn-fcgi does at descriptor 0 and systemd from 3 on.");
@@ -76,7 +74,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Resolve_Name_AllSocketsThatHaveIt()
+    public void Resolve_Name_ReturnsAllItsSockets()
     {
         var inherited = new InheritedSockets([
             new InheritedSocket(3, 3, "web"), new InheritedSocket(4, 4, "admin"), new InheritedSocket(5, 5, "web"),
@@ -93,7 +91,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Resolve_NameThatThereIsNot_SaysWhatThereIs()
+    public void Resolve_UnknownName_ListsKnownNames()
     {
         AssertFails(new InheritedSockets([]), "no socket named 'web' was passed to this process. No sockets were "
             + "passed at all; systemd passes those of a .socket unit.");
@@ -113,7 +111,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Claim_SocketsForThisProcess_AreItsOwnAndNotForProgramsThatAreStarted()
+    public void Claim_SocketsForThisProcess_AreNotInherited()
     {
         DescriptorTable.SetFlags(3, 0);
         SetVariables(Environment.ProcessId.ToString(CultureInfo.InvariantCulture), "1", "web");

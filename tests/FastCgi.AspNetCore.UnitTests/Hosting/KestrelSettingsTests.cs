@@ -63,8 +63,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
     [Theory]
     [MemberData(nameof(Taken))]
-    public void Setting_ThatMeansTheSame_AppliesAndIsReportedUnlessAnotherIsSet(
-        string name, Action<KestrelServerOptions> set)
+    public void Setting_Equivalent_AppliesAndIsReportedUnlessOverridden(string name, Action<KestrelServerOptions> set)
     {
         var (settings, options) = Read(set);
         settings.Report(options, _logs.CreateLogger(""));
@@ -119,7 +118,7 @@ public sealed class KestrelSettingsTests : IDisposable
     }
 
     [Fact]
-    public void Settings_ThatMeanTheSame_AreThoseOfTheServer()
+    public void Settings_Equivalent_ApplyToTheServer()
     {
         var rate = new MinDataRate(100, TimeSpan.FromSeconds(10));
         var (_, options) = Read(kestrel =>
@@ -148,13 +147,13 @@ public sealed class KestrelSettingsTests : IDisposable
     }
 
     [Fact]
-    public void MaxResponseBufferSize_OfNothing_IsTheLeast()
+    public void MaxResponseBufferSize_Zero_IsTheMinimum()
         => Assert.Equal(
             1, Read(static kestrel => kestrel.Limits.MaxResponseBufferSize = 0).Options.Limits.MaxResponseBufferSize);
 
     /// <summary>The code may be for another environment, for example with a certificate that is missing here.</summary>
     [Fact]
-    public void Settings_WhoseCodeFails_AreLeftOutAndTheErrorIsLogged()
+    public void Settings_CodeFails_AreIgnoredAndTheErrorIsLogged()
     {
         var (settings, options) = Read(static kestrel =>
         {
@@ -172,7 +171,7 @@ public sealed class KestrelSettingsTests : IDisposable
     }
 
     [Fact]
-    public void Endpoints_InTheCode_AreSeen()
+    public void Endpoints_InTheCode_AreFound()
     {
         Assert.True(Read(static kestrel => kestrel.ListenLocalhost(1)).Settings.HasEndpoints);
         var (settings, options) = Read(static kestrel => kestrel.AllowSynchronousIO = true);

@@ -1,11 +1,8 @@
-using FastCgi.AspNetCore.UnitTests.Requests;
 using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Hosting.Internal;
@@ -89,7 +86,7 @@ public sealed class OtherServerTests : IDisposable
     }
 
     [Fact]
-    public void HttpServer_EndpointsOfItsOwnConfiguration_AreSeen()
+    public void HttpServer_OwnConfigurationHasEndpoints_AreFound()
     {
         Assert.False(HttpServer.HasOwnEndpoints(null));
         Assert.False(HttpServer.HasOwnEndpoints(Make("Kestrel:Limits:X")));
@@ -100,7 +97,7 @@ public sealed class OtherServerTests : IDisposable
     }
 
     [Fact]
-    public void Registration_Twice_IsOneServerWithTheOneBeforeItBeside()
+    public void Registration_Twice_AddsOneServerBesideTheEarlier()
     {
         var services = new ServiceCollection();
         services.AddSingleton<IServer, StubServer>();

@@ -9,7 +9,7 @@ public sealed class StandardStreamsTests
     private const int Stream = 891;
 
     [Fact]
-    public void IsPipeOfTheRuntime_OnlyOneWhoseOtherEndIsHereOrThatIsReadFrom()
+    public void IsPipeOfTheRuntime_EachKindOfPipe_OnlyTheRuntimesAreFound()
     {
         var (read, write) = DescriptorTable.MakePipe();
         var (otherRead, otherWrite) = DescriptorTable.MakePipe();
@@ -31,7 +31,7 @@ public sealed class StandardStreamsTests
 
     /// <summary>The standard streams of the tests are valid, so nothing changes.</summary>
     [Fact]
-    public void Secure_StreamsThatAreOpen_AreLeftAlone()
+    public void Secure_OpenStreams_AreUnchanged()
     {
         var output = Console.Out;
         var before = Targets();

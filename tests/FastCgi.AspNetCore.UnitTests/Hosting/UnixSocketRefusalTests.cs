@@ -24,7 +24,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     }
 
     [Fact]
-    public void Listen_FolderThatMayNotBeWritten_ErrorNamesTheUserAndTheFolder()
+    public void Listen_FolderIsNotWritable_ErrorNamesUserAndFolder()
     {
         _folder.UnixFileMode = ReadOnly;
 
@@ -37,7 +37,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     }
 
     [Fact]
-    public void Listen_FolderThatMayNotBeMade_ErrorNamesIt()
+    public void Listen_FolderCannotBeCreated_ErrorNamesIt()
     {
         _folder.UnixFileMode = ReadOnly;
         var path = Path.Combine(_folder.FullName, "run", "app.sock");
@@ -52,7 +52,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     }
 
     [Fact]
-    public void Listen_SocketThatMayNotBeConnectedTo_IsLeftAlone()
+    public void Listen_SocketRefusesConnect_IsNotReplaced()
     {
         using var other = SocketFile.Bind(SocketPath);
         other.Listen();
@@ -66,7 +66,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     }
 
     [Fact]
-    public void Listen_SocketLeftBehindThatMayNotBeRemoved_Error()
+    public void Listen_StaleSocketCannotBeRemoved_Fails()
     {
         using (SocketFile.Bind(SocketPath))
             File.SetUnixFileMode(SocketPath, All);
@@ -83,8 +83,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     [Theory]
     [InlineData(false, " cannot replace the file there: Read-only file system")]
     [InlineData(true, " cannot create a socket in ")]
-    public void Listen_FileThatMayNeitherBeReplacedNorRemoved_ErrorSaysWhatFailedFirst(
-        bool isTemporaryThere, string why)
+    public void Listen_FileCannotBeReplacedOrRemoved_ReportsFirstError(bool isTemporaryThere, string why)
     {
         const int ReadOnlyFiles = 30;
         if (isTemporaryThere)
@@ -104,7 +103,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     [InlineData("root", null, "the user 'root'")]
     [InlineData(null, "root", "the group 'root'")]
     [InlineData("root", "root", "the user 'root' and the group 'root'")]
-    public void Listen_OwnerThatMayNotBeGiven_ErrorAndTheFileIsGone(string? owner, string? group, string receivers)
+    public void Listen_OwnerIsNotPermitted_FailsAndRemovesTheFile(string? owner, string? group, string receivers)
     {
         var message = Refuse(listen => (listen.Owner, listen.Group) = (owner, group));
 
@@ -124,7 +123,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     [InlineData(null, "daemon")]
     [InlineData("daemon", "daemon")]
     [InlineData("", "")]
-    public void Listen_OwnerOrGroup_IsThatOfTheFileAndTheModeIsForThem(string? owner, string? group)
+    public void Listen_OwnerOrGroup_FileHasThemAndTheirMode(string? owner, string? group)
     {
         using var socket = Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group)).Socket;
 
@@ -137,8 +136,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     [Theory]
     [InlineData("no-such", null, "the user 'no-such' does not exist. Create it, or choose one from getent passwd.")]
     [InlineData(null, "no-such", "the group 'no-such' does not exist. Create it, or choose one from getent group.")]
-    public void Listen_AccountThatThereIsNot_ErrorSaysWhereToLookAndNothingIsMade(
-        string? owner, string? group, string why)
+    public void Listen_UnknownAccount_FailsWithHint(string? owner, string? group, string why)
     {
         var error = Assert.Throws<IOException>(
             () => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group)));
@@ -148,11 +146,10 @@ public sealed class UnixSocketRefusalTests : IDisposable
     }
 
     /// <summary>
-    /// Peers that cannot be are found when the socket listens already: it is closed, so that the next start replaces
-    /// it.
+    /// Invalid peers are detected only after the socket listens: it is closed, so that the next start replaces it.
     /// </summary>
     [Fact]
-    public void Listen_PeersThatCannotBe_NextStartListens()
+    public void Listen_InvalidPeers_NextStartSucceeds()
     {
         Assert.Throws<IOException>(() => Listen(SocketPath, static listen => listen.AllowedUsers.Add("no-such")));
 
@@ -176,7 +173,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     }
 
     [Fact]
-    public void ListenElsewhere_AsOnOtherSystems_IsMadeWithItsModeAndRemovedByTheRuntime()
+    public void ListenElsewhere_OtherSystems_SocketHasItsModeAndIsRemoved()
     {
         var path = Path.Combine(_folder.FullName, "run", "app.sock");
         using (var socket = ListenElsewhere(
@@ -197,7 +194,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
     }
 
     [Fact]
-    public void ListenElsewhere_WhatCannotBe_IsAnError()
+    public void ListenElsewhere_InvalidOption_Fails()
     {
         Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(
             SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>Unix sockets, with the system's own files.</summary>
@@ -59,7 +57,7 @@ public sealed class UnixSocketsTests : IDisposable
     }
 
     [Fact]
-    [Trait("Contract", "T24")]
+    [Contract("T24")]
     public void Listen_SocketOfAKilledProcess_IsReplaced()
     {
         LeaveBehind();
@@ -70,7 +68,7 @@ public sealed class UnixSocketsTests : IDisposable
     }
 
     [Theory]
-    [Trait("Contract", "T24")]
+    [Contract("T24")]
     [Values(4_096, 1)]
     public void Listen_SocketInUse_ErrorAndItIsLeftAlone(int backlog)
     {
@@ -86,7 +84,7 @@ public sealed class UnixSocketsTests : IDisposable
 
     /// <summary>It looks like an abstract name, but would create a file in the current folder.</summary>
     [Fact]
-    public void Listen_RelativePathThatReadsAsAName_Error()
+    public void Listen_RelativePathLikeAName_Fails()
     {
         var endPoint = new UnixDomainSocketEndPoint("@" + Guid.NewGuid());
 

@@ -18,7 +18,7 @@ public sealed class DescriptorsTests : IDisposable
     public void Dispose() => _listener.Dispose();
 
     [Fact]
-    public void IsListeningAndIsOpen_OnlyWhatIsSo()
+    public void IsListeningAndIsOpen_EachDescriptor_MatchItsState()
     {
         using var other = TestSockets.MakePeer(_listener);
         using var file = File.OpenHandle("/dev/null");
@@ -97,7 +97,7 @@ public sealed class DescriptorsTests : IDisposable
     });
 
     [Fact]
-    public void PipeName_OfAPipe_IsThatOfBothEnds()
+    public void PipeName_BothEnds_AreEqual()
     {
         using var pipe = new System.IO.Pipes.AnonymousPipeServerStream();
         var server = Descriptors.GetPipeName((int)pipe.SafePipeHandle.DangerousGetHandle());
@@ -110,7 +110,7 @@ public sealed class DescriptorsTests : IDisposable
 
     /// <summary>A program that the application starts would keep connections open, and the port taken.</summary>
     [Fact]
-    public void Descriptors_OfTheEngine_AreNotForProgramsThatAreStarted()
+    public void Descriptors_OfTheEngine_AreNotInherited()
     {
         using var folder = new ScratchFolder();
         using var epoll = new EpollHandle();
@@ -127,7 +127,7 @@ public sealed class DescriptorsTests : IDisposable
 
     /// <summary>Without TCP_NODELAY, a response of several sends would wait 40 ms between them.</summary>
     [Fact]
-    [Trait("Contract", "T40")]
+    [Contract("T40")]
     public void TcpOptions_ConnectionsOfAListener_SendWithoutDelayAndProbe()
     {
         using var listener = TestSockets.ListenTcp();

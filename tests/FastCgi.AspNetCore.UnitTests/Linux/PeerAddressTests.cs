@@ -51,7 +51,7 @@ public sealed class PeerAddressTests : IDisposable
         => Assert.Equal(shown, PeerPolicy.Describe(new IPEndPoint(IPAddress.Parse(address), 9_000)));
 
     [Fact]
-    public void Describe_NoAddress_SaysSo()
+    public void Describe_NoAddress_IsUnknown()
     {
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
 
@@ -68,7 +68,7 @@ public sealed class PeerAddressTests : IDisposable
     [InlineData(true, false, "AllowedUsers or AllowedGroups")]
     [InlineData(false, true, "AllowedAddresses")]
     [InlineData(false, false, "AllowedAddresses")]
-    public void GetSetting_IsTheOneThatKeepsThePeerOut(bool isUnix, bool hasAddresses, string setting)
+    public void GetSetting_RefusedPeer_ReturnsTheRefusingSetting(bool isUnix, bool hasAddresses, string setting)
     {
         var policy = new PeerPolicy { Addresses = hasAddresses ? [[IPNetwork.Parse("10.0.0.0/8")]] : [], Users = [7] };
 

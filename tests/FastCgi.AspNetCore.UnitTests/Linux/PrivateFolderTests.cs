@@ -14,7 +14,7 @@ public sealed class PrivateFolderTests
     [InlineData("/var/tmp/app/app.sock", "/var/tmp")]
     [InlineData("/tmpfiles/app.sock", null)]
     [InlineData("/run/app/app.sock", null)]
-    public void Find_Path_IsTheFolderThatSystemdReplaced(string path, string? folder)
+    public void Find_Path_ReturnsThePrivateFolder(string path, string? folder)
     {
         using var scratch = new ScratchFolder();
         var mounts = scratch.GetPath("mountinfo");

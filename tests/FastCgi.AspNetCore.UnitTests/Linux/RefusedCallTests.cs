@@ -1,8 +1,6 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
-/// <summary>What a container, a sandbox or an old system refuses has a way on without it.</summary>
+/// <summary>The server works without system calls that containers, sandboxes, or old kernels refuse.</summary>
 public sealed partial class RefusedCallTests : IDisposable
 {
     private const int SocketLevel = 1;
@@ -17,7 +15,7 @@ public sealed partial class RefusedCallTests : IDisposable
     public void Dispose() => _unix.Dispose();
 
     [Theory, Values("127.0.0.1", "::1")]
-    public async Task CloseAcceptQueue_ConnectionsThatWait_AreAcceptedAndOthersRefused(string address)
+    public async Task CloseAcceptQueue_WaitingConnections_AreAcceptedAndOthersRefused(string address)
     {
         using var socket = TestSockets.ListenTcp(address);
         using var waiting = TestSockets.Connect(socket);
@@ -36,7 +34,7 @@ public sealed partial class RefusedCallTests : IDisposable
     }
 
     [Fact]
-    public void CloseAcceptQueue_OfAUnixSocketIsForbidden_SaysSo()
+    public void CloseAcceptQueue_UnixSocketForbidden_ReportsIt()
     {
         using var socket = TestSockets.ListenUnix();
         var isClosed = true;
@@ -51,7 +49,7 @@ public sealed partial class RefusedCallTests : IDisposable
     /// know.
     /// </summary>
     [Fact]
-    public void Withdraw_QueueCannotBeClosed_IsReportedAndWhatWaitsIsAccepted()
+    public void Withdraw_QueueCannotBeClosed_LogsAndAcceptsWaiting()
     {
         using var socket = TestSockets.ListenTcp();
         // To bind it to another interface is a privilege then.
@@ -75,7 +73,7 @@ public sealed partial class RefusedCallTests : IDisposable
     [Theory]
     [InlineData(false, true)]
     [InlineData(true, false)]
-    public void Withdraw_SocketThatIsPassedOn_LeavesThoseThatWait(bool isPassedOn, bool acceptsRest)
+    public void Withdraw_SocketPassedOn_LeavesWaitingConnections(bool isPassedOn, bool acceptsRest)
     {
         using var socket = TestSockets.ListenTcp();
         var listening =
@@ -99,7 +97,7 @@ public sealed partial class RefusedCallTests : IDisposable
     }
 
     [Fact]
-    public void Thread_ItsNumberIsThatOfTheSystemAndNoneIsUnknown()
+    public void GetProcessorTime_UnknownThread_IsUnknown()
     {
         Assert.NotEqual(0, ThreadClock.GetThreadId());
         Assert.Equal(-1, ThreadClock.GetProcessorTime(0));
@@ -124,7 +122,7 @@ public sealed partial class RefusedCallTests : IDisposable
     [Theory]
     [InlineData(SystemCall.EpollCreate, "epoll_create1")]
     [InlineData(SystemCall.EventCreate, "eventfd")]
-    public void Handle_CannotBeMade_SaysWhichCallAndWhy(SystemCall call, string name)
+    public void Handle_CannotBeCreated_ErrorNamesCallAndReason(SystemCall call, string name)
     {
         Exception? error = null;
         Sandbox.Run(call, TooManyOpenFiles, () => error = Record.Exception(() =>

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 public sealed class SocketFileTests : IDisposable
@@ -31,7 +29,7 @@ public sealed class SocketFileTests : IDisposable
         static path => Assert.Null(SocketFile.IsSocket(path)));
 
     [Fact]
-    public void GetPermissions_OfALink_AreThoseOfItsTarget()
+    public void GetPermissions_Link_ReturnsTheTargets()
     {
         var target = _folder.Write("target", []);
         File.SetUnixFileMode(target, UnixFileMode.UserRead | UnixFileMode.GroupRead);
@@ -84,7 +82,7 @@ public sealed class SocketFileTests : IDisposable
     }
 
     [Fact]
-    public void Owner_OfNothing_IsRefusedOrUnknown()
+    public void Permissions_FileIsAbsent_FailOrAreUnknown()
     {
         Assert.Throws<IOException>(() => SocketFile.ChangeOwner(FilePath, user: 7, group: null));
         Assert.Null(SocketFile.GetPermissions(FilePath));

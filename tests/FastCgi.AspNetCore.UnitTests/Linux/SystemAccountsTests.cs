@@ -84,7 +84,7 @@ public sealed class SystemAccountsTests
     }
 
     [Fact]
-    public async Task ThreadState_OfAThreadThatHasEnded_IsUnknown()
+    public async Task ThreadState_EndedThread_IsUnknown()
     {
         using var go = new ManualResetEventSlim();
         var id = Waiting.Signal<int>();

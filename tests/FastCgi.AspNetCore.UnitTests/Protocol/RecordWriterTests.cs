@@ -4,14 +4,6 @@ public sealed class RecordWriterTests
 {
     private readonly byte[] _destination = Enumerable.Repeat((byte)0xee, 20).ToArray();
 
-    [Fact]
-    public void WriteHeader_Stdout_EightBytes()
-    {
-        RecordWriter.WriteHeader(_destination, RecordType.Stdout, 0x0102, 0x0304);
-
-        AssertWritten([1, 6, 1, 2, 3, 4, 0, 0]);
-    }
-
     // appStatus B3 B2 B1 B0, protocolStatus, three reserved (section 5.5).
     [Theory]
     [InlineData(1, 0u, ProtocolStatus.RequestComplete, new byte[] { 1, 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 })]
@@ -32,23 +24,8 @@ public sealed class RecordWriterTests
     {
         RecordWriter.WriteEndRequest(_destination, (ushort)id, appStatus, protocolStatus);
 
-        AssertWritten(expected);
+        // These bytes and none after them.
+        Assert.Equal([.. expected, 0xee, 0xee, 0xee, 0xee], _destination);
         Assert.Equal(16, RecordWriter.FixedRecordLength);
     }
-
-    // The type, seven reserved; request id 0 (section 4.2).
-    [Theory]
-    [InlineData(12, new byte[] { 1, 11, 0, 0, 0, 8, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0 })]
-    [InlineData(255, new byte[] { 1, 11, 0, 0, 0, 8, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0 })]
-    public void WriteUnknownType_Any_SixteenBytes(int type, byte[] expected)
-    {
-        RecordWriter.WriteUnknownType(_destination, (RecordType)type);
-
-        AssertWritten(expected);
-    }
-
-    /// <summary>These bytes and none after them.</summary>
-    private void AssertWritten(byte[] expected)
-        => Assert.Equal(
-            expected.Concat(Enumerable.Repeat((byte)0xee, _destination.Length - expected.Length)), _destination);
 }

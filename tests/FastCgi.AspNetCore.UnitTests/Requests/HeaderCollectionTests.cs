@@ -52,6 +52,36 @@ public sealed class HeaderCollectionTests
         }
     }
 
+    /// <summary>
+    /// Even an application of one thread at a time uses headers from two: a minimal API sets the content type when a
+    /// handler that returns <c>Task&lt;string&gt;</c> awaits for the first time, while the continuation runs elsewhere.
+    /// </summary>
+    [Fact]
+    public void List_AnotherThreadChangesThem_EachEntryIsWhole()
+    {
+        var headers = new ResponseHeaders(new RequestLock());
+        var other = Task.Factory.StartNew(
+            () =>
+            {
+                for (var i = 0; i < 20_000; i++)
+                {
+                    headers[$"X-{i % 40}"] = "v";
+                    headers.Remove($"X-{(i + 20) % 40}");
+                }
+            },
+            CancellationToken.None,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default);
+
+        while (!other.IsCompleted)
+        {
+            Assert.All(headers, static header => Assert.Equal("v", header.Value));
+            Assert.All(headers.Keys, static name => Assert.StartsWith("X-", name, StringComparison.Ordinal));
+        }
+
+        Assert.True(other.IsCompletedSuccessfully);
+    }
+
     private static void AssertSame(HeaderDictionary oracle, HeaderCollection headers, string probe)
     {
         Assert.Equal(oracle.Count, headers.Count);

@@ -1,21 +1,14 @@
-using FastCgi.AspNetCore.UnitTests.Cgi;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>The headers of a request as the application gets them, made of params.</summary>
 internal static class RequestHeadersBuilder
 {
-    public static RequestHeaders Build(byte[] bytes) => Build(bytes, out _);
-
-    public static RequestHeaders Build(byte[] bytes, out FastCgiRequest request)
+    public static RequestHeaders Build(byte[] bytes)
     {
-        request = ResponseRig.CreateRequest(bytes, new FastCgiServerOptions());
+        var request = ResponseRig.CreateRequest(bytes, new FastCgiServerOptions());
         Assert.Equal(RequestRejection.None, request.Rejection);
         return (RequestHeaders)request.Headers;
     }
-
-    public static RequestParameters Read(byte[] bytes, CgiMapping? mapping = null)
-        => new(mapping ?? new CgiMapping(), bytes);
 
     public static RequestHeaders Build(params ReadOnlySpan<(string Name, string Value)> variables)
         => Build(CgiParameters.Get(variables).Bytes);

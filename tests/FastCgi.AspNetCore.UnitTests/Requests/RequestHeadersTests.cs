@@ -1,17 +1,14 @@
-using FastCgi.AspNetCore.UnitTests.Cgi;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class RequestHeadersTests
 {
     /// <summary>The variables, with a bar between them, and the values of the header.</summary>
     [Theory]
-    [Trait("Contract", "H13")]
+    [Contract("H13")]
     [InlineData("HTTP_X_DUP=a|HTTP_OTHER=o|HTTP_X_DUP=b|HTTP_X_DUP=c, d", "X-Dup", "a", "b", "c, d")]
     [InlineData("HTTP_COOKIE=a=1; b=2|HTTP_COOKIE=c=3", "Cookie", "a=1; b=2; c=3")]
     [InlineData("HTTP_X_EMPTY=", "X-Empty", "")]
     [InlineData("HTTP_X_FOO=bar", "x-foo", "bar")]
-    [InlineData("HTTP_X_FOO=bar", "X-FOO", "bar")]
     [InlineData("", "Content-Type")]
     [InlineData("CONTENT_TYPE=", "Content-Type")]
     [InlineData("CONTENT_TYPE=a/b|CONTENT_TYPE=c/d|CONTENT_TYPE=", "Content-Type", "c/d")]
@@ -39,7 +36,6 @@ public sealed class RequestHeadersTests
     [InlineData("SERVER_NAME=192.0.2.1|SERVER_PORT=81", "Host", "192.0.2.1:81")]
     [InlineData("SERVER_NAME=_|SERVER_PORT=80", "Host")]
     [InlineData("SERVER_NAME=a b|SERVER_PORT=80", "Host")]
-    [InlineData("SERVER_NAME=a/b|SERVER_PORT=80", "Host")]
     [InlineData("SERVER_NAME=|SERVER_PORT=80", "Host")]
     [InlineData("SERVER_PORT=80", "Host")]
     [InlineData("HTTP_HOST=|SERVER_NAME=|SERVER_PORT=80", "Host", "")]
@@ -50,9 +46,7 @@ public sealed class RequestHeadersTests
     [InlineData("REQUEST_SCHEME=http|HTTP_HOST=h:80", "Host", "h")]
     [InlineData("REQUEST_SCHEME=https|HTTP_HOST=h:80", "Host", "h:80")]
     [InlineData("REQUEST_SCHEME=http|HTTP_HOST=h:443", "Host", "h:443")]
-    [InlineData("REQUEST_SCHEME=https|HTTP_HOST=h:8443", "Host", "h:8443")]
     [InlineData("REQUEST_SCHEME=https|HTTP_HOST=[::1]:443", "Host", "[::1]")]
-    [InlineData("REQUEST_SCHEME=http|HTTP_HOST=192.0.2.1:80", "Host", "192.0.2.1")]
     [InlineData("REQUEST_SCHEME=https|HTTP_HOST=[::443]", "Host", "[::443]")]
     [InlineData("REQUEST_SCHEME=https|HTTP_HOST=a::443", "Host", "a::443")]
     [InlineData("REQUEST_SCHEME=https|HTTP_HOST=:443", "Host", ":443")]

@@ -8,7 +8,7 @@ public sealed class ResponseHeadersTests
     };
 
     [Fact]
-    [Trait("Contract", "H11")]
+    [Contract("H11")]
     public void Set_EncodingChosenForTheName_AnyButControlCharacters()
     {
         _headers["X-Utf8"] = "é€\t";

@@ -1,6 +1,5 @@
 using System.Buffers.Binary;
 using System.IO.Pipelines;
-using FastCgi.AspNetCore.UnitTests.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
 using ConnectionScope = FastCgi.AspNetCore.Streams.Guarded<FastCgi.AspNetCore.Streams.ConnectionState>.Scope;
 
@@ -24,7 +23,7 @@ internal sealed class ResponseRig
 
     public FastCgiConnection Connection => _connection ??= Connect();
 
-    public RecordOutput Outlet => Connection.Output;
+    public RecordOutput Output => Connection.Output;
 
     public FastCgiRequest Request { get; private set; } = null!;
 
@@ -63,8 +62,8 @@ internal sealed class ResponseRig
     public void Occupy()
     {
         using (var scope = Connection.EnterLock())
-            Outlet.WriteEndRequest(scope, 99, default);
-        Outlet.FlushNow();
+            Output.WriteEndRequest(scope, 99, default);
+        Output.FlushNow();
     }
 
     public T Locked<T>(Look<T> look)

@@ -13,7 +13,7 @@ public sealed class ResponseSendingTests
     [Theory]
     [InlineData(999, true)]
     [InlineData(1_000, false)]
-    public void Write_ThatWaits_IsDoneAsSoonAsLessThanTheLimitIsLeft(int left, bool isDone)
+    public void Write_Waiting_CompletesBelowTheLimit(int left, bool isDone)
     {
         BeginAndFlushHead();
         var write = _rig.Write(4 * FullContent + left - 8);
@@ -29,7 +29,7 @@ public sealed class ResponseSendingTests
     }
 
     [Fact]
-    public async Task Flush_OfAResponseThatHasEndedMeanwhile_DoesNotWait()
+    public async Task Flush_ResponseHasEnded_DoesNotWait()
     {
         BeginAndFlushHead();
         bool isHeld;

@@ -82,7 +82,7 @@ public sealed class ResponseStagingTests
         if (isAborted)
         {
             _rig.Abort();
-            _rig.Outlet.FlushNow();
+            _rig.Output.FlushNow();
         }
 
         var body = Pattern(hint);
@@ -177,7 +177,7 @@ public sealed class ResponseStagingTests
             Response.Cut();
         else
             _rig.Complete(end == "failed" ? new InvalidOperationException("on purpose") : null);
-        _rig.Outlet.FlushNow();
+        _rig.Output.FlushNow();
 
         Assert.Equal((pooled, 0), (_rig.PooledBytes, _rig.RentedCount));
     }

@@ -59,7 +59,7 @@ public sealed class ResponseTests
     [InlineData(399, false, true)]
     [InlineData(400, false, false)]
     [InlineData(200, true, false)]
-    public async Task Authorizer_AnswerThatMayAllowOfWhatIsNone_IsRefused(int status, bool isAuthorizer, bool isRefused)
+    public async Task StartAsync_AuthorizerMightAllowByAccident_IsRefused(int status, bool isAuthorizer, bool isRefused)
     {
         _rig.Begin(role: FastCgiRole.Authorizer);
         Response.StatusCode = status;

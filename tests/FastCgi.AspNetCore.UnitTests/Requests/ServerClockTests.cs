@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.UnitTests.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>The clock of all timeouts, which stops while the process is paused.</summary>
@@ -21,7 +19,7 @@ public sealed class ServerClockTests
     [InlineData(1_000, 1_000)]
     [InlineData(1_001, 1_000)]
     [InlineData(3_600_000, 1_000)]
-    public void Tick_ThatIsLate_CountsAsOneInterval(int late, int counted)
+    public void Tick_Late_CountsAsOneInterval(int late, int counted)
     {
         Pass(late);
         _clock.Tick();

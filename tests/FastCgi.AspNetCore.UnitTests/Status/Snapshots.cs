@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Status;
-
 namespace FastCgi.AspNetCore.UnitTests.Status;
 
 /// <summary>A snapshot of which every value is another one.</summary>

@@ -1,5 +1,4 @@
 using System.Text.Json;
-using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.UnitTests.Status;
 
@@ -46,7 +45,7 @@ public sealed class StatusJsonTests
 
     /// <summary>The script runs with an unpredictable nonce and has its first data.</summary>
     [Fact]
-    public void Page_OfASnapshot_HasItAndANonceOfItsOwn()
+    public void Page_OfASnapshot_ContainsItAndAFreshNonce()
     {
         var page = StatusPage.Write(Snapshots.Full, out var policy);
         StatusPage.Write(Snapshots.Full, out var other);

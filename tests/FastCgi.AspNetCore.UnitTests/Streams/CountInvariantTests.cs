@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.UnitTests.Diagnostics;
-using FastCgi.AspNetCore.UnitTests.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Streams;
 
 /// <summary>What is released without having been taken is a bug of the server, which all tests report.</summary>
@@ -29,7 +26,7 @@ public sealed class CountInvariantTests
     }
 
     [Theory, Values(nameof(RequestSlot.Ordinary), nameof(RequestSlot.Status))]
-    public void Slot_ReleasedThatNoneHas_IsAViolation(string slot)
+    public void Release_SlotIsNotTaken_IsAViolation(string slot)
     {
         var options = new FastCgiServerOptions { Limits = { MaxConcurrentRequests = 1 } };
         var request = ResponseRig.CreateRequest([], options);

@@ -1,10 +1,8 @@
-using FastCgi.AspNetCore.UnitTests.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Streams;
 
 /// <summary>
-/// The queue of a connection's responses: whose turn it is, what one send carries, whether it goes on, and what follows
-/// the last.
+/// The queue of a connection's responses: whose turn it is, what one send carries, whether it continues, and what
+/// follows the last.
 /// </summary>
 public sealed class RecordOutputTests
 {
@@ -12,7 +10,7 @@ public sealed class RecordOutputTests
 
     private readonly ResponseRig _rig = new() { Transport = { Holds = true } };
 
-    private RecordOutput Outlet => _rig.Outlet;
+    private RecordOutput Output => _rig.Output;
 
     [Theory, Values(1, 2, 3, 4)]
     public void Queue_OneIsAborted_TheOthersAndThoseThatComeAreSentInOrder(int aborted)
@@ -43,7 +41,7 @@ public sealed class RecordOutputTests
         var progress = Task.Run(() =>
         {
             for (var i = 0; i < Steps; i++)
-                Outlet.OnSendProgress();
+                Output.OnSendProgress();
         });
         var sends = 0;
         for (; !progress.IsCompleted; sends++)
@@ -58,7 +56,7 @@ public sealed class RecordOutputTests
     [Theory]
     [InlineData(FullRecord, "1 1 2")]
     [InlineData(FullRecord + 1, "1 2 1")]
-    public void Turn_TakesWhatIsOneLargeRecordTogether(int length, string order)
+    public void Turn_WritesThatFillOneRecord_AreSentAsOne(int length, string order)
     {
         var (first, second) = (BeginAndFlushHead(1), BeginAndFlushHead(2));
         Complete();
@@ -159,7 +157,7 @@ public sealed class RecordOutputTests
 
     private long CountSteps() => _rig.Locked(scope =>
     {
-        Outlet.IsSendOverdue(scope, TimeProvider.System, now: 0, limit: null);
+        Output.IsSendOverdue(scope, TimeProvider.System, now: 0, limit: null);
         return scope.State.Output.SeenSteps;
     });
 }

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
 public sealed class LinuxThreadPlatformTests
@@ -8,7 +6,7 @@ public sealed class LinuxThreadPlatformTests
 
     /// <summary>The thread name is the application's, and precedes the state.</summary>
     [Theory, Values("plain", ") R (", "a) S 1 (b")]
-    public async Task Probe_ThreadThatSleepsOrComputes_IsSeen(string name)
+    public async Task Probe_SleepingOrBusyThread_ReportsIt(string name)
     {
         using var go = new ManualResetEventSlim();
         var isComputing = true;
