@@ -16,7 +16,7 @@ public sealed class ChildProcessTests : IDisposable
     public void Dispose() => _folder.Dispose();
 
     [Fact]
-    public async Task Systemd_ProgramThatTheApplicationStarts_GetsNeitherSocketsNorVariables()
+    public async Task Systemd_ChildProcess_InheritsNeitherSocketsNorVariables()
     {
         await using var starter = Starter.StartBySystemd(Starter.Engine, "-l", SocketPath, "--fdname=web");
 
@@ -28,7 +28,7 @@ public sealed class ChildProcessTests : IDisposable
     }
 
     [Fact]
-    public async Task SpawnFcgi_ProgramThatTheApplicationStarts_DoesNotGetTheSocket()
+    public async Task SpawnFcgi_ChildProcess_DoesNotInheritTheSocket()
     {
         await using var starter = Starter.Start("spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
 

@@ -11,7 +11,7 @@ public sealed class InheritedSocketTests : IDisposable
     private EndPoint UnixEndPoint => new UnixDomainSocketEndPoint(SocketPath);
 
     [Theory]
-    [Trait("Contract", "T25")]
+    [Contract("T25")]
     [Values("Epoll", "Socket")]
     public async Task SpawnFcgi_UnixSocket_IsServedAndLeftToItsMaker(string engine)
     {

@@ -25,7 +25,7 @@ public sealed class ModFcgidDocumentTests : IDisposable
         await using var server = await StartAsync(isFull: false);
 
         Assert.Equal($"GET http 127.0.0.1  /a b ?c=%20 127.0.0.1   {s_noBody}", await server.GetAsync("/a%20b?c=%20"));
-        await AssertNothingIsSaidAsync();
+        await AssertNothingIsLoggedAsync();
     }
 
     [Fact]
@@ -50,11 +50,11 @@ public sealed class ModFcgidDocumentTests : IDisposable
             $"POST https {FrontEndDocument.HostName}  /a ?c 127.0.0.1 Bearer token  {s_noBody}",
             await server.SendAsync(
                 certificate, clientCertificate: null, $"https://{FrontEndDocument.HostName}/a?c", []));
-        await AssertNothingIsSaidAsync();
+        await AssertNothingIsLoggedAsync();
     }
 
     /// <summary>Apache's log contains the application's log, which has no warnings.</summary>
-    private async Task AssertNothingIsSaidAsync()
+    private async Task AssertNothingIsLoggedAsync()
     {
         var log = await File.ReadAllTextAsync(Path.Combine(_folder.Path, "error.log"));
         Assert.Contains("Now listening on: fastcgi://", log, StringComparison.Ordinal);

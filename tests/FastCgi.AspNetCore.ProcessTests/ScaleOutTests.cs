@@ -48,7 +48,7 @@ public sealed class ScaleOutTests
 
     /// <summary>The client's classes are generated from the schema that Kubernetes publishes.</summary>
     [Fact]
-    public async Task Manifests_HaveOnlyWhatTheSchemaHas()
+    public async Task Manifests_EachField_IsInTheSchema()
     {
         var text = await ReadAsync("kubernetes.yaml");
 

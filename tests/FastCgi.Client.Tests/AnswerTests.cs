@@ -1,4 +1,3 @@
-using System.Text;
 using FastCgi.AspNetCore.Protocol;
 using FastCgi.Client.Connections;
 
@@ -66,7 +65,7 @@ public sealed class AnswerTests : IDisposable
     [InlineData("GET", "Status: 204 No Content\r\n\r\nleak")]
     [InlineData("GET", "Status: 304 Not Modified\r\nContent-Length: 10\r\n\r\nleak")]
     [InlineData("HEAD", "Content-Length: 10\r\n\r\nleak")]
-    public async Task Body_WhereThereIsNone_IsDropped(string method, string answer)
+    public async Task Body_StatusWithoutBody_IsDropped(string method, string answer)
     {
         var (connection, sending) = await _application.BeginAsync(_client, method);
         await connection.SendAsync(ScriptedConnection.Answer(answer));
@@ -118,7 +117,7 @@ public sealed class AnswerTests : IDisposable
     [InlineData(2, 0, "OVERLOADED")]
     [InlineData(3, 0, "UNKNOWN_ROLE")]
     [InlineData(77, 0, "protocolStatus 77")]
-    public async Task End_WithoutAnAnswer_SaysWhy(int protocolStatus, int appStatus, string text)
+    public async Task End_WithoutResponse_ErrorGivesReason(int protocolStatus, int appStatus, string text)
     {
         var (connection, sending) = await _application.BeginAsync(_client);
         await connection.SendAsync([.. Record(Stderr, 1, "the reason"u8), .. ScriptedConnection.EndOfRequest(
@@ -231,7 +230,7 @@ public sealed class AnswerTests : IDisposable
 
     /// <summary>The client receives only as much as its buffers hold.</summary>
     [Fact]
-    public async Task Body_ThatIsReadSlowly_MakesTheApplicationWait()
+    public async Task Body_ReadSlowly_ApplicationWaits()
     {
         const int RecordSize = 32_000;
         const int Records = 500;

@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
@@ -9,7 +8,7 @@ public sealed class ConnectionFailureTests : IDisposable
     private readonly ScriptedApplication _application = new();
 
     [Fact]
-    public async Task Address_WhereNothingListens_IsNamedWithTheCause()
+    public async Task Address_NothingListens_ReportedWithCause()
     {
         using var missing = new FastCgiClient("unix:/nonexistent/app.sock");
         var exception = await Assert.ThrowsAnyAsync<SocketException>(() => missing.SendAsync(Requests.Create()));
@@ -58,7 +57,7 @@ public sealed class ConnectionFailureTests : IDisposable
     }
 
     [Fact]
-    public async Task GetValues_AreThoseOfTheAnswer()
+    public async Task GetValues_EachVariable_HasTheAnsweredValue()
     {
         using var client = new FastCgiClient(_application.Address);
         var values = client.GetValuesAsync(["FCGI_MAX_CONNS", "OTHER"]);
@@ -124,7 +123,7 @@ public sealed class ConnectionFailureTests : IDisposable
     [InlineData("dispose", typeof(ObjectDisposedException))]
     [InlineData("cancel", typeof(OperationCanceledException))]
     [InlineData("time", typeof(SocketException))]
-    public async Task Connect_ThatTakesLong_EndsWithItsReason(string how, Type type)
+    public async Task Connect_TakesTooLong_FailsWithReason(string how, Type type)
     {
         using var listener = TestSockets.ListenTcp(backlog: 0);
         using var full = TestSockets.Connect(listener);
@@ -149,8 +148,8 @@ public sealed class ConnectionFailureTests : IDisposable
             clock.Advance(TimeSpan.FromSeconds(5));
 
         var exception = await Assert.ThrowsAsync(type, () => sending.Within("the failure"));
-        if (exception is OperationCanceledException cancelled)
-            Assert.Equal(cancellation.Token, cancelled.CancellationToken);
+        if (exception is OperationCanceledException canceled)
+            Assert.Equal(cancellation.Token, canceled.CancellationToken);
         client.Dispose();
         await Assert.ThrowsAsync<ObjectDisposedException>(() => waiting.Within("the end"));
     }

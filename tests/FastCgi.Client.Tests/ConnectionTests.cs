@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
@@ -90,7 +89,7 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task MaxConnections_AndTheOneIsLost_MakesAnother()
+    public async Task MaxConnections_OnlyConnectionIsLost_OpensAnother()
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
         var first = client.SendAsync(Requests.Create("POST"));
@@ -104,7 +103,7 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task MaxConnections_AWaitThatIsCancelled_TakesNothing()
+    public async Task MaxConnections_CanceledWait_TakesNoSlot()
     {
         using var client = new FastCgiClient(
             _application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
@@ -152,7 +151,7 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task Dispose_OfAnAnswerThatHasEnded_LeavesTheNextRequestAlone()
+    public async Task Dispose_CompletedResponse_DoesNotAffectTheNextRequest()
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var first = client.SendAsync(Requests.Create());
@@ -226,7 +225,7 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task KeptConnection_ClosedWithABodyThatIsGone_Fails()
+    public async Task KeptConnection_ClosedAfterBodyWasConsumed_Fails()
     {
         var pipe = new System.IO.Pipelines.Pipe();
         await pipe.Writer.WriteAsync("body"u8.ToArray());
@@ -257,7 +256,7 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task KeptConnection_ThatSaysSomethingUnasked_IsClosed()
+    public async Task KeptConnection_UnexpectedData_IsClosed()
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var kept = await ServeAsync(client, "hello", null);

@@ -43,6 +43,7 @@ public sealed class ContentLengthTests : IDisposable
         => from length in new[] { 0, 1, Declared - 1, Declared + 1, 100 * Declared }
            from moment in Enum.GetValues<Moment>()
            from usesHandler in new[] { false, true }
+           where !usesHandler || length == Declared + 1
            select new object[] { length, moment, usesHandler };
 
     [Theory, MemberData(nameof(Cases))]
@@ -89,7 +90,7 @@ public sealed class ContentLengthTests : IDisposable
         }, "the answer");
 
         Assert.Equal("hello", await sending);
-        await body.Cancelled.Within("the end of the body");
+        await body.Canceled.Within("the end of the body");
     }
 
     public void Dispose()
@@ -159,12 +160,12 @@ public sealed class ContentLengthTests : IDisposable
     private sealed class SteppedStream(int length) : MemoryStream(new byte[length])
     {
         private readonly TaskCompletionSource[] _steps = [Waiting.Signal(), Waiting.Signal()];
-        private readonly TaskCompletionSource _cancelled = Waiting.Signal();
+        private readonly TaskCompletionSource _canceled = Waiting.Signal();
         private readonly TaskCompletionSource _read = Waiting.Signal();
 
         public override bool CanSeek => false;
 
-        public Task Cancelled => _cancelled.Task;
+        public Task Canceled => _canceled.Task;
 
         public Task IsRead => _read.Task;
 
@@ -186,7 +187,7 @@ public sealed class ContentLengthTests : IDisposable
             }
             catch (OperationCanceledException)
             {
-                _cancelled.TrySetResult();
+                _canceled.TrySetResult();
                 throw;
             }
             finally

@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Net.Sockets;
 using FastCgi.AspNetCore;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;

@@ -1,4 +1,3 @@
-using System.Text;
 using FastCgi.Client.Cgi;
 
 namespace FastCgi.Client.Tests;
@@ -42,7 +41,7 @@ public sealed class HeaderBlockTests
     [InlineData("\r\n", "no field")]
     [InlineData("Status: \e[2J\n\n", "'?[2J' instead of three digits")]
     [InlineData("Content-Length: \e]0;x\a\n\n", "'?]0;x?' instead of digits")]
-    public void Parse_Malformed_SaysWhy(string block, string why)
+    public void Parse_Malformed_ErrorGivesReason(string block, string why)
     {
         var exception = Assert.Throws<FastCgiProtocolException>(
             () => HeaderBlock.Parse(Encoding.Latin1.GetBytes(block)));

@@ -9,7 +9,7 @@ public sealed class HostileApplicationTests : IDisposable
 
     /// <summary>The bytes arrive before the request begins.</summary>
     [Fact]
-    public async Task Peer_ThatSpeaksBeforeTheRequest_IsQuoted()
+    public async Task Peer_SpeaksBeforeTheRequest_IsQuoted()
     {
         using var client = new FastCgiClient(
             _application.Address, new FastCgiClientOptions { Trace = new EarlySpeech(_application) });
@@ -49,7 +49,7 @@ public sealed class HostileApplicationTests : IDisposable
         await body.Reading.Within("the body to be read");
         connection.Dispose();
         await Task.Delay(200);
-        body.GoOn();
+        body.Continue();
         var other = await _application.AcceptAsync();
         var records = await other.ReadRequestAsync();
         Assert.Equal("0123456789", string.Concat(records.Where(static record => record.Type == Stdin).Select(
@@ -60,7 +60,7 @@ public sealed class HostileApplicationTests : IDisposable
     }
 
     [Fact]
-    public void Times_ThatNoTimerTakes_AreRefused()
+    public void Times_LongerThanTimersAllow_AreRefused()
     {
         var options = new FastCgiClientOptions();
         Assert.Throws<ArgumentOutOfRangeException>(() => options.IdleTimeout = TimeSpan.MaxValue);
@@ -116,14 +116,14 @@ public sealed class HostileApplicationTests : IDisposable
     private sealed class SlowStream(byte[] content) : MemoryStream(content)
     {
         private readonly TaskCompletionSource _reading = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        private readonly TaskCompletionSource _goOn = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly TaskCompletionSource _continued = new(TaskCreationOptions.RunContinuationsAsynchronously);
         private int _readers;
 
         public Task Reading => _reading.Task;
 
         public int MostReaders { get; private set; }
 
-        public void GoOn() => _goOn.TrySetResult();
+        public void Continue() => _continued.TrySetResult();
 
         public override async Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
         {
@@ -137,7 +137,7 @@ public sealed class HostileApplicationTests : IDisposable
         {
             MostReaders = Math.Max(MostReaders, Interlocked.Increment(ref _readers));
             _reading.TrySetResult();
-            await _goOn.Task;
+            await _continued.Task;
             Interlocked.Decrement(ref _readers);
             return Read(buffer.Span);
         }

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Text;
-
 namespace FastCgi.Client.Tests;
 
 /// <summary>HttpClient's messages as parameters, and answers as its messages.</summary>
@@ -129,7 +126,7 @@ public sealed class HttpHandlerTests : IDisposable
     }
 
     [Fact]
-    public async Task Failure_IsThatOfHttpClient()
+    public async Task Failure_Each_EqualsHttpClients()
     {
         var sending = _client.GetAsync("http://example.com/");
         var connection = await _application.AcceptRequestAsync();

@@ -1,10 +1,9 @@
-using System.Net.Sockets;
 using FastCgi.AspNetCore.InMemoryTests;
 
 namespace FastCgi.Client.Tests;
 
 /// <summary>
-/// Requests are cancelled at any time, and the application closes or stays silent: the pool loses no slot.
+/// Requests are canceled at any time, and the application closes or stays silent: the pool loses no slot.
 /// </summary>
 public sealed class PoolStressTests
 {

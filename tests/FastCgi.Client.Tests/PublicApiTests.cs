@@ -6,6 +6,6 @@ namespace FastCgi.Client.Tests;
 public sealed class PublicApiTests
 {
     [Fact]
-    public void PublicMembers_AreThoseOfTheFile()
+    public void PublicMembers_Each_IsInTheFile()
         => PublicApi.AssertIs(typeof(FastCgiHttpHandler).Assembly, "tests/FastCgi.Client.Tests/PublicApi.txt");
 }

@@ -85,43 +85,4 @@ public sealed class ServerTests : IAsyncLifetime, IDisposable
             .Within("the echo");
         Assert.Equal(body, await echo.Content.ReadAsByteArrayAsync());
     }
-
-    /// <summary>Requests that are aborted at any time affect no others, and leave the pool complete.</summary>
-    [Fact]
-    public async Task Requests_GivenUpAtAnyTime_LeaveTheOthersWhole()
-    {
-        using var client = new FastCgiClient(
-            Addresses.First(), new FastCgiClientOptions { MaxConnections = 3, KeepConnections = true });
-        var (answered, givenUp) = (0, 0);
-        await Task.WhenAll(Enumerable.Range(0, 8).Select(async worker =>
-        {
-            var random = new Random(worker);
-            var body = new byte[100_000];
-            for (var i = 0; i < 60; i++)
-            {
-                using var cancellation = new CancellationTokenSource();
-                if (random.Next(2) == 0)
-                    cancellation.CancelAfter(TimeSpan.FromMicroseconds(random.Next(5_000)));
-                try
-                {
-                    using var response = await client.SendAsync(
-                        Requests.Create("POST", "/echo", new MemoryStream(body)), cancellation.Token);
-                    using var echo = new MemoryStream();
-                    await response.Body.CopyToAsync(echo, cancellation.Token);
-                    Assert.Equal(body.Length, echo.Length);
-                    Interlocked.Increment(ref answered);
-                }
-                catch (OperationCanceledException) when (cancellation.IsCancellationRequested)
-                {
-                    Interlocked.Increment(ref givenUp);
-                }
-            }
-        })).Within("all requests");
-
-        Assert.Equal(480, answered + givenUp);
-        Assert.True(answered > 100, $"{answered}");
-        var last = Enumerable.Range(0, 3).Select(_ => client.GetAsync());
-        Assert.All(await Task.WhenAll(last).Within("the last"), static text => Assert.StartsWith(
-            "http www.example.test", text, StringComparison.Ordinal));
-    }
 }

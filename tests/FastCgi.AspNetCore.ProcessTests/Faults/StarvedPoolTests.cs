@@ -32,7 +32,7 @@ public sealed class StarvedPoolTests
     /// Requests that waited for a slot run like all others, and abandoned requests release their slots.
     /// </summary>
     [Theory, MemberData(nameof(ServerSetup.Epoll), MemberType = typeof(ServerSetup))]
-    public async Task RequestsThatWaitForASlot_AreServed(ServerSetup setup)
+    public async Task Requests_WaitForASlot_AreServed(ServerSetup setup)
     {
         await using var server = await StartStarvedAsync(
             setup, [], $"--FastCgi:Limits:MaxConcurrentRequests={Limit}", "--FastCgi:Limits:RequestQueueLimit=20");

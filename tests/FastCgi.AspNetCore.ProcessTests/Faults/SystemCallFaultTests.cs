@@ -12,7 +12,6 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
     private const int Interrupted = 4;
     private const int NoThread = 11;
     private const int TooManyFilesInSystem = 23;
-    private const int TooManyFiles = 24;
     private const int NoSpace = 28;
 
     // EBADF, EFAULT, EINVAL, ENOTSOCK, and similar errors occur only after a defect. The server must not spin on them.
@@ -70,26 +69,6 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
 
         await load.EndAsync();
         await server.SettleAsync(before, descriptors: 40, threads: 24);
-        AssertLog(server.Output);
-    }
-
-    /// <summary>
-    /// Without the spare descriptor, no one is served until descriptors are free again, and then everyone is.
-    /// </summary>
-    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
-    public async Task Accept_NoDescriptorInSystem_ServerRecovers(ServerSetup setup)
-    {
-        await using var server = await FaultedServer.StartAsync(setup);
-        foreach (var error in new[] { TooManyFilesInSystem, TooManyFiles })
-        {
-            server.Plan.FailNext(SystemCall.EventDescriptor, error, 3);
-            // The spare descriptor is freed for an accept, which fails too, and cannot be reopened.
-            server.Plan.FailNext(SystemCall.Accept, error, 6);
-            await server.WaitForRecoveryAsync(() => server.Plan.Remaining(SystemCall.Accept) <= 0);
-            server.Plan.Clear(SystemCall.EventDescriptor);
-        }
-
-        Assert.InRange(server.Plan.Done(SystemCall.EventDescriptor), 2, int.MaxValue);
         AssertLog(server.Output);
     }
 

@@ -45,7 +45,7 @@ public sealed class AddressTests : HostTest
     }
 
     [LinuxFact, UnsupportedOSPlatform("windows")]
-    public async Task CommandLine_UrlWithOptions_AreThoseOfTheSocket()
+    public async Task CommandLine_UrlWithOptions_SocketHasThem()
     {
         await using var app = await StartAsync("--urls", Address + "?mode=0606&createDirectory=true");
 
@@ -136,7 +136,7 @@ public sealed class AddressTests : HostTest
     }
 
     [Fact]
-    public async Task Addresses_PortThatTheSystemChose_AreReal()
+    public async Task Addresses_PortChosenBySystem_AreActual()
     {
         await using var app = await StartAsync("--urls", AnyPort);
 
@@ -167,7 +167,7 @@ public sealed class AddressTests : HostTest
 
     /// <summary>As in docs/migration.md: UsePathBase remains for Kestrel, which has no PATH_BASE.</summary>
     [Fact]
-    public async Task UsePathBase_BesideThatOfFastCgi_BothSeeTheSame()
+    public async Task UsePathBase_BesideFastCgiPathBase_BothAgree()
     {
         var builder = CreateBuilder("--urls", $"{AnyPort};{AnyHttpPort}", "--FastCgi:PathBase", "/app");
         builder.WebHost.UseFastCgi();

@@ -25,7 +25,7 @@ public sealed class BuilderTests
 
     /// <summary>AddNegotiate throws if the service is registered but not enabled.</summary>
     [Fact]
-    [Trait("Contract", "T21")]
+    [Contract("T21")]
     public async Task UseFastCgi_IntegratedAuthentication_NotRegistered()
     {
         var builder = WebApplication.CreateBuilder();

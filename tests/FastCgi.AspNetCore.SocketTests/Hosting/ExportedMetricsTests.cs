@@ -44,7 +44,7 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
     public async Task DisposeAsync() => await _app!.DisposeAsync();
 
     [Fact]
-    public async Task Export_IsWhatTheDocumentLists()
+    public async Task Export_AllMetrics_EqualTheDocumentedOnes()
     {
         CountEverything();
         await FastCgiClient.GetAsync(Address);

@@ -16,36 +16,38 @@ public sealed class PeerTests : HostTest
     }
 
     [Theory, EveryEngine]
-    public async Task Connect_OtherAddress_IsClosedAtOnce(FastCgiTransportEngine engine)
-        => await AssertRefusedAsync(
+    public Task Connect_OtherAddress_IsClosedAtOnce(FastCgiTransportEngine engine)
+        => AssertRefusedAsync(
             engine,
             Loopback,
             static listen => listen.AllowedAddresses.Add("192.0.2.1"),
             "most recently from 127.0.0.1) because the endpoint's AllowedAddresses");
 
     [Theory, EveryEngine]
-    public async Task Connect_AddressNotInTheVariable_IsClosedAtOnce(FastCgiTransportEngine engine)
-        => await WithVariableAsync("192.0.2.1", () => AssertRefusedAsync(engine, Loopback, static _ => { }));
-
-    [Fact]
-    public async Task Start_BadVariable_FailsInsteadOfAdmittingEveryone()
-        => await WithVariableAsync("127.0.0.1;192.0.2.1", async () =>
-        {
-            await using var app = Build(FastCgiTransportEngine.Auto, Loopback, static _ => { });
-            var error = await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
-            Assert.Contains(Variable, error.Message, StringComparison.Ordinal);
-        });
+    public Task Connect_OtherUserAndGroup_IsClosedAtOnce(FastCgiTransportEngine engine)
+        => AssertRefusedAsync(
+            engine,
+            Address,
+            static listen =>
+            {
+                listen.AllowedUsers.Add("1234567");
+                listen.AllowedGroups.Add("1234568");
+            },
+            $"a process of the user {Environment.UserName} and the group ",
+            " because the endpoint's AllowedUsers or AllowedGroups");
 
     [Theory, EveryEngine]
-    public async Task Connect_OtherUserAndGroup_IsClosedAtOnce(FastCgiTransportEngine engine)
+    public async Task Connect_AddressNotInTheVariable_IsClosedAtOnce(FastCgiTransportEngine engine)
     {
-        await AssertRefusedAsync(engine, Address, static listen =>
+        Environment.SetEnvironmentVariable(Variable, "192.0.2.1");
+        try
         {
-            listen.AllowedUsers.Add("1234567");
-            listen.AllowedGroups.Add("1234568");
-        },
-        $"a process of the user {Environment.UserName} and the group ",
-        " because the endpoint's AllowedUsers or AllowedGroups");
+            await AssertRefusedAsync(engine, Loopback, static _ => { });
+        }
+        finally
+        {
+            Environment.SetEnvironmentVariable(Variable, null);
+        }
     }
 
     [Theory]
@@ -67,26 +69,13 @@ public sealed class PeerTests : HostTest
     [LinuxTheory]
     [InlineData(int.MaxValue, 1)]
     [InlineData(1, 0)]
-    public async Task Start_BacklogThatTheSystemCuts_IsWarnedOf(int backlog, int warnings)
+    public async Task Start_BacklogReducedBySystem_LogsWarning(int backlog, int warnings)
     {
         await using var app = Build(
             FastCgiTransportEngine.Auto, "fastcgi://127.0.0.1:0", listen => listen.Backlog = backlog);
         await app.StartAsync();
 
         Assert.Equal(warnings, Logs.All.Count(static log => log.EventName == "BacklogCut"));
-    }
-
-    private static async Task WithVariableAsync(string value, Func<Task> act)
-    {
-        Environment.SetEnvironmentVariable(Variable, value);
-        try
-        {
-            await act();
-        }
-        finally
-        {
-            Environment.SetEnvironmentVariable(Variable, null);
-        }
     }
 
     private async Task AssertServedAsync(

@@ -22,7 +22,7 @@ public sealed class StartFailureTests : HostTest
     }
 
     [Theory, EveryEngine]
-    [Trait("Contract", "T31")]
+    [Contract("T31")]
     public async Task Start_AddressInUse_ErrorNamesItAndTheRestIsReleased(FastCgiTransportEngine engine)
     {
         var taken = $"fastcgi://{_other.LocalEndPoint}";

@@ -1,13 +1,13 @@
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>How the server stops, including repeated and cancelled stops.</summary>
+/// <summary>How the server stops, including repeated and canceled stops.</summary>
 [Collection(Alone.Name)]
 public sealed class StopTests : HostTest
 {
-    private static readonly CancellationToken s_cancelled = new(canceled: true);
+    private static readonly CancellationToken s_canceled = new(canceled: true);
 
     [Theory, EveryEngine]
-    [Trait("Contract", "T31")]
+    [Contract("T31")]
     public async Task Stop_NothingRuns_NothingListensAndStoppingAgainHasNothingToDo(FastCgiTransportEngine engine)
     {
         await using var app = await StartAsync(engine);
@@ -21,8 +21,8 @@ public sealed class StopTests : HostTest
     }
 
     [Theory, EveryEngine]
-    [Trait("Contract", "T31")]
-    public async Task Stop_Concurrently_AllWaitForTheRequestThatRuns(FastCgiTransportEngine engine)
+    [Contract("T31")]
+    public async Task Stop_Concurrently_AllWaitForTheRunningRequest(FastCgiTransportEngine engine)
     {
         await using var app = await StartAsync(engine);
         using var client = await SendSlowAsync();
@@ -37,13 +37,13 @@ public sealed class StopTests : HostTest
 
     /// <summary>Concurrent stops end with the shortest timeout.</summary>
     [Theory, EveryEngine]
-    public async Task Stop_SecondWithACancelledToken_FirstEndsToo(FastCgiTransportEngine engine)
+    public async Task Stop_SecondWithACanceledToken_FirstEndsToo(FastCgiTransportEngine engine)
     {
         await using var app = await StartAsync(engine);
         using var client = await SendSlowAsync();
 
         var first = GetServer(app).StopAsync(default);
-        var second = GetServer(app).StopAsync(s_cancelled);
+        var second = GetServer(app).StopAsync(s_canceled);
 
         await Task.WhenAll(first, second).WaitAsync(Waiting.Patience);
         await Aborted.Task.WaitAsync(Waiting.Patience);
@@ -61,13 +61,13 @@ public sealed class StopTests : HostTest
     }
 
     [Theory, EveryEngine]
-    [Trait("Contract", "T31")]
+    [Contract("T31")]
     public async Task Stop_WithoutStart_NothingHappensAndAStartIsRefused(FastCgiTransportEngine engine)
     {
         await using var app = Build(engine);
 
         await GetServer(app).StopAsync(default).WaitAsync(Waiting.Patience);
-        await GetServer(app).StopAsync(s_cancelled).WaitAsync(Waiting.Patience);
+        await GetServer(app).StopAsync(s_canceled).WaitAsync(Waiting.Patience);
 
         await Assert.ThrowsAsync<InvalidOperationException>(() => app.StartAsync());
         Assert.False(File.Exists(SocketPath));
@@ -89,7 +89,7 @@ public sealed class StopTests : HostTest
 
     /// <summary>With Inline, the handler blocks the thread of the loop.</summary>
     [Theory, EveryEngine]
-    public async Task Stop_InlineAndAHandlerThatNeverReturns_EndsAndSaysSo(FastCgiTransportEngine engine)
+    public async Task Stop_InlineHandlerNeverReturns_EndsAndLogs(FastCgiTransportEngine engine)
     {
         using var never = new ManualResetEventSlim();
         var entered = Waiting.Signal();
@@ -108,10 +108,10 @@ public sealed class StopTests : HostTest
         await client.SendAsync("/never", keepConnection: false);
         await entered.Task.WaitAsync(Waiting.Patience);
 
-        using var patience = new CancellationTokenSource(TimeSpan.FromMilliseconds(200));
+        using var timeout = new CancellationTokenSource(TimeSpan.FromMilliseconds(200));
         try
         {
-            await GetServer(app).StopAsync(patience.Token).WaitAsync(Waiting.Patience);
+            await GetServer(app).StopAsync(timeout.Token).WaitAsync(Waiting.Patience);
 
             Assert.StartsWith(
                 "The shutdown timed out. Aborted requests: 1; ",

@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 public sealed class TestHostTests
 {
     [Fact]
-    [Trait("Contract", "T20")]
+    [Contract("T20")]
     public async Task UseTestServer_OverAnApplicationBuilder_TakesTheRequests()
     {
         // Tests run even with a configuration that cannot be bound.

@@ -35,7 +35,7 @@ public sealed class StatusTests : HostTest
     /// An endpoint that cannot be created fails its requests but not the start, as with other servers.
     /// </summary>
     [Fact]
-    public async Task Start_BesideAnEndpointThatCannotBeMade_Starts()
+    public async Task Start_OtherEndpointInvalid_Starts()
     {
         // Without authorization, which itself creates all endpoints at the start.
         await using var app = Build("--urls", Address);

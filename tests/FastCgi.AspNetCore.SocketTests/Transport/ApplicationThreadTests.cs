@@ -10,7 +10,7 @@ public sealed class ApplicationThreadTests
     /// Concurrent handlers on different paths and folders: none is known to block, and each stalls the loop at first.
     /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handlers_ThatBlockOnDistinctPaths_StayWithinTheLimit(TransportSetup setup)
+    public async Task Handlers_BlockOnDistinctPaths_StayWithinTheLimit(TransportSetup setup)
     {
         using var step = new SemaphoreSlim(0);
         using var isFull = new ManualResetEventSlim();
@@ -55,7 +55,7 @@ public sealed class ApplicationThreadTests
 
     /// <summary>A limit as low as the number of loops still leaves a thread for waiting requests.</summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handlers_ThatBlockWithOneThreadForThem_AreAllAnswered(TransportSetup setup)
+    public async Task Handlers_BlockWithOneThread_AreAllAnswered(TransportSetup setup)
     {
         using var never = new ManualResetEventSlim();
         await using var server = await TransportServer.StartAsync(
@@ -83,7 +83,7 @@ public sealed class ApplicationThreadTests
     /// After its loop has moved to another thread, a handler's actions do not wait for its own thread.
     /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
-    public async Task Abort_ByAHandlerWhoseThreadWasTaken_ReachesTheWebServerAtOnce(TransportSetup setup)
+    public async Task Abort_HandlerHasKeptItsThread_ReachesTheWebServerAtOnce(TransportSetup setup)
     {
         using var abort = new ManualResetEventSlim();
         using var finish = new ManualResetEventSlim();

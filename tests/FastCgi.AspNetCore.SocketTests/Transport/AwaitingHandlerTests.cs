@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.SocketTests.Transport;
 public sealed class AwaitingHandlerTests
 {
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Handler_ThatContinuesAfterItsResponse_DelaysNoOther(TransportSetup setup)
+    public async Task Handler_ContinuesAfterItsResponse_DelaysNoOther(TransportSetup setup)
     {
         const int Requests = 50;
         var finish = Waiting.Signal();

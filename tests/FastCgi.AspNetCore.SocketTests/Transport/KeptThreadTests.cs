@@ -6,7 +6,7 @@ public sealed class KeptThreadTests
     private const int BlockedCount = 60;
 
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handlers_ThatBlock_AreReleasedByAnother(TransportSetup setup)
+    public async Task Handlers_Block_AreReleasedByAnother(TransportSetup setup)
     {
         using var begun = new CountdownEvent(BlockedCount);
         using var release = new ManualResetEventSlim();
@@ -68,7 +68,7 @@ public sealed class KeptThreadTests
     }
 
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_ThatWaitsSynchronouslyForItsBody_GetsIt(TransportSetup setup)
+    public async Task Handler_ReadsItsBodySynchronously_GetsIt(TransportSetup setup)
     {
         var begun = Waiting.Signal();
         await using var server = await TransportServer.StartAsync(
@@ -94,7 +94,7 @@ public sealed class KeptThreadTests
     }
 
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_ThatNeverReturns_DelaysNoOtherRequest(TransportSetup setup)
+    public async Task Handler_NeverReturns_DelaysNoOtherRequest(TransportSetup setup)
     {
         using var stuck = new ManualResetEventSlim();
         var begun = Waiting.Signal();
@@ -122,7 +122,7 @@ public sealed class KeptThreadTests
     }
 
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_ThatBlocks_LearnsThatTheWebServerHasDisconnected(TransportSetup setup)
+    public async Task Handler_Blocks_IsToldOfTheDisconnect(TransportSetup setup)
     {
         using var aborted = new ManualResetEventSlim();
         var begun = Waiting.Signal();

@@ -169,7 +169,7 @@ public sealed class LateUseTests
                 }
 
                 if (_aborted.IsCancellationRequested)
-                    _foreign.Enqueue($"The token of {_token} is cancelled.");
+                    _foreign.Enqueue($"The token of {_token} is canceled.");
                 foreach (var use in _uses)
                     await TryAsync(use);
                 _memory.Span.Fill((byte)'!');

@@ -53,7 +53,7 @@ public sealed class LifetimeTests
 
         leave(connection);
 
-        await app.Cancelled.Task.Within("the cancellation");
+        await app.Canceled.Task.Within("the cancellation");
         using var next = await server.ConnectAsync();
         Assert.Equal("served", await next.GetAsync("/"));
     }
@@ -62,16 +62,16 @@ public sealed class LifetimeTests
     {
         public TaskCompletionSource Begun { get; } = Waiting.Signal();
 
-        public TaskCompletionSource Cancelled { get; } = Waiting.Signal();
+        public TaskCompletionSource Canceled { get; } = Waiting.Signal();
 
         public void Map(WebApplication app)
         {
             app.MapGet("/", static () => "served");
             app.MapGet("/wait", async (HttpContext context) =>
             {
-                using var registration = context.RequestAborted.Register(Cancelled.SetResult);
+                using var registration = context.RequestAborted.Register(Canceled.SetResult);
                 Begun.SetResult();
-                await Cancelled.Task;
+                await Canceled.Task;
             });
         }
     }

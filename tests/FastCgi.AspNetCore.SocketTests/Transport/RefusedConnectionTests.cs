@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.SocketTests.Transport;
 public sealed class RefusedConnectionTests
 {
     [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
-    public async Task LogProvider_ThatBlocks_DelaysNoConnection(TransportSetup setup)
+    public async Task LogProvider_Blocks_DelaysNoConnection(TransportSetup setup)
     {
         var isBlocking = Waiting.Signal();
         using var released = new ManualResetEventSlim();

@@ -5,7 +5,7 @@ public sealed class SlowSenderTests
 {
     /// <summary>There is always more to receive at the time of the close.</summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Connection_OnWhichNothingButQuestionsComes_IsReset(TransportSetup setup)
+    public async Task Connection_OnlyManagementRecords_IsReset(TransportSetup setup)
     {
         await using var server = await TransportServer.StartAsync(
             setup,

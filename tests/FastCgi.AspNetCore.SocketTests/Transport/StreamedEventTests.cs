@@ -16,7 +16,7 @@ public sealed class StreamedEventTests
         => Setups.Where(static setup => (FastCgiApplicationScheduling)setup[1] != FastCgiApplicationScheduling.Inline);
 
     [Theory, MemberData(nameof(Setups))]
-    public async Task Events_OfAHandlerThatBlocksBetweenThem_EachLeaves(
+    public async Task Events_HandlerBlocksBetween_EachIsSent(
         TransportSetup setup, FastCgiApplicationScheduling scheduling)
     {
         using var next = new SemaphoreSlim(0);

@@ -11,7 +11,7 @@ public sealed class StressTests
     private const int RequestsOfAConnection = 60;
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Requests_WithStallsAbortsResetsAndSplits_EachHasItsOwnAnswer(TransportSetup setup)
+    public async Task Requests_WithFaults_EachHasItsResponse(TransportSetup setup)
     {
         await using var server = await TransportServer.StartAsync(
             setup, Map, build: static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning));

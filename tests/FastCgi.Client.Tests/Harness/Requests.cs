@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.Client.Tests.Harness;
 
 /// <summary>Requests, and what came of them.</summary>

@@ -1,5 +1,3 @@
-using System.Net.Sockets;
-
 namespace FastCgi.Client.Tests.Harness;
 
 /// <summary>An application made by hand: it listens, and the test writes its bytes.</summary>

@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using System.Net.Sockets;
 
 namespace FastCgi.Client.Tests.Harness;
 

@@ -2,14 +2,14 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>Typical development setups work, and impossible ones fail with a reason.</summary>
 [Collection(Alone.Name)]
-public sealed class DeskTests : HostTest
+public sealed class DevelopmentTests : HostTest
 {
     private const string AnyHttpPort = "http://127.0.0.1:0";
 
     /// <summary>The settings of the README, and the http address of launchSettings.json.</summary>
     [Theory]
     [InlineData(
-        """{ "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" }""", "the folder of the socket does not exist")]
+        """{ "Url": "fastcgi://unix:/run/absent/app.sock" }""", "the folder of the socket does not exist")]
     [InlineData("""{ "Url": "fastcgi://192.0.2.1:9000" }""", "this machine does not have the address")]
     [InlineData(
         """{ "Url": "fastcgi://unix:app.sock", "Group": "absent-group" }""", "the group 'absent-group' does not exist")]
@@ -33,42 +33,37 @@ public sealed class DeskTests : HostTest
     [Theory]
     [InlineData("Production", AnyHttpPort, true)]
     [InlineData("Development", "", true)]
-    [InlineData("Development", AnyHttpPort + ";fastcgi://unix:/run/absent-at-the-desk/app.sock", false)]
-    public async Task EndpointThatCannotBe_ElsewhereThanBesideHttpAtTheDesk_IsAnError(
+    [InlineData("Development", AnyHttpPort + ";fastcgi://unix:/run/absent/app.sock", false)]
+    public async Task UnusableEndpoint_OutsideDevelopmentOrWithoutHttp_Fails(
         string environment, string urls, bool isConfigured)
     {
         if (isConfigured)
             await WriteSettingsAsync("""
-                { "FastCgi": { "Endpoints": { "Main": { "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" } } } }
+                { "FastCgi": { "Endpoints": { "Main": { "Url": "fastcgi://unix:/run/absent/app.sock" } } } }
                 """);
         await using var app = Build("--urls", urls, "--environment", environment);
 
         await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
     }
 
-    [Theory]
-    [InlineData("fastcgi://127.0.0.1:9009", "fastcgi://127.0.0.1:9009")]
-    [InlineData("fastcgi://[::1]:9009", "fastcgi://localhost:9009")]
-    [InlineData("fastcgi://127.0.0.1:9009", "http://localhost:9009")]
-    [InlineData("fastcgi://unix:@absent", "fastcgi://unix:@absent")]
-    public async Task Endpoints_WithOneAddress_ErrorNamesBoth(string configured, string url)
+    /// <summary>EndpointConflictsTests check each pair of addresses.</summary>
+    [Fact]
+    public async Task Endpoints_WithOneAddress_ErrorNamesBoth()
     {
-        await WriteSettingsAsync($$"""{ "FastCgi": { "Endpoints": { "Main": { "Url": "{{configured}}" } } } }""");
-        await using var app = Build("--urls", url);
+        await WriteSettingsAsync("""
+            { "FastCgi": { "Endpoints": { "Main": { "Url": "fastcgi://127.0.0.1:9009" } } } }
+            """);
+        await using var app = Build("--urls", "http://localhost:9009");
 
         var error = await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
 
         Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
         Assert.Contains("urls", error.Message, StringComparison.Ordinal);
-        Assert.Contains(
-            ":9009", error.Message.Replace("absent", ":9009", StringComparison.Ordinal), StringComparison.Ordinal);
-        Assert.Contains("Remove one of them", error.Message, StringComparison.Ordinal);
-        Assert.DoesNotContain("Stop the process", error.Message, StringComparison.Ordinal);
     }
 
     /// <summary>Installed web servers are logged only in development.</summary>
     [Fact]
-    public async Task Production_SendFileFolderIsAbsent_OnlyThatIsLogged()
+    public async Task Production_SendFileFolderIsAbsent_IsLogged()
     {
         var folder = Folder.GetPath("files");
         await WriteSettingsAsync($$"""
