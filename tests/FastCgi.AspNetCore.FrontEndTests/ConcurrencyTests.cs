@@ -7,7 +7,7 @@ public sealed class ConcurrencyTests(ITestOutputHelper output) : FrontEndTest(ou
     private const int RequestsPerClient = 10;
 
     [Theory, EveryFrontEnd]
-    public async Task Post_100Clients_EachGetsItsOwnAnswers(FrontEndSetup setup)
+    public async Task Post_100Clients_EachGetsItsResponses(FrontEndSetup setup)
     {
         var allAreHere = new Barrier();
         var site = await StartAsync(setup, app => app.MapPost("/{token}", async (string token, HttpContext context) =>

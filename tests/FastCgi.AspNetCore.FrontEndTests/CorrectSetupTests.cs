@@ -17,13 +17,13 @@ public sealed class CorrectSetupTests
         select (object[])[kind, isFull];
 
     [RootTheory, MemberData(nameof(Setups))]
-    public async Task Setup_AsDocumented_NothingIsSaid(FrontEndKind kind, bool isFull)
+    public async Task Setup_AsDocumented_LogsNothing(FrontEndKind kind, bool isFull)
     {
         await using var site = await FaultySite.StartAsync(
             new Fault("nothing", kind)
             {
                 UsesTls = isFull,
-                Haste = 3,
+                Speedup = 3,
                 Listener = kind == FrontEndKind.HaProxy ? Listener.Application : Listener.ClosedSocket,
                 Application = Configure,
                 // Its document adds this on ports other than 80 and 443.

@@ -1,5 +1,3 @@
-using System.Collections.Concurrent;
-using System.Globalization;
 using System.Runtime.CompilerServices;
 using System.Text.RegularExpressions;
 using FastCgi.AspNetCore.Hosting;

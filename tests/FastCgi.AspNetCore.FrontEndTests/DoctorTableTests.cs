@@ -9,10 +9,10 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 public sealed class DoctorTableTests(ITestOutputHelper output)
 {
     // Covers log lines written after the response, and the server's next check.
-    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(8);
+    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(8);
 
     // The application cannot detect the cause, so it is reported once for any configuration.
-    private const string AlwaysSaid = "HeadTooLargeForNginx";
+    private const string AlwaysReported = "HeadTooLargeForNginx";
 
     private static readonly string s_document = File.ReadAllText(
         Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md"));
@@ -20,7 +20,7 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
     public static TheoryData<string> Names => [.. Faults.All.Keys];
 
     [Theory, MemberData(nameof(Names))]
-    public async Task Fault_IsNamedWithItsLine_UntilItIsMended(string name)
+    public async Task Fault_Present_ReportedWithFixUntilFixed(string name)
     {
         var fault = Faults.All[name];
         Assert.True(fault.Event is not null || fault.Rule is not null);
@@ -76,9 +76,9 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
         await fault.Visit(site.Client);
         if (fault.Status != 0)
             Assert.NotEqual(fault.Status, await GetStatusAsync(fault, site));
-        if (fault.Event is var (eventName, _) && eventName != AlwaysSaid)
+        if (fault.Event is var (eventName, _) && eventName != AlwaysReported)
         {
-            if (fault.IsSeenAtALook)
+            if (fault.IsSeenByCheck)
                 await site.WaitForCheckAsync();
             Assert.DoesNotContain(eventName, await site.GetRecommendationsAsync());
         }
@@ -100,7 +100,7 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
     private static async Task<string?> FindAsync(FaultySite site, string eventName)
     {
         using var timer = new PeriodicTimer(TimeSpan.FromMilliseconds(100));
-        var end = DateTime.UtcNow + s_patience;
+        var end = DateTime.UtcNow + s_timeout;
         while (true)
         {
             if ((await site.GetRecommendationsAsync()).TryGetValue(eventName, out var message) || DateTime.UtcNow > end)

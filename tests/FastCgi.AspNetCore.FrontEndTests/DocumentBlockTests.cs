@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>The configurations in <c>docs/troubleshooting.md</c> do what the text says.</summary>

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>The application fails.</summary>
@@ -41,8 +39,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
     [EveryFrontEnd(true, StreamsResponses = true)]
     [EveryFrontEnd(false, Needs = [Ability.CutResponse])]
     [EveryFrontEnd(false, Needs = [Ability.CutResponse], StreamsResponses = true)]
-    public async Task Exception_AfterTheResponseStarted_ClientSeesThatItIsCut(
-        FrontEndSetup setup, bool hasContentLength)
+    public async Task Exception_AfterTheResponseStarted_ClientDetectsTheCut(FrontEndSetup setup, bool hasContentLength)
     {
         ExpectsFrontEndErrors = true;
         var site = await StartAsync(setup, app => app.MapGet("/", async (HttpResponse response) =>
@@ -66,7 +63,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
     [Theory]
     [InlineData("KeepAliveTimeout 1")]
     [InlineData("KeepAliveTimeout 300\nSetEnv nokeepalive 1")]
-    public async Task Exception_OnAKeptConnectionOfApache_ClientSeesThatItIsCut(string directives)
+    public async Task Exception_OnAKeptConnectionOfApache_ClientDetectsTheCut(string directives)
     {
         ExpectsFrontEndErrors = true;
         var site = await StartAsync(
@@ -178,7 +175,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
 
     /// <summary>The document contains nginx's log line.</summary>
     [Fact]
-    public async Task Failure_InTheMiddleOfAnAnswer_502AndNginxSaysSo()
+    public async Task Failure_DuringResponse_Is502AndLoggedByNginx()
     {
         const string Line = "upstream sent invalid FastCGI record type: 2";
         ExpectsFrontEndErrors = true;

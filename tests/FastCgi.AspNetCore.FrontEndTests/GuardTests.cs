@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using Microsoft.AspNetCore.Authentication;
 
 namespace FastCgi.AspNetCore.FrontEndTests;

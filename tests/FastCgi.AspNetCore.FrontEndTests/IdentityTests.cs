@@ -9,7 +9,7 @@ public sealed class IdentityTests
     private const string Document = "identity.md";
 
     [Theory, Values("nginx client certificate", "apache client certificate")]
-    public async Task ClientCertificate_IsThatOfTlsOrNull(string block)
+    public async Task ClientCertificate_WithOrWithoutTls_IsTheClientsOrNull(string block)
     {
         var seen = new List<(X509Certificate2? Certificate, string Scheme, int Port)>();
         await using var site = await DocumentedSite.StartAsync(
@@ -63,7 +63,7 @@ public sealed class IdentityTests
     [Theory]
     [InlineData("nginx request id", "REQUEST_ID")]
     [InlineData("apache request id", "UNIQUE_ID")]
-    public async Task TraceIdentifier_OfTheWebServer_IsTheOneInItsLog(string block, string parameter)
+    public async Task TraceIdentifier_OfTheWebServer_IsInItsLog(string block, string parameter)
     {
         await using var site = await DocumentedSite.StartAsync(
             Document,

@@ -136,7 +136,7 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
     };
 
     [Theory, MemberData(nameof(Rewrites))]
-    public async Task Path_AfterARewrite_IsThatOfThePathSource(
+    public async Task Path_AfterARewrite_FollowsPathSource(
         FrontEndKind kind, string directives, FastCgiPathSource source, string target, string expected)
     {
         var site = await StartAsync(kind, directives, source);

@@ -41,7 +41,7 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
     [Theory]
     [InlineData("198.51.100.1:80, 203.0.113.7:51656", "203.0.113.7 51656")]
     [InlineData("[2001:db8::7]:443, ", "2001:db8::7 443")]
-    public async Task Caddy_BalancerThatAddsThePort_HasTheClientsAddressAndPort(string forwardedFor, string client)
+    public async Task Caddy_BalancerAddsPort_ClientHasAddressAndPort(string forwardedFor, string client)
     {
         var site = await StartAsync(
             new FrontEndSetup

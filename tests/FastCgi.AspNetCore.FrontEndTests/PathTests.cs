@@ -70,7 +70,7 @@ public sealed class PathTests
     [InlineData("nginx files first")]
     [InlineData("apache files first")]
     [InlineData("apache fallback")]
-    public async Task Path_FilesFirst_IsThatOfTheClient(string block)
+    public async Task Path_FilesFirst_IsTheClients(string block)
     {
         await using var site = await StartAsync(block);
         using var client = site.CreateClient();

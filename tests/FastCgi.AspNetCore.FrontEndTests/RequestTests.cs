@@ -45,7 +45,7 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
     }
 
     [Theory, EveryFrontEnd(Needs = [Ability.TargetThatIsNoText])]
-    public async Task Get_TargetThatIsNoText_StaysEscaped(FrontEndSetup setup)
+    public async Task Get_TargetIsNotUtf8_StaysEscaped(FrontEndSetup setup)
     {
         var site = await StartAsync(
             setup, app => app.Run(context => context.Response.WriteAsync(context.Request.Path.Value!)));
@@ -55,7 +55,7 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
 
     /// <summary>HAProxy's parameters contain the path three times, the query twice, and the Referer once.</summary>
     [Fact]
-    public async Task Get_TargetThatHaProxyCannotPass_Is500()
+    public async Task Get_TargetUnsupportedByHaProxy_Is500()
     {
         (string Target, string Referer, int Status)[] requests =
         [
@@ -95,7 +95,7 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
 
     // As Kestrel does it; most web servers let the bytes through.
     [Theory, EveryFrontEnd(IsHttp1 = true, Needs = [Ability.RawTarget])]
-    public async Task Get_TargetThatIsNotAscii_IsRefused(FrontEndSetup setup)
+    public async Task Get_TargetIsNotAscii_IsRefused(FrontEndSetup setup)
     {
         var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync("not reached")));
         using var client = await site.ConnectAsync();

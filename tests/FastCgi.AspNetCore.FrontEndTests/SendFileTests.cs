@@ -97,7 +97,7 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
     }
 
     [Theory, MemberData(nameof(Setups))]
-    public async Task StaticFile_Range_IsThatPart(FrontEndSetup setup)
+    public async Task StaticFile_Range_ReturnsThePart(FrontEndSetup setup)
     {
         var site = await StartAsync(setup);
 
@@ -117,7 +117,7 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
     }
 
     [Theory, MemberData(nameof(Setups))]
-    public async Task StaticFile_IfRange_OfThisVersionAPartElseTheWhole(FrontEndSetup setup)
+    public async Task StaticFile_IfRange_PartOnlyIfUnchanged(FrontEndSetup setup)
     {
         var site = await StartAsync(setup);
 

@@ -1,5 +1,3 @@
-using System.Collections.Concurrent;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
@@ -29,7 +27,7 @@ public sealed class SmugglingTests(ITestOutputHelper output) : FrontEndTest(outp
     ];
 
     [Theory, EveryFrontEnd(IsHttp1 = true)]
-    public async Task Post_ThatHidesAnotherRequest_OnlyTheFirstReachesTheApplication(FrontEndSetup setup)
+    public async Task Post_HidesAnotherRequest_OnlyTheFirstReachesTheApplication(FrontEndSetup setup)
     {
         var seen = new ConcurrentQueue<string>();
         var site = await StartAsync(setup, app => app.Run(async context =>

@@ -106,7 +106,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
 
     /// <summary>Both spellings are one parameter, so a client could replace a header of the web server.</summary>
     [Theory, MemberData(nameof(Documented))]
-    public async Task Get_HeaderWithUnderscores_IsNotThatWithHyphens(FrontEndSetup setup)
+    public async Task Get_HeaderWithUnderscores_DiffersFromHyphens(FrontEndSetup setup)
     {
         var site = await StartAsync(setup, ReturnUser);
 
@@ -151,7 +151,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
 
     /// <summary>Without the documented line that drops them, Caddy passes either one, at random.</summary>
     [Fact]
-    public async Task Get_HeaderWithUnderscoresBesideThatOfCaddy_IsNotSeen()
+    public async Task Get_HeaderWithUnderscoresBesideCaddys_IsDropped()
     {
         var site = await StartAsync(
             new FrontEndSetup { Kind = FrontEndKind.Caddy, UsesUnixSocket = true, IsDocumented = true },
@@ -200,8 +200,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     [Theory]
     [InlineData(FrontEndKind.Nginx, "203.0.113.9", 1)]
     [InlineData(FrontEndKind.Caddy, "127.0.0.1", 0)]
-    public async Task Get_ForwardedHeadersOfAnyoneAreTrusted_IsReported(
-        FrontEndKind kind, string address, int reports)
+    public async Task Get_ForwardedHeadersTrustedFromAnyone_IsReported(FrontEndKind kind, string address, int reports)
     {
         var options = new ForwardedHeadersOptions { ForwardedHeaders = ForwardedHeaders.All };
         options.KnownProxies.Clear();

@@ -1,4 +1,3 @@
-using System.Globalization;
 using FastCgi.Tool.Tests.Harness;
 using Microsoft.Extensions.Hosting;
 

@@ -1,12 +1,10 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>The <c>dotnet</c> command as a user runs it, without the settings of the tests.</summary>
 internal static class DotnetCommand
 {
     // A restore may have to download packs of a hundred megabytes.
-    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(10);
+    private static readonly TimeSpan s_timeout = TimeSpan.FromMinutes(10);
 
     /// <summary>Runs it.</summary>
     /// <param name="folder">The current folder.</param>
@@ -41,7 +39,7 @@ internal static class DotnetCommand
         var error = process.StandardError.ReadToEndAsync();
         try
         {
-            await process.WaitForExitAsync().WaitAsync(s_patience);
+            await process.WaitForExitAsync().WaitAsync(s_timeout);
         }
         catch (TimeoutException)
         {

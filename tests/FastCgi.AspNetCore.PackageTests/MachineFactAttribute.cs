@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>A fact that runs commands on a virtual machine with its own mounts and network.</summary>

@@ -1,7 +1,6 @@
 using System.IO.Compression;
 using System.Reflection.Metadata;
 using System.Reflection.PortableExecutable;
-using System.Text.RegularExpressions;
 using System.Xml.Linq;
 
 namespace FastCgi.AspNetCore.PackageTests;

@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>Each way to publish, with all warnings of trimming and of compiling ahead.</summary>

@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using System.Text.RegularExpressions;
-
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>

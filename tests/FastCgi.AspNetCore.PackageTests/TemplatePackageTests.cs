@@ -1,5 +1,3 @@
-using System.Text.RegularExpressions;
-
 namespace FastCgi.AspNetCore.PackageTests;
 
 /// <summary>
@@ -18,7 +16,7 @@ public sealed partial class TemplatePackageTests : IDisposable
     private string Published => _folder.GetPath("published");
 
     [Fact]
-    public async Task Application_Created_IsTestedAndServedByItsOwnFiles()
+    public async Task Application_Created_IsTestedAndServedByItsFiles()
     {
         await CreateAsync();
         AssertNamesAreReplaced();

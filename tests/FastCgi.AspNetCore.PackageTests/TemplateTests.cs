@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 // Each builds with several processes.
 [assembly: CollectionBehavior(MaxParallelThreads = 2)]
 

@@ -20,7 +20,7 @@ public sealed class FailureTests(ParitySites sites) : ParityTest(sites)
 
     [Theory]
     [MemberData(nameof(Targets))]
-    [Trait("Contract", "B9")]
+    [Contract("B9")]
     public Task Get_Failure_IsTheSame(string target) => CompareAsync(client => client.GetAsync(target));
 
     [Theory]

@@ -31,7 +31,7 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
     public Task Get_Policy_IsTheSame(string target) => CompareAsync(client => client.GetAsync(target));
 
     [Fact]
-    [Trait("Contract", "T39")]
+    [Contract("T39")]
     public Task Get_ByTls_IsTheSame() => CompareAsync(
         async client =>
         {
@@ -51,7 +51,7 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
     });
 
     [Fact]
-    [Trait("Contract", "T37")]
+    [Contract("T37")]
     public Task Get_ForgedForwardedHeaders_AreNotTrusted() => CompareAsync(async client =>
     {
         await client.SendAsync(

@@ -13,15 +13,15 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
     [InlineData("/base/echo/below")]
     [InlineData("/BASE/echo/below")]
     [InlineData("/based/echo")]
-    public Task Get_Target_IsSeenTheSame(string target) => CompareAsync(client => client.GetAsync(target));
+    public Task Get_Target_AsOnKestrel(string target) => CompareAsync(client => client.GetAsync(target));
 
     [Theory, Values("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "CUSTOM")]
-    public Task Send_Method_IsSeenTheSame(string method)
+    public Task Send_Method_AsOnKestrel(string method)
         => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/echo")));
 
     [Theory, Values("GET", "POST", "PUT", "DELETE", "CUSTOM")]
     [Contract("E8", "T1")]
-    public Task Send_MethodWithBody_IsSeenTheSame(string method) => CompareAsync(async client =>
+    public Task Send_MethodWithBody_AsOnKestrel(string method) => CompareAsync(async client =>
     {
         var request = ClientRequest.Post("/echo", "text/plain", "the body") with { Method = method };
         await client.SendAsync(request);
@@ -31,7 +31,7 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
     });
 
     [Fact]
-    public Task Get_Headers_AreSeenTheSame() => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo")
+    public Task Get_Headers_AsOnKestrel() => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo")
         .With("Accept", "text/html, */*;q=0.1")
             .With("Accept-Language", "de")
             .With("Authorization", "Bearer token")
@@ -50,7 +50,7 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
         .With("Via", "1.1 cache").With("Cache-Control", "no-cache").With("Content-Language", "en")));
 
     [Fact]
-    public Task Get_RepeatedHeaders_AreSeenTheSame()
+    public Task Get_RepeatedHeaders_AsOnKestrel()
         => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo?repeated")
         .With("X-Twice", "one").With("X-Twice", "two, three").With(
             "Accept", "a/b").With("Accept", "c/d").With("Cookie", "a=1").With("Cookie", "b=2")));
@@ -62,12 +62,12 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
     [InlineData("[::1]:5000")]
     [InlineData("xn--bcher-kva.example")]
     [InlineData("UPPER.example")]
-    [Trait("Contract", "T38")]
-    public Task Get_Host_IsSeenTheSame(string host)
+    [Contract("T38")]
+    public Task Get_Host_AsOnKestrel(string host)
         => CompareAsync(client => client.SendAsync(ClientRequest.Get("/echo").With("Host", host)));
 
     [Fact]
-    public Task Get_Http10_IsSeenTheSame() => CompareAsync(async client =>
+    public Task Get_Http10_AsOnKestrel() => CompareAsync(async client =>
     {
         await client.SendAsync(ClientRequest.Get("/echo") with { Version = "HTTP/1.0" });
         await client.SendAsync(ClientRequest.Get("/results/flushed") with { Version = "HTTP/1.0" });
@@ -92,7 +92,7 @@ public sealed class RequestTests(ParitySites sites) : ParityTest(sites)
             ClientRequest.Post(target, "text/plain", new string('x', length)) with { IsChunked = true }));
 
     [Fact]
-    [Trait("Contract", "C12")]
+    [Contract("C12")]
     public Task Post_ExpectContinue_IsTheSame() => CompareAsync(async client =>
     {
         await client.SendAsync(ClientRequest.Post("/echo", "text/plain", "the body") with { ExpectsContinue = true });

@@ -8,7 +8,7 @@ namespace FastCgi.AspNetCore.ParityTests;
 public sealed class SignalRTests(ParitySites sites) : IClassFixture<NodeClient>
 {
     [Theory, Values(SiteKind.FastCgiBehindNginx, SiteKind.FastCgiBehindApache)]
-    [Trait("Contract", "T2")]
+    [Contract("T2")]
     public async Task Negotiate_OffersWhatWorks(SiteKind kind)
     {
         using var client = new Conversation(GetSite(kind), tls: null);

@@ -1,5 +1,4 @@
 using System.Security.Cryptography.X509Certificates;
-using System.Text.RegularExpressions;
 using FastCgi.AspNetCore.ParityTests.Application.SignalR;
 using FastCgi.AspNetCore.ParityTests.SignalRClient;
 using Microsoft.AspNetCore.HttpOverrides;
@@ -111,7 +110,7 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
     }
 
     [Fact]
-    public async Task Code_OfThePage_IsThatOfTheseTests()
+    public async Task Page_Code_EqualsTheTestedCode()
     {
         var block = await DocumentBlock.ReadAsync("migration.md", "forwarded headers");
         var source = await File.ReadAllTextAsync(

@@ -20,7 +20,7 @@ internal sealed class DirectLane(EndPoint endPoint, Progress progress, int seed,
     /// <summary>Runs until there are enough requests.</summary>
     public async Task RunAsync()
     {
-        while (progress.GoesOn)
+        while (progress.IsRunning)
         {
             try
             {

@@ -21,7 +21,7 @@ internal sealed class NginxLane(IPEndPoint endPoint, Progress progress, int seed
             BaseAddress = new Uri($"http://{endPoint}"),
             Timeout = Waiting.Patience,
         };
-        while (progress.GoesOn)
+        while (progress.IsRunning)
         {
             try
             {

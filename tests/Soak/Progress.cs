@@ -15,7 +15,7 @@ internal sealed class Progress(long requests, TimeSpan? time)
     private long _failed;
     private int _wraps;
 
-    public bool GoesOn => Total < requests && (time is null || _watch.Elapsed < time);
+    public bool IsRunning => Total < requests && (time is null || _watch.Elapsed < time);
 
     public long Total => Interlocked.Read(ref _count);
 

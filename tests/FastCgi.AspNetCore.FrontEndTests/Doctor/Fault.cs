@@ -28,7 +28,7 @@ internal sealed record Fault(string Name, FrontEndKind Kind)
     public bool IsBehindBalancer { get; init; }
 
     /// <summary>Whether only the correct configuration is the one behind a load balancer.</summary>
-    public bool IsMendedBehindBalancer { get; init; }
+    public bool IsFixedBehindBalancer { get; init; }
 
     public Listener Listener { get; init; }
 
@@ -55,10 +55,10 @@ internal sealed record Fault(string Name, FrontEndKind Kind)
     public (string Id, string Line)? Rule { get; init; }
 
     /// <summary>The speed of the server's clock.</summary>
-    public int Haste { get; init; } = 1;
+    public int Speedup { get; init; } = 1;
 
     /// <summary>Whether only a periodic check of the server finds it.</summary>
-    public bool IsSeenAtALook => Haste > 1;
+    public bool IsSeenByCheck => Speedup > 1;
 
     public override string ToString() => $"{Kind.ToString().ToLowerInvariant()}: {Name}";
 }

@@ -60,7 +60,7 @@ internal static partial class Faults
             "fastcgi_read_timeout 120s;",
             ("fastcgi_read_timeout 120s;", "fastcgi_read_timeout 1s;")) with
         {
-            Haste = 2,
+            Speedup = 2,
             Log = "upstream timed out (110: Connection timed out) while reading response header from upstream",
         };
         yield return Slow(FrontEndKind.Apache, "timeout=120", "timeout=120", ("timeout=120", "timeout=1"));
@@ -115,7 +115,7 @@ internal static partial class Faults
         => new("it does not wait for the answer", kind)
         {
             Wrong = [wrong],
-            Haste = 3,
+            Speedup = 3,
             Application = static app => app.MapFallback(static async (HttpContext context) =>
             {
                 if (context.Request.Path == "/slow")
@@ -143,7 +143,7 @@ internal static partial class Faults
         yield return new("connections are not kept", FrontEndKind.Nginx)
         {
             UsesTls = true,
-            Haste = 3,
+            Speedup = 3,
             Wrong = [("    fastcgi_keep_conn on;\n", "")],
             Visit = AskOftenAsync,
             Event = ("ConnectionsNotKept", "fastcgi_keep_conn on;"),
@@ -152,7 +152,7 @@ internal static partial class Faults
         yield return new("connections are not kept", FrontEndKind.Apache)
         {
             UsesTls = true,
-            Haste = 3,
+            Speedup = 3,
             Wrong = [(" enablereuse=on", "")],
             Visit = AskOftenAsync,
             Event = ("ConnectionsNotKept", "enablereuse=on"),

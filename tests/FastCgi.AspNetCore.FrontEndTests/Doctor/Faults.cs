@@ -153,7 +153,7 @@ internal static partial class Faults
                     + "CONTENT_LENGTH $content_length;\nfastcgi_param SERVER_SOFTWARE nginx; fastcgi_param "
                     + "SERVER_PROTOCOL $server_protocol; fastcgi_param HTTP_HOST \"\";")],
             Right = withPort,
-            Haste = 3,
+            Speedup = 3,
             Event = ("HostNotPassed", "fastcgi_param HTTP_HOST $host:$server_port;"),
             Rule = ("host-missing", "fastcgi_param HTTP_HOST $host:$server_port;"),
         };
@@ -161,7 +161,7 @@ internal static partial class Faults
         yield return new("no scheme", Nginx)
         {
             UsesTls = true,
-            Haste = 3,
+            Speedup = 3,
             Visit = OfBalancer,
             Wrong = [(
                 "    include fastcgi_params;\n    fastcgi_param HTTP_HOST",
@@ -173,8 +173,8 @@ internal static partial class Faults
         };
         yield return new("no scheme", FrontEndKind.HaProxy)
         {
-            IsMendedBehindBalancer = true,
-            Haste = 3,
+            IsFixedBehindBalancer = true,
+            Speedup = 3,
             Visit = OfBalancer,
             Wrong = [("    set-param REQUEST_SCHEME https if { ssl_fc }\n", "")],
             Event = (
@@ -235,7 +235,7 @@ internal static partial class Faults
 
     private static Fault BehindBalancer(FrontEndKind kind) => new("it does not know of the load balancer", kind)
     {
-        IsMendedBehindBalancer = true,
+        IsFixedBehindBalancer = true,
         Application = RedirectToHttps,
         Visit = OfBalancer,
         Event = ("RedirectToHttps", "'Behind a load balancer'"),
@@ -254,7 +254,7 @@ internal static partial class Faults
     private static Fault NoPathBase(FrontEndKind kind, (string, string) right) => new("no path base", kind)
     {
         Right = [right],
-        Haste = 3,
+        Speedup = 3,
         Application = static app => app.MapGet("/page", static () => "reached"),
         Visit = static async client =>
         {
@@ -327,7 +327,7 @@ internal static partial class Faults
         => new("Authorization is dropped", kind)
         {
             Wrong = wrong,
-            Haste = 3,
+            Speedup = 3,
             Application = static app => app.MapFallback(static (HttpContext context) =>
             {
                 context.Response.Headers.WWWAuthenticate = "Bearer";

@@ -90,7 +90,7 @@ internal sealed class FaultySite : IAsyncDisposable
             UsesUnixSocket = _fault.Kind != FrontEndKind.HaProxy,
             IsDocumented = true,
             UsesTls = _fault.UsesTls,
-            IsBehindBalancer = _fault.IsBehindBalancer || (!_isWrong && _fault.IsMendedBehindBalancer),
+            IsBehindBalancer = _fault.IsBehindBalancer || (!_isWrong && _fault.IsFixedBehindBalancer),
         };
         var listener = _isWrong ? _fault.Listener : Listener.Application;
         var endPoint = listener == Listener.Nobody ? GetUnusedEndPoint(setup) : await StartApplicationAsync(setup);
@@ -127,8 +127,8 @@ internal sealed class FaultySite : IAsyncDisposable
             builder =>
             {
                 builder.Logging.AddFilter("Microsoft", LogLevel.None);
-                if (_fault.Haste > 1)
-                    builder.Services.AddSingleton(new ServerTime(_time = new HurriedTime(_fault.Haste)));
+                if (_fault.Speedup > 1)
+                    builder.Services.AddSingleton(new ServerTime(_time = new HurriedTime(_fault.Speedup)));
                 _fault.Services(builder);
             });
         return _application.EndPoint;

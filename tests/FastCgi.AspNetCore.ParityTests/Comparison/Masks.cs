@@ -1,5 +1,3 @@
-using System.Text.RegularExpressions;
-
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>

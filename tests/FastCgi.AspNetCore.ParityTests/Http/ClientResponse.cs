@@ -1,5 +1,3 @@
-using System.Text.RegularExpressions;
-
 namespace FastCgi.AspNetCore.ParityTests.Http;
 
 internal sealed partial record ClientResponse(

@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.ParityTests.SignalRClient;
 /// <summary>SignalR's JavaScript client under Node, which runs <c>chat.js</c>.</summary>
 public sealed class NodeClient : IAsyncLifetime
 {
-    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(2);
+    private static readonly TimeSpan s_timeout = TimeSpan.FromMinutes(2);
     private static readonly string s_folder = Path.Combine(AppContext.BaseDirectory, "SignalRClient");
 
     // npm writes this file last.
@@ -48,7 +48,7 @@ public sealed class NodeClient : IAsyncLifetime
         })!;
         try
         {
-            using var timeout = new CancellationTokenSource(s_patience);
+            using var timeout = new CancellationTokenSource(s_timeout);
             var output = process.StandardOutput.ReadToEndAsync(timeout.Token);
             var error = process.StandardError.ReadToEndAsync(timeout.Token);
             await process.WaitForExitAsync(timeout.Token);
