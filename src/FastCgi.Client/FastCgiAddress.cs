@@ -1,6 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
-using System.Net;
-
 namespace FastCgi.Client;
 
 /// <summary>
@@ -49,26 +46,16 @@ public sealed class FastCgiAddress
     /// <returns><see langword="true"/> if the address is valid; otherwise, <see langword="false"/>.</returns>
     public static bool TryParse([NotNullWhen(true)] string? address, [NotNullWhen(true)] out FastCgiAddress? result)
     {
-        result = null;
-        if (address is null)
-            return false;
-
+        address ??= "";
         var rest = address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase)
             ? address[Scheme.Length..].TrimEnd('/')
             : address;
         var isUnix = rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase);
         var path = isUnix ? rest[UnixPrefix.Length..] : rest;
-        EndPoint? endPoint = null;
-        if (path.Length > 1 && (path[0] == '/' || (isUnix && path[0] == '@')))
-            endPoint = ToUnix(path);
-        else if (!isUnix)
-            endPoint = ToTcp(rest);
-        if (endPoint is null)
-            return false;
-
-        result = new FastCgiAddress(
-            endPoint, Scheme + (endPoint is UnixDomainSocketEndPoint ? UnixPrefix + path : rest));
-        return true;
+        EndPoint? endPoint = isUnix || path is ['/', ..] ? ToUnix(path) : ToTcp(rest);
+        var text = Scheme + (endPoint is UnixDomainSocketEndPoint ? UnixPrefix + path : rest);
+        result = endPoint is null ? null : new FastCgiAddress(endPoint, text);
+        return result is not null;
     }
 
     /// <summary>Returns the address with all prefixes.</summary>
@@ -122,6 +109,9 @@ public sealed class FastCgiAddress
 
     private static UnixDomainSocketEndPoint? ToUnix(string path)
     {
+        if (path is not ['/' or '@', _, ..])
+            return null;
+
         try
         {
             return new UnixDomainSocketEndPoint(path[0] == '@' ? "\0" + path[1..] : path);

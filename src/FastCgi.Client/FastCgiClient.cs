@@ -1,6 +1,3 @@
-using FastCgi.Client.Connections;
-using FastCgi.Client.Streams;
-
 namespace FastCgi.Client;
 
 /// <summary>
@@ -63,16 +60,16 @@ public sealed class FastCgiClient : IDisposable
                 cancellationToken.ThrowIfCancellationRequested();
                 var connection = await _pool.AcquireAsync(isNew: false, cancellationToken).ConfigureAwait(false);
                 var exchange = connection.Begin(sent);
-                sending = exchange.Sending;
+                sending = exchange.Sent.Task;
                 try
                 {
                     return await exchange.ReadHeadAsync(cancellationToken).ConfigureAwait(false);
                 }
-                catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && MayRetry(exchange, exception))
+                catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && exchange.MayRetry(exception))
                 {
                     // Two attempts must not read the body at once. Until this one stops, it may send more.
                     await sending.WaitAsync(cancellationToken).ConfigureAwait(false);
-                    if (!MayRetry(exchange, exception))
+                    if (!exchange.MayRetry(exception))
                         throw;
                 }
             }
@@ -118,15 +115,6 @@ public sealed class FastCgiClient : IDisposable
             return (request.WithBody(body, length), null);
 
         var buffer = await BodyBuffer.CreateAsync(body, cancellationToken).ConfigureAwait(false);
-        return (request.WithBody(new StreamSource(buffer.Content), buffer.Content.Length), buffer);
-    }
-
-    private bool MayRetry(Exchange exchange, FastCgiProtocolException exception)
-    {
-        var request = exchange.Request;
-        if (exception.Error != FastCgiProtocolError.ConnectionClosed || exchange.HasReceived || !request.CanSendAgain)
-            return false;
-        var isNotExecuted = exchange.IsReused || exchange.IsRefused;
-        return exchange.IsUnsent || (isNotExecuted && (request.IsIdempotent || _options.RetriesUnsafeRequests));
+        return (request.WithBody(new ContentSource(buffer.Content), buffer.Content.Length), buffer);
     }
 }

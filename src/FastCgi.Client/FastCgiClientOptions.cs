@@ -1,5 +1,3 @@
-using FastCgi.Client.Connections;
-
 namespace FastCgi.Client;
 
 /// <summary>Configures the connections and limits of a <see cref="FastCgiClient"/>.</summary>

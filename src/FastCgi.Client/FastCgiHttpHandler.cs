@@ -1,7 +1,3 @@
-using System.Net;
-using FastCgi.Client.Cgi;
-using FastCgi.Client.Streams;
-
 namespace FastCgi.Client;
 
 /// <summary>
@@ -46,7 +42,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
             throw new InvalidOperationException(
                 "The URL of the request must be absolute and begin with http:// or https://.");
 
-        var body = request.Content is null ? null : new HttpContentSource(request.Content);
+        var body = request.Content is null ? null : new ContentSource(null, request.Content);
         var sent = new FastCgiRequestMessage { BodySource = body, Parameters = HttpParameters.Create(request, this) };
         FastCgiResponseMessage response;
         try

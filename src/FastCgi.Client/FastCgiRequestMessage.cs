@@ -1,5 +1,3 @@
-using FastCgi.Client.Streams;
-
 namespace FastCgi.Client;
 
 /// <summary>Represents a request to a FastCGI application. It can be sent more than once if its body can.</summary>
@@ -34,13 +32,11 @@ public sealed class FastCgiRequestMessage
         set
         {
             field = value;
-            BodySource = value is null ? null : new StreamSource(value);
+            BodySource = value is null ? null : new ContentSource(value);
         }
     }
 
     internal ContentSource? BodySource { get; set; }
-
-    internal bool IsHead => Parameters["REQUEST_METHOD"] == "HEAD";
 
     internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer
         || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";

@@ -1,8 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
-using FastCgi.Client.Cgi;
-using FastCgi.Client.Connections;
-using FastCgi.Client.Streams;
-
 namespace FastCgi.Client;
 
 /// <summary>Represents a response whose headers have arrived. Disposing it aborts an active request.</summary>

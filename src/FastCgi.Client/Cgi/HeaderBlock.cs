@@ -1,30 +1,23 @@
-using System.Buffers;
-
 namespace FastCgi.Client.Cgi;
 
 /// <summary>The header block of a response (RFC 3875, section 6), up to and including the empty line.</summary>
 internal sealed record HeaderBlock(
     int StatusCode, string ReasonPhrase, IReadOnlyList<KeyValuePair<string, string>> Headers, long? ContentLength)
 {
-    private const string TokenCharacters =
-        "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-    private static readonly SearchValues<byte> s_token = SearchValues.Create(Encoding.ASCII.GetBytes(TokenCharacters));
+    private static readonly SearchValues<byte> s_token = SearchValues.Create(
+        "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"u8);
 
     public static int FindEnd(ReadOnlySpan<byte> bytes, ref int from)
     {
-        while (true)
+        int feed;
+        while ((feed = bytes[from..].IndexOf((byte)'\n')) >= 0)
         {
-            var feed = bytes[from..].IndexOf((byte)'\n');
-            if (feed < 0)
-                return -1;
-
-            var line = bytes.Slice(from, feed);
-            if (line.IsEmpty || line.SequenceEqual("\r"u8))
+            if (bytes.Slice(from, feed) is [] or [(byte)'\r'])
                 return from + feed + 1;
-
             from += feed + 1;
         }
+
+        return -1;
     }
 
     public static HeaderBlock Parse(ReadOnlySpan<byte> block)
@@ -33,11 +26,9 @@ internal sealed record HeaderBlock(
         (int Code, string Reason)? status = null;
         long? length = null;
         var hasLocation = false;
-        while (true)
+        foreach (var range in block.Split((byte)'\n'))
         {
-            var feed = block.IndexOf((byte)'\n');
-            var line = block[..feed];
-            block = block[(feed + 1)..];
+            var line = block[range];
             if (line.EndsWith("\r"u8))
                 line = line[..^1];
             if (line.IsEmpty)

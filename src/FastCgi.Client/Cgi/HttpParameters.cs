@@ -1,4 +1,3 @@
-using System.Net;
 using System.Net.Http.Headers;
 
 namespace FastCgi.Client.Cgi;
@@ -78,13 +77,11 @@ internal static class HttpParameters
 
     private static void AddHeaders(FastCgiParameters parameters, HttpHeadersNonValidated headers)
     {
-        foreach (var (name, values) in headers)
+        foreach (var (name, values) in headers.Where(static header => IsPassed(header.Key)
+            && !header.Key.Equals("Host", StringComparison.OrdinalIgnoreCase)))
         {
-            if (IsPassed(name) && !name.Equals("Host", StringComparison.OrdinalIgnoreCase))
-            {
-                var separator = name.ToUpperInvariant() switch { "COOKIE" => "; ", "USER-AGENT" => " ", _ => ", " };
-                parameters.Add(ToParameterName(name), string.Join(separator, values));
-            }
+            var separator = name.ToUpperInvariant() switch { "COOKIE" => "; ", "USER-AGENT" => " ", _ => ", " };
+            parameters.Add(ToParameterName(name), string.Join(separator, values));
         }
     }
 }

@@ -32,11 +32,8 @@ internal sealed partial class ClientConnection : IDisposable
 
     public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
     {
+        (_socket, _pool, _options, _number) = (socket, pool, options, number);
         _created = options.TimeProvider.GetTimestamp();
-        _socket = socket;
-        _pool = pool;
-        _options = options;
-        _number = number;
         _idleTimer = options.TimeProvider.CreateTimer(
             _ => OnIdleTimeout(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
@@ -77,7 +74,7 @@ internal sealed partial class ClientConnection : IDisposable
         if (_exchange is null)
         {
             exchange.OnConnectionEnded(_malformed ?? Closed(UnsentText));
-            exchange.OnSent();
+            exchange.Sent.TrySetResult();
         }
         else
         {
@@ -164,18 +161,15 @@ internal sealed partial class ClientConnection : IDisposable
         {
             await exchange.Sender.SendAsync(Persists).ConfigureAwait(false);
         }
-        catch (Exception) when (exchange.SendingToken.IsCancellationRequested)
-        {
-            // The response has ended, or the request has failed, so that the rest of the body is not needed.
-        }
         catch (Exception exception)
         {
-            // The source of the body has failed.
-            exchange.Abort(exception);
+            // Unless the rest of the body is no longer needed, its source has failed.
+            if (!exchange.SendingToken.IsCancellationRequested)
+                exchange.Abort(exception);
         }
         finally
         {
-            exchange.OnSent();
+            exchange.Sent.TrySetResult();
             Finish(exchange);
         }
     }
@@ -224,7 +218,6 @@ internal sealed partial class ClientConnection : IDisposable
             return;
 
         trace.OnBytes(_number, isSent: true, records);
-
         var reader = new RecordReader();
         while (reader.Read(ref records, out var piece) == RecordReadResult.Piece)
             trace.OnRecord(_number, isSent: true, piece.Header, piece.Content);

@@ -26,10 +26,13 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 ClientConnection? idle;
                 lock (_lock)
                     idle = isNew ? null : _connections.FindLast(static connection => connection.TryReserve());
-                return idle ?? Add(await ConnectAsync(end.Token).ConfigureAwait(false));
+                return idle ?? Add(await address
+                    .ConnectAsync(options.ConnectTimeout, options.TimeProvider, end.Token).ConfigureAwait(false));
             }
-            catch
+            catch (Exception exception)
             {
+                if (exception is SocketException)
+                    options.Trace?.OnEvent(0, isSent: false, "refused");
                 _slots.Release();
                 throw;
             }
@@ -88,19 +91,5 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
         connection.Start();
         return connection;
-    }
-
-    private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
-    {
-        try
-        {
-            return await address.ConnectAsync(options.ConnectTimeout, options.TimeProvider, cancellationToken)
-                .ConfigureAwait(false);
-        }
-        catch (SocketException)
-        {
-            options.Trace?.OnEvent(0, isSent: false, "refused");
-            throw;
-        }
     }
 }

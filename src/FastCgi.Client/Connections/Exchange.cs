@@ -1,6 +1,4 @@
-using System.Buffers;
 using System.IO.Pipelines;
-using FastCgi.Client.Cgi;
 
 namespace FastCgi.Client.Connections;
 
@@ -15,12 +13,12 @@ internal sealed class Exchange
 
     private readonly ClientConnection _connection;
     private readonly FastCgiClientOptions _options;
+    private readonly bool _isReused;
     private readonly Pipe _stdout;
     private readonly ArrayBufferWriter<byte> _standardError = new();
     private readonly TaskCompletionSource<FastCgiCompletion> _completion =
         new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly CancellationTokenSource _sending = new();
-    private readonly TaskCompletionSource _sent = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lock = new();
     private volatile Exception? _failure;
     private volatile bool _isEnding;
@@ -28,13 +26,10 @@ internal sealed class Exchange
     private bool _isStdoutEnded;
     private int _finished;
 
-    public Exchange(ClientConnection connection, FastCgiRequestMessage request, bool isReused,
-        FastCgiClientOptions options)
+    public Exchange(
+        ClientConnection connection, FastCgiRequestMessage request, bool isReused, FastCgiClientOptions options)
     {
-        _connection = connection;
-        _options = options;
-        Request = request;
-        IsReused = isReused;
+        (_connection, _options, Request, _isReused) = (connection, options, request, isReused);
         Sender = new RecordSender(connection, this);
         var pause = Math.Max(options.MaxResponseBufferSize, 2);
         _stdout = new Pipe(new PipeOptions(
@@ -45,9 +40,6 @@ internal sealed class Exchange
 
     public FastCgiRequestMessage Request { get; }
 
-    /// <summary>Whether the connection has carried another request before.</summary>
-    public bool IsReused { get; }
-
     /// <summary>Whether the application has said, instead of responding, that it closes the connection.</summary>
     public bool IsRefused { get; set; }
 
@@ -57,21 +49,27 @@ internal sealed class Exchange
     public RecordSender Sender { get; }
 
     /// <summary>Completes, always successfully, when the request body is no longer read.</summary>
-    public Task Sending => _sent.Task;
+    public TaskCompletionSource Sent { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <summary>Whether any of the response has been received.</summary>
     public bool HasReceived { get; private set; }
 
     public CancellationToken SendingToken => _sending.Token;
-
     public Task<FastCgiCompletion> Completion => _completion.Task;
-
     public PipeReader Output => _stdout.Reader;
-
     public Exception? Failure => _failure;
 
     /// <summary>Why the response is incomplete, if it is. Valid once the output is completed.</summary>
     public FastCgiProtocolException? Cut { get; private set; }
+
+    /// <summary>Whether the request can be sent again, because it was not executed, or that does not matter.</summary>
+    public bool MayRetry(FastCgiProtocolException exception)
+    {
+        if (exception.Error != FastCgiProtocolError.ConnectionClosed || HasReceived || !Request.CanSendAgain)
+            return false;
+        var isNotExecuted = _isReused || IsRefused;
+        return IsUnsent || (isNotExecuted && (Request.IsIdempotent || _options.RetriesUnsafeRequests));
+    }
 
     public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)
     {
@@ -85,7 +83,7 @@ internal sealed class Exchange
                 // The length of the request body is being verified.
                 if (_isEnding)
                     await Completion.ConfigureAwait(false);
-                var hasBody = !Request.IsHead && head.StatusCode is not (204 or 304);
+                var hasBody = Request.Parameters["REQUEST_METHOD"] != "HEAD" && head.StatusCode is not (204 or 304);
                 return new FastCgiResponseMessage(this, head, hasBody);
             }
             catch (Exception exception)
@@ -99,13 +97,8 @@ internal sealed class Exchange
     /// <summary>Ends the exchange on behalf of the caller. The first reason counts.</summary>
     public void Abort(Exception reason)
     {
-        lock (_lock)
-        {
-            if (_failure is not null)
-                return;
-
-            _failure = reason;
-        }
+        if (Interlocked.CompareExchange(ref _failure, reason, null) is not null)
+            return;
 
         (reason as FastCgiProtocolException)?.Address = _connection.Address;
         _completion.TrySetException(reason);
@@ -122,8 +115,6 @@ internal sealed class Exchange
         _completion.TrySetException(exception);
         StopSending();
     }
-
-    public void OnSent() => _sent.TrySetResult();
 
     /// <summary>The request has been sent, or the response has ended. Returns whether both have happened.</summary>
     public bool FinishOne() => Interlocked.Increment(ref _finished) == 2;
@@ -168,11 +159,8 @@ internal sealed class Exchange
         {
             _isEnding = true;
             if (Sender.IsLengthUnverified)
-            {
-                await Sending.WaitAsync(s_verificationTimeout, _options.TimeProvider)
+                await Sent.Task.WaitAsync(s_verificationTimeout, _options.TimeProvider)
                     .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-            }
-
             StopSending();
         }
 

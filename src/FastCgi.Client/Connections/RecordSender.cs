@@ -1,6 +1,3 @@
-using System.Buffers;
-using FastCgi.Client.Streams;
-
 namespace FastCgi.Client.Connections;
 
 /// <summary>Sends one request. As a stream, it sends what is written as the body, and verifies the length.</summary>
@@ -15,6 +12,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
     private const int Alignment = 8;
 
     private readonly long? _declaredLength = exchange.Request.DeclaredLength;
+    private readonly ArrayBufferWriter<byte> _records = new(1024);
     private long _length;
     private volatile bool _isEndSent;
 
@@ -28,12 +26,10 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
     public async Task SendAsync(bool keepsConnection)
     {
-        var buffer = new ArrayBufferWriter<byte>(1024);
-        WriteHead(buffer, keepsConnection);
+        WriteHead(keepsConnection);
         if (exchange.Request.BodySource is { } body)
         {
-            await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
-            buffer.ResetWrittenCount();
+            await SendRecordsAsync().ConfigureAwait(false);
             try
             {
                 await body.WriteToAsync(this, exchange.SendingToken).ConfigureAwait(false);
@@ -46,9 +42,9 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
         VerifyLength();
         // Web servers send an empty STDIN to authorizers too.
-        WriteRecord(buffer, RecordType.Stdin, RequestId, []);
+        WriteRecord(_records, RecordType.Stdin, RequestId, []);
         _isEndSent = true;
-        await connection.SendAsync(buffer.WrittenMemory, exchange).ConfigureAwait(false);
+        await SendRecordsAsync().ConfigureAwait(false);
     }
 
     public override async ValueTask WriteAsync(
@@ -61,17 +57,8 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         {
             exchange.SendingToken.ThrowIfCancellationRequested();
             var content = buffer[..Math.Min(buffer.Length, MaxBodyContentLength)];
-            var record = ArrayPool<byte>.Shared.Rent(ProtocolConstants.HeaderLength + content.Length + Alignment);
-            try
-            {
-                var length = WriteRecord(record, RecordType.Stdin, RequestId, content.Span);
-                await connection.SendAsync(record.AsMemory(0, length), exchange).ConfigureAwait(false);
-            }
-            finally
-            {
-                ArrayPool<byte>.Shared.Return(record);
-            }
-
+            WriteRecord(_records, RecordType.Stdin, RequestId, content.Span);
+            await SendRecordsAsync().ConfigureAwait(false);
             buffer = buffer[content.Length..];
         }
     }
@@ -85,24 +72,28 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
     public static void WriteRecord(
         ArrayBufferWriter<byte> buffer, RecordType type, ushort id, ReadOnlySpan<byte> content)
-        => buffer.Advance(WriteRecord(
-            buffer.GetSpan(ProtocolConstants.HeaderLength + content.Length + Alignment), type, id, content));
-
-    private static int WriteRecord(Span<byte> span, RecordType type, ushort id, ReadOnlySpan<byte> content)
     {
         var padding = -content.Length & (Alignment - 1);
         var end = ProtocolConstants.HeaderLength + content.Length;
+        var span = buffer.GetSpan(end + padding);
         RecordWriter.WriteHeader(span, type, id, content.Length, padding);
         content.CopyTo(span[ProtocolConstants.HeaderLength..]);
         span.Slice(end, padding).Clear();
-        return end + padding;
+        buffer.Advance(end + padding);
     }
 
-    private void WriteHead(ArrayBufferWriter<byte> buffer, bool keepsConnection)
+    private async ValueTask SendRecordsAsync()
+    {
+        await connection.SendAsync(_records.WrittenMemory, exchange).ConfigureAwait(false);
+        _records.ResetWrittenCount();
+    }
+
+    private void WriteHead(bool keepsConnection)
     {
         var role = (int)exchange.Request.Role;
         var flags = keepsConnection ? ProtocolConstants.KeepConnectionFlag : (byte)0;
-        WriteRecord(buffer, RecordType.BeginRequest, RequestId, [(byte)(role >> 8), (byte)role, flags, 0, 0, 0, 0, 0]);
+        WriteRecord(
+            _records, RecordType.BeginRequest, RequestId, [(byte)(role >> 8), (byte)role, flags, 0, 0, 0, 0, 0]);
 
         var pairs = new ArrayBufferWriter<byte>(1024);
         foreach (var parameter in exchange.Request.Parameters)
@@ -112,21 +103,20 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
             var length = NameValuePairWriter.GetLength(name.Length, value.Length);
             // Keeps a pair in one record where possible: some applications cannot read a split pair.
             if (pairs.WrittenCount > 0 && pairs.WrittenCount + length > ProtocolConstants.MaxAlignedContentLength)
-                WriteParams(buffer, pairs);
-
+                WriteParams(pairs);
             WritePair(pairs, name, value);
         }
 
-        WriteParams(buffer, pairs);
-        WriteRecord(buffer, RecordType.Params, RequestId, []);
+        WriteParams(pairs);
+        WriteRecord(_records, RecordType.Params, RequestId, []);
     }
 
-    private static void WriteParams(ArrayBufferWriter<byte> buffer, ArrayBufferWriter<byte> pairs)
+    private void WriteParams(ArrayBufferWriter<byte> pairs)
     {
         for (var rest = pairs.WrittenSpan; !rest.IsEmpty;)
         {
             var length = Math.Min(rest.Length, ProtocolConstants.MaxAlignedContentLength);
-            WriteRecord(buffer, RecordType.Params, RequestId, rest[..length]);
+            WriteRecord(_records, RecordType.Params, RequestId, rest[..length]);
             rest = rest[length..];
         }
 
@@ -138,9 +128,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         if (_declaredLength is not { } declared || declared == _length)
             return;
 
-        var why = string.Create(
-            CultureInfo.InvariantCulture,
-            $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH is {declared:N0}.");
-        throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, why);
+        throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, FormattableString.Invariant(
+            $"Sent {_length:N0} bytes of the request body, but CONTENT_LENGTH is {declared:N0}."));
     }
 }

@@ -4,11 +4,8 @@ namespace FastCgi.Client.Streams;
 internal abstract class ForwardStream(bool canRead) : Stream
 {
     public sealed override bool CanRead => canRead;
-
     public sealed override bool CanSeek => false;
-
     public sealed override bool CanWrite => !canRead;
-
     public sealed override long Length => throw new NotSupportedException();
 
     public sealed override long Position

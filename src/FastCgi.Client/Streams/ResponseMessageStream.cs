@@ -1,6 +1,3 @@
-using System.Buffers;
-using FastCgi.Client.Connections;
-
 namespace FastCgi.Client.Streams;
 
 /// <summary>The body of a response.</summary>
