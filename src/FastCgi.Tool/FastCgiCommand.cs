@@ -1,10 +1,5 @@
-using System.CommandLine.Help;
-using System.CommandLine.Invocation;
-using FastCgi.Tool.Commands.Check;
 using FastCgi.Tool.Commands.Configuration;
-using FastCgi.Tool.Commands.Doctor;
 using FastCgi.Tool.Commands.Proxy;
-using FastCgi.Tool.Commands.Request;
 using FastCgi.Tool.Commands.Top;
 
 namespace FastCgi.Tool;
@@ -42,10 +37,8 @@ internal static class FastCgiCommand
 
             foreach (var error in result.Errors)
                 console.Say(PlainText.Line(error.Message));
-            var names = result.CommandResult.Command is RootCommand
-                ? "fastcgi"
-                : $"fastcgi {result.CommandResult.Command.Name}";
-            console.Say($"Run '{names} --help' for all options.");
+            var name = result.CommandResult.Command is ToolCommand command ? " " + command.Name : "";
+            console.Say($"Run 'fastcgi{name} --help' for all options.");
             return ExitCode.Usage;
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)

@@ -1,5 +1,3 @@
-using System.CommandLine.Help;
-using System.CommandLine.Invocation;
 using System.CommandLine.Parsing;
 
 namespace FastCgi.Tool.Commands;
@@ -47,12 +45,13 @@ internal abstract class ToolCommand : Command
         CustomParser = ParseAddress,
     });
 
-    protected void AddAddressOption(string name, string description)
-        => Add(new Option<FastCgiAddress>(name)
+    protected void AddArgument(
+        string name, string description, Func<string, string?> check, bool isOptional = false)
+        => Add(new Argument<string>(name)
         {
             Description = description,
-            HelpName = "ADDRESS",
-            CustomParser = ParseAddress,
+            Arity = isOptional ? ArgumentArity.ZeroOrOne : ArgumentArity.ExactlyOne,
+            Validators = { result => CheckTokens(result, check) },
         });
 
     protected void AddFlag(string name, string description, params string[] aliases)
@@ -106,19 +105,15 @@ internal abstract class ToolCommand : Command
         AddFlag("--json", "Write JSON");
     }
 
-    /// <summary>Rejects a value without a separator between its two parts.</summary>
     protected static string? CheckPair(string text, char separator, string form)
         => text.IndexOf(separator, StringComparison.Ordinal) > 0 ? null : $"'{text}' does not have the form {form}.";
 
     protected static string? CheckPresence(string text) => text.Length > 0 ? null : "The value of an option is empty.";
 
-    protected static void CheckTokens(SymbolResult result, Func<string, string?>? check)
+    private static void CheckTokens(SymbolResult result, Func<string, string?>? check)
     {
-        foreach (var token in result.Tokens)
-        {
-            if (check?.Invoke(token.Value) is { } error)
-                result.AddError(error);
-        }
+        foreach (var error in result.Tokens.Select(token => check?.Invoke(token.Value)).OfType<string>())
+            result.AddError(error);
     }
 
     private void AddOption<T>(Option<T> option, Func<string, string?>? check)
@@ -127,7 +122,7 @@ internal abstract class ToolCommand : Command
         Add(option);
     }
 
-    private static FastCgiAddress? ParseAddress(ArgumentResult result)
+    protected static FastCgiAddress? ParseAddress(ArgumentResult result)
     {
         if (FastCgiAddress.TryParse(result.Tokens[0].Value, out var address))
             return address;
@@ -153,11 +148,8 @@ internal static class ToolArguments
         => arguments.GetValue<FastCgiAddress>("ADDRESS")!;
 
     public static bool Has(this ParseResult arguments, string name) => arguments.GetValue<bool>(name);
-
     public static string? GetText(this ParseResult arguments, string name) => arguments.GetValue<string>(name);
-
     public static bool IsJson(this ParseResult arguments) => arguments.Has("--json");
-
     public static TimeSpan GetTimeout(this ParseResult arguments) => arguments.GetValue<TimeSpan>("--timeout");
 
     public static (string Name, string Value)[] GetParameters(this ParseResult arguments)

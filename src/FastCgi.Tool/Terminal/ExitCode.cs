@@ -21,4 +21,8 @@ internal static class ExitCode
 internal sealed class ToolException(int code, string message) : Exception(message)
 {
     public int Code { get; } = code;
+
+    public static ToolException Failure(string message) => new(ExitCode.Failure, message);
+    public static ToolException Usage(string message) => new(ExitCode.Usage, message);
+    public static ToolException CannotRun(string message) => new(ExitCode.CannotRun, message);
 }

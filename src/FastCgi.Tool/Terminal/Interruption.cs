@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.Tool.Terminal;
 
 /// <summary>Handles Ctrl-C and SIGTERM: the first one cancels the command, the second one ends the process.</summary>
@@ -15,10 +13,8 @@ internal static class Interruption
     {
         using var interrupted = new CancellationTokenSource();
         var overdue = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
-        using var interrupt = PosixSignalRegistration.Create(
-            PosixSignal.SIGINT, context => OnSignal(context, exitCode: 130));
-        using var terminate = PosixSignalRegistration.Create(
-            PosixSignal.SIGTERM, context => OnSignal(context, exitCode: 143));
+        using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, context => OnSignal(context, 130));
+        using var terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, context => OnSignal(context, 143));
         // SIGXFSZ: a file at its size limit causes an exception instead of ending the process.
         s_fileSize ??= OperatingSystem.IsWindows()
             ? null
@@ -32,8 +28,8 @@ internal static class Interruption
                 return;
 
             context.Cancel = true;
-            _ = Task.Delay(timeout ?? s_timeout).ContinueWith(
-                _ => overdue.TrySetResult(exitCode), TaskScheduler.Default);
+            _ = Task.Delay(timeout ?? s_timeout)
+                .ContinueWith(_ => overdue.TrySetResult(exitCode), TaskScheduler.Default);
             interrupted.Cancel();
         }
     }

@@ -1,12 +1,6 @@
-using System.Runtime.InteropServices;
-using FastCgi.Client.Streams;
-
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>
-/// Standard output or error, written with write(2). .NET's console ignores a broken pipe, and lets one stalled stream
-/// block the other.
-/// </summary>
+/// <summary>Standard output or error. .NET's console ignores a broken pipe, and a stalled stream blocks both.</summary>
 internal sealed partial class StandardStream(int descriptor) : ForwardStream(canRead: false)
 {
     private const int GetDescriptorFlags = 1;

@@ -1,6 +1,5 @@
 using System.Text.Json.Serialization;
 using System.Text.Json.Serialization.Metadata;
-using System.Threading.Channels;
 
 namespace FastCgi.Tool.Terminal;
 
@@ -22,15 +21,10 @@ internal sealed class ToolConsole
     /// <summary>Standard output, like <see cref="Out"/>, for bytes.</summary>
     public Stream Body { get; }
 
-    /// <summary>Whether the output is a terminal.</summary>
     public bool IsTerminal { get; private init; }
-
-    /// <summary>The number of characters in a line.</summary>
     public int Width => IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue;
-
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
 
-    /// <summary>The streams of the process.</summary>
     public static ToolConsole OpenStandard()
     {
         var output = StandardStream.Open(1);
@@ -44,11 +38,8 @@ internal sealed class ToolConsole
         => TextWriter.Synchronized(new StreamWriter(stream, Console.OutputEncoding) { AutoFlush = true });
 
     public string Bold(string text) => Colour(text, 1);
-
     public string Green(string text) => Colour(text, 32);
-
     public string Yellow(string text) => Colour(text, 33);
-
     public string Red(string text) => Colour(text, 31);
 
     public void WriteJson<T>(T value, JsonTypeInfo<T> type) => Out.WriteLine(JsonSerializer.Serialize(value, type));
@@ -116,8 +107,7 @@ internal sealed class ToolConsole
 internal static class PlainText
 {
     /// <summary>Replaces control characters other than line ends and tabs by question marks.</summary>
-    public static string Lines(string text)
-        => Regex.Replace(text.ReplaceLineEndings("\n"), @"[\p{Cc}-[\n\t]]", "?");
+    public static string Lines(string text) => Regex.Replace(text.ReplaceLineEndings("\n"), @"[\p{Cc}-[\n\t]]", "?");
 
     /// <summary>Replaces all control characters by spaces.</summary>
     public static string Line(string text) => Regex.Replace(text, @"\p{Cc}", " ");

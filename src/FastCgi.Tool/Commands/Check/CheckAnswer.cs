@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>The records received for a request.</summary>
@@ -10,9 +8,7 @@ internal sealed class CheckAnswer
 
     public bool IsClosed { get; set; }
     public bool IsSilent { get; set; }
-
-    public (int AppStatus, int ProtocolStatus)? End { get; private set; }
-
+    public (int AppStatus, FastCgiProtocolStatus ProtocolStatus)? End { get; private set; }
     public bool IsOutputEnded { get; private set; }
 
     /// <summary>Whether there was STDERR. Only then must it be ended.</summary>
@@ -20,15 +16,13 @@ internal sealed class CheckAnswer
     public bool IsErrorEnded { get; private set; }
     public string[] Flaws { get; set; } = [];
     public int Status => Head?.StatusCode ?? 0;
-
     public HeaderBlock? Head => field ??= ParseHead();
-
     public byte[] Body => Head is null ? [] : _body;
 
     /// <summary>Whether it is a complete CGI response, whatever its status.</summary>
-    public bool IsWhole => End is { ProtocolStatus: 0 } && Head is not null;
+    public bool IsWhole => End?.ProtocolStatus == FastCgiProtocolStatus.RequestComplete && Head is not null;
 
-    public bool IsRefused(FastCgiProtocolStatus status) => End is { } end && end.ProtocolStatus == (int)status;
+    public bool IsRefused(FastCgiProtocolStatus status) => End?.ProtocolStatus == status;
 
     public string Describe()
     {
@@ -39,8 +33,8 @@ internal sealed class CheckAnswer
             return isBegun ? "closed during the response" : "closed without a response";
         if (End is not { } end)
             return "not FastCGI: " + string.Join(", ", Flaws);
-        if (end.ProtocolStatus != 0)
-            return $"{(FastCgiProtocolStatus)end.ProtocolStatus}";
+        if (end.ProtocolStatus != FastCgiProtocolStatus.RequestComplete)
+            return $"{end.ProtocolStatus}";
         return Head is null ? $"no header block, appStatus {end.AppStatus}" : $"{Status}";
     }
 

@@ -29,8 +29,6 @@ internal sealed class CheckException(CheckVerdict verdict, string detail) : Exce
     public CheckVerdict Verdict { get; } = verdict;
 
     public static CheckException Fail(string detail) => new(CheckVerdict.Fail, detail);
-
     public static CheckException Choice(string detail) => new(CheckVerdict.Choice, detail);
-
     public static CheckException Skipped(string detail) => new(CheckVerdict.Skipped, detail);
 }

@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary><c>fastcgi check</c>: the specification, statement by statement.</summary>
 internal sealed class CheckCommand : ToolCommand
 {
     // Limits the load on a server that others use.
@@ -33,7 +32,7 @@ internal sealed class CheckCommand : ToolCommand
         var chosen = only.Length > 0 || arguments.Has("--hostile") ? All : Polite;
         var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
         if (!plain.IsWhole)
-            throw new ToolException(ExitCode.Failure,
+            throw Failure(
                 $"The server cannot be checked: a GET of {context.Path} gets no response ({plain.Describe()}).");
 
         context.Status = plain.Status;
@@ -41,8 +40,8 @@ internal sealed class CheckCommand : ToolCommand
         foreach (var check in chosen.Where(check => only.Length == 0 || only.Contains(check.Id)))
         {
             var (verdict, detail) = await RunAsync(check, context);
-            results.Add(new CheckedStatement(
-                check.Id, verdict.ToString().ToLowerInvariant(), check.Statement, check.Source, detail));
+            var result = verdict.ToString().ToLowerInvariant();
+            results.Add(new CheckedStatement(check.Id, result, check.Statement, check.Source, detail));
             await Task.Delay(s_pause, cancellationToken);
         }
 
@@ -56,13 +55,9 @@ internal sealed class CheckCommand : ToolCommand
             context.StartClock();
             return (CheckVerdict.Pass, await check.RunAsync(context));
         }
-        catch (CheckException exception)
+        catch (Exception exception) when (exception is CheckException or SocketException)
         {
-            return (exception.Verdict, exception.Message);
-        }
-        catch (SocketException exception)
-        {
-            return (CheckVerdict.Fail, exception.Message);
+            return ((exception as CheckException)?.Verdict ?? CheckVerdict.Fail, exception.Message);
         }
     }
 
@@ -71,9 +66,8 @@ internal sealed class CheckCommand : ToolCommand
         var (passed, failed, chosen, skipped) = (Count("pass"), Count("fail"), Count("choice"), Count("skipped"));
         if (arguments.IsJson())
         {
-            var document = new CheckDocument(
-                $"{arguments.GetAddress()}", context.Status, passed, failed, chosen, skipped, results);
-            Terminal.WriteJson(document, ToolJson.Default.CheckDocument);
+            Terminal.WriteJson(new CheckDocument($"{arguments.GetAddress()}", context.Status, passed, failed, chosen,
+                skipped, results), ToolJson.Default.CheckDocument);
         }
         else
         {
@@ -83,10 +77,9 @@ internal sealed class CheckCommand : ToolCommand
             {
                 Func<string, string> colour =
                     result.Result switch { "pass" => Terminal.Green, "fail" => Terminal.Red, _ => Terminal.Yellow };
-                var text =
-                    $"{result.Statement} [{result.Source}]{(result.Detail.Length > 0 ? $" -- {result.Detail}" : "")}";
+                var detail = result.Detail.Length > 0 ? $" -- {result.Detail}" : "";
                 Terminal.Out.WriteLine(colour(result.Result.PadRight(first)) + result.Id.PadRight(second)
-                    + PlainText.Line(text));
+                    + PlainText.Line($"{result.Statement} [{result.Source}]{detail}"));
             }
 
             Terminal.Out.WriteLine(

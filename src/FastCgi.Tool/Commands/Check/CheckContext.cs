@@ -1,4 +1,3 @@
-using FastCgi.Tool.Commands.Doctor;
 using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
@@ -34,18 +33,19 @@ internal sealed class CheckContext(
         string method = "GET", int? length = null, params (string Name, string Value)[] extra)
     {
         var type = length is null ? "" : "application/octet-stream";
-        var made = ApplicationProbe.CreateParameters("fastcgi-check", method, path, type, $"{length}");
+        var made = RequestTarget.OfThisMachine(path).CreateParameters(method, "fastcgi-check", type, $"{length}");
         return made.Select(static parameter => (parameter.Name, parameter.Value))
-            .Where(pair => !more.Any(own => own.Name == pair.Name))
-            .Concat(more).Concat(extra);
+            .Where(pair => !more.Any(own => own.Name == pair.Name)).Concat(more)
+            .Where(pair => !extra.Any(own => own.Name == pair.Name)).Concat(extra);
     }
 
     public byte[] CreateParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)
         => Pairs(GetParams(method, length, extra));
 
-    public byte[] CreateGet(int id = 1, bool keepsConnection = true, params (string Name, string Value)[] extra)
-        => [.. Begin(id, keepsConnection), .. Stream(RecordType.Params, id, CreateParams(extra: extra)),
-            .. Record(RecordType.Stdin, id)];
+    public byte[] CreateGet(int id = 1, bool keepsConnection = true, int size = ProtocolConstants.MaxContentLength,
+        int padding = 0, params (string Name, string Value)[] extra)
+        => [.. Begin(id, keepsConnection), .. Stream(RecordType.Params, id, CreateParams(extra: extra), size, padding),
+            .. Record(RecordType.Stdin, id, padding: padding)];
 
     public static byte[] CreateRequest(byte[] parameters, ReadOnlySpan<byte> body = default)
         => [.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Stream(RecordType.Stdin, 1, body)];
@@ -53,13 +53,13 @@ internal sealed class CheckContext(
     public byte[] CreatePost(int length, int? declared = null)
         => CreateRequest(CreateParams("POST", declared ?? length), new byte[length]);
 
-    public async Task<CheckAnswer> AskAsync(byte[] bytes, int id = 1)
+    public async Task<CheckAnswer> AskAsync(params byte[][] parts)
     {
-        using var peer = await ConnectAsync(bytes);
-        return await peer.ReadAnswerAsync(id);
+        using var peer = await ConnectAsync(parts);
+        return await peer.ReadAnswerAsync();
     }
 
-    public async Task<string> ExpectSameAsync(byte[] bytes, int id = 1) => Require(await AskAsync(bytes, id));
+    public async Task<string> ExpectSameAsync(params byte[][] parts) => Require(await AskAsync(parts));
 
     public async Task<string> ExpectNextAsync(CheckPeer peer, int id = 1)
     {
@@ -67,7 +67,7 @@ internal sealed class CheckContext(
         return Require(await peer.ReadAnswerAsync(id));
     }
 
-    public string Require(CheckAnswer answer) => FindFault(answer) is { } fault ? throw CheckException.Fail(fault) : "";
+    public string Require(CheckAnswer answer) => FindFault(answer) is { } fault ? throw Fail(fault) : "";
 
     /// <returns>What is wrong with the response, or <see langword="null"/>.</returns>
     public string? FindFault(CheckAnswer answer)
@@ -79,14 +79,21 @@ internal sealed class CheckContext(
         return answer.Status == Status ? null : $"status {answer.Status}, where a plain GET returns {Status}";
     }
 
+    /// <summary>Whether a request is served like a plain GET.</summary>
+    public bool IsServed(CheckAnswer answer) => answer.IsWhole && answer.Status == Status;
+
     public async Task<bool> IsAliveAsync() => (await AskAsync(CreateGet(keepsConnection: false))).IsWhole;
 
     public async Task<string> SurviveAsync(string what = "")
-        => await IsAliveAsync()
-            ? what
-            : throw CheckException.Fail(what.Length > 0
-                ? $"{what}; then a plain GET gets no response"
-                : "a plain GET no longer gets a response");
+    {
+        if (await IsAliveAsync())
+            return what;
+        throw Fail(
+            what.Length > 0 ? $"{what}; then a plain GET gets no response" : "a plain GET no longer gets a response");
+    }
 
-    public async Task<CheckException> ChooseAsync(string what) => CheckException.Choice(await SurviveAsync(what));
+    public async Task<CheckException> ChooseAsync(string what) => Choice(await SurviveAsync(what));
+
+    public async Task<CheckException> ChooseUnlessSilentAsync(CheckAnswer answer)
+        => answer.IsSilent ? Fail(answer.Describe()) : await ChooseAsync(answer.Describe());
 }

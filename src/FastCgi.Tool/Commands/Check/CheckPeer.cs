@@ -52,7 +52,8 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
             if (bytes[7] != 0)
                 Flaws.Add($"the reserved byte of a {RecordNames.Get(header.Type)} is {bytes[7]}");
             var content = await ReadAsync(header.ContentLength + header.PaddingLength, cancellation.Token);
-            return content is null ? (null, $"closed within a {RecordNames.Get(header.Type)}")
+            return content is null
+                ? (null, $"closed within a {RecordNames.Get(header.Type)}")
                 : (new CheckRecord(header.Type, header.RequestId, content[..header.ContentLength]), null);
         }
         catch (OperationCanceledException)
@@ -79,21 +80,19 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
     public async Task ReadAnswersAsync(IReadOnlyDictionary<int, CheckAnswer> answers, int id)
     {
         var answer = answers[id];
-        while (answer is { End: null, IsClosed: false })
+        while (answer.End is null)
         {
             var (record, problem) = await ReadRecordAsync();
             answer.IsClosed = record is null && problem is null;
             answer.IsSilent = problem == Silent;
-            if (record is not null && (!answers.TryGetValue(record.Id, out var taker) || taker.End is not null))
-                Flaws.Add($"a {RecordNames.Get(record.Type)} for id {record.Id}");
-            else if (record is not null && answers[record.Id].Take(record, Flaws) && record.Id == id)
-                break;
-            if (problem is null)
-                continue;
-
-            if (!answer.IsSilent)
+            if (problem is not null && !answer.IsSilent)
                 Flaws.Add(problem);
-            break;
+            if (record is null)
+                break;
+            if (!answers.TryGetValue(record.Id, out var taker) || taker.End is not null)
+                Flaws.Add($"a {RecordNames.Get(record.Type)} for id {record.Id}");
+            else if (taker.Take(record, Flaws) && taker == answer)
+                break;
         }
 
         answer.Flaws = [.. Flaws];
@@ -123,17 +122,6 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
 
 internal sealed record CheckRecord(RecordType Type, int Id, byte[] Content)
 {
-    /// <returns>The name-value pairs of the content, or <see langword="null"/> if they are malformed.</returns>
-    public Dictionary<string, string>? ReadPairs()
-    {
-        var values = new Dictionary<string, string>(StringComparer.Ordinal);
-        var pairs = new NameValuePairReader(Content);
-        while (pairs.TryRead(out var name, out var value))
-            values[Encoding.UTF8.GetString(name)] = Encoding.UTF8.GetString(value);
-        return pairs.IsMalformed ? null : values;
-    }
-
     public int AppStatus => BinaryPrimitives.ReadInt32BigEndian(Content);
-
-    public int ProtocolStatus => Content[4];
+    public FastCgiProtocolStatus ProtocolStatus => (FastCgiProtocolStatus)Content[4];
 }

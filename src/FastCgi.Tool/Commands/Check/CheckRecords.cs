@@ -22,14 +22,11 @@ internal static class CheckRecords
             reserved, reserved, reserved]);
 
     public static byte[] Pairs(IEnumerable<(string Name, string Value)> pairs)
-        => [.. pairs.SelectMany(static pair => Pair(pair.Name, pair.Value))];
-
-    public static byte[] Pair(string name, string value)
     {
-        var (nameBytes, valueBytes) = (Encoding.UTF8.GetBytes(name), Encoding.UTF8.GetBytes(value));
-        var pair = new byte[NameValuePairWriter.GetLength(nameBytes.Length, valueBytes.Length)];
-        NameValuePairWriter.Write(pair, nameBytes, valueBytes);
-        return pair;
+        var bytes = new ArrayBufferWriter<byte>();
+        foreach (var (name, value) in pairs)
+            RecordSender.WritePair(bytes, Encoding.UTF8.GetBytes(name), Encoding.UTF8.GetBytes(value));
+        return bytes.WrittenSpan.ToArray();
     }
 
     public static byte[] LongPair(string name, string value)

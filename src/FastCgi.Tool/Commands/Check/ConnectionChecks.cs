@@ -7,161 +7,138 @@ internal static class ConnectionChecks
 {
     public static IEnumerable<CheckCase> All =>
     [
-        new("close", CloseAsync),
-        new("keep", KeepAsync),
-        new("other-flags", OtherFlagsAsync),
-        new("two-connections", TwoConnectionsAsync),
-        new("closed-early", ClosedEarlyAsync),
-        new("half-close", HalfCloseAsync),
+        new("close", async context =>
+        {
+            using var peer = await context.ConnectAsync(context.CreateGet(keepsConnection: false));
+            context.Require(await peer.ReadAnswerAsync());
+            return await peer.IsClosedAsync() switch
+            {
+                true => "",
+                null => throw Fail("the connection stays open"),
+                false => throw Fail("something follows END_REQUEST"),
+            };
+        }),
+        new("keep", async context =>
+        {
+            using var peer = await context.ConnectAsync();
+            await context.ExpectNextAsync(peer);
+            return await peer.IsClosedAsync(context.Quiet) switch
+            {
+                null => await context.ExpectNextAsync(peer),
+                true => throw Fail("the connection is closed"),
+                false => throw Fail("something follows END_REQUEST"),
+            };
+        }),
+        new("other-flags", async context =>
+        {
+            using var peer = await context.ConnectAsync(Begin(otherFlags: 0xFE),
+                Stream(RecordType.Params, 1, context.CreateParams()), Record(RecordType.Stdin, 1));
+            context.Require(await peer.ReadAnswerAsync());
+            return await context.ExpectNextAsync(peer);
+        }),
+        new("two-connections", async context =>
+        {
+            using var first = await context.ConnectAsync();
+            await context.ExpectNextAsync(first);
+            if (context.FindFault(await context.AskAsync(context.CreateGet())) is not { } fault)
+                return "";
+
+            // That is allowed if the server announces it.
+            first.Dispose();
+            context.IsSerial = true;
+            throw await ManagementChecks.GetAsync(context, ManagementChecks.MaxConnections) == "1"
+                ? Choice("one connection at a time, and FCGI_MAX_CONNS is 1")
+                : Fail(fault);
+        }),
+        new("closed-early", async context =>
+        {
+            var request = context.CreatePost(1000);
+            foreach (var length in (int[])[4, 12, 40, request.Length - 500])
+            {
+                (await context.ConnectAsync(request[..length])).Dispose();
+                if (!await context.IsAliveAsync())
+                    throw Fail($"closed after {length} bytes: a plain GET no longer gets a response");
+            }
+
+            return "";
+        }),
+        new("half-close", async context =>
+        {
+            using var peer = await context.ConnectAsync(context.CreateGet());
+            peer.HalfClose();
+            var answer = await peer.ReadAnswerAsync();
+            throw await context.ChooseAsync(answer.IsWhole ? "it does" : $"it does not: {answer.Describe()}");
+        }),
     ];
 
     public static IEnumerable<CheckCase> Shared =>
     [
-        new("told-truth", TruthAsync),
-        new("interleaved", InterleavedAsync),
-        new("abort-one", AbortOneAsync),
+        new("told-truth", async context =>
+        {
+            var announced = await ManagementChecks.GetAsync(context, ManagementChecks.Multiplexes);
+            var value = $"FCGI_MPXS_CONNS is {announced ?? "not announced"}";
+            using var peer = await context.ConnectAsync(
+                Begin(1), Record(RecordType.Params, 1, context.CreateParams()), context.CreateGet(2));
+            var (first, second) = (new CheckAnswer(), new CheckAnswer());
+            var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
+            await peer.ReadAnswersAsync(both, 2);
+            if (first.End is not null)
+                throw Fail($"{value}; the first request ends before its PARAMS are complete: {first.Describe()}");
+
+            await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
+            await peer.ReadAnswersAsync(both, 1);
+            if (context.FindFault(first) is { } harm)
+                throw Fail($"{value}; the second request gets: {second.Describe()}; the first: {harm}");
+
+            return (announced, second.IsWhole, second.IsRefused(FastCgiProtocolStatus.CantMultiplexConnection)) switch
+            {
+                ("1", true, _) => "1, and both are served",
+                ("0", _, true) => "0, and the second is refused",
+                (null, true, _) or (null, _, true) => $"it is not announced; the second gets {second.Describe()}",
+                _ => throw Fail($"{value}, and the second request gets: {second.Describe()}"),
+            };
+        }),
+        new("interleaved", async context =>
+        {
+            await RequireMultiplexingAsync(context);
+            using var peer = await context.ConnectAsync();
+            var parameters = context.CreateParams();
+            var half = parameters.Length / 2;
+            int[] ids = [1, 2, 300];
+            Func<int, byte[]>[] steps =
+            [
+                static id => Begin(id),
+                id => Record(RecordType.Params, id, parameters.AsSpan(0, half)),
+                id => Record(RecordType.Params, id, parameters.AsSpan(half)),
+                static id => [.. Record(RecordType.Params, id), .. Record(RecordType.Stdin, id)],
+            ];
+            foreach (var step in steps)
+                await peer.SendAsync([.. ids.Select(step)]);
+
+            var answers = ids.ToDictionary(static id => id, static _ => new CheckAnswer());
+            foreach (var id in ids)
+                await peer.ReadAnswersAsync(answers, id);
+            foreach (var answer in answers.Values)
+                context.Require(answer);
+            return peer.Flaws.Count == 0 ? "" : throw Fail(string.Join(", ", peer.Flaws));
+        }),
+        new("abort-one", async context =>
+        {
+            await RequireMultiplexingAsync(context);
+            using var peer = await context.ConnectAsync(Begin(1), Begin(2),
+                Record(RecordType.Params, 1, context.CreateParams()), Record(RecordType.AbortRequest, 2));
+            var aborted = await peer.ReadAnswerAsync(2);
+            if (aborted.End is null)
+                throw Fail($"the aborted request: {aborted.Describe()}");
+
+            await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
+            return context.Require(await peer.ReadAnswerAsync(1));
+        }),
     ];
-
-    private static async Task<string> CloseAsync(CheckContext context)
-    {
-        using var peer = await context.ConnectAsync(context.CreateGet(keepsConnection: false));
-        context.Require(await peer.ReadAnswerAsync());
-        return await peer.IsClosedAsync() switch
-        {
-            true => "",
-            null => throw CheckException.Fail("the connection stays open"),
-            false => throw CheckException.Fail("something follows END_REQUEST"),
-        };
-    }
-
-    private static async Task<string> KeepAsync(CheckContext context)
-    {
-        using var peer = await context.ConnectAsync();
-        await context.ExpectNextAsync(peer);
-        return await peer.IsClosedAsync(context.Quiet) switch
-        {
-            null => await context.ExpectNextAsync(peer),
-            true => throw CheckException.Fail("the connection is closed"),
-            false => throw CheckException.Fail("something follows END_REQUEST"),
-        };
-    }
-
-    private static async Task<string> OtherFlagsAsync(CheckContext context)
-    {
-        using var peer = await context.ConnectAsync(
-            Begin(otherFlags: 0xFE), Stream(RecordType.Params, 1, context.CreateParams()), Record(RecordType.Stdin, 1));
-        context.Require(await peer.ReadAnswerAsync());
-        return await context.ExpectNextAsync(peer);
-    }
-
-    private static async Task<string> TwoConnectionsAsync(CheckContext context)
-    {
-        using var first = await context.ConnectAsync();
-        await context.ExpectNextAsync(first);
-        if (context.FindFault(await context.AskAsync(context.CreateGet())) is not { } fault)
-            return "";
-
-        // That is allowed if the server announces it.
-        first.Dispose();
-        context.IsSerial = true;
-        var (values, _) = await ManagementChecks.AskAsync(context, ManagementChecks.MaxConnections);
-        throw values?.GetValueOrDefault(ManagementChecks.MaxConnections) == "1"
-            ? CheckException.Choice("one connection at a time, and FCGI_MAX_CONNS is 1") : CheckException.Fail(fault);
-    }
-
-    private static async Task<string> ClosedEarlyAsync(CheckContext context)
-    {
-        var request = context.CreatePost(1000);
-        foreach (var length in (int[])[4, 12, 40, request.Length - 500])
-        {
-            (await context.ConnectAsync(request[..length])).Dispose();
-            if (!await context.IsAliveAsync())
-                throw CheckException.Fail($"closed after {length} bytes: a plain GET no longer gets a response");
-        }
-
-        return "";
-    }
-
-    private static async Task<string> HalfCloseAsync(CheckContext context)
-    {
-        using var peer = await context.ConnectAsync(context.CreateGet());
-        peer.HalfClose();
-        var answer = await peer.ReadAnswerAsync();
-        throw await context.ChooseAsync(answer.IsWhole ? "it does" : $"it does not: {answer.Describe()}");
-    }
-
-    private static async Task<string> TruthAsync(CheckContext context)
-    {
-        var announced = await GetAnnouncedAsync(context);
-        var value = $"FCGI_MPXS_CONNS is {announced ?? "not announced"}";
-        using var peer = await context.ConnectAsync(Begin(1), Record(RecordType.Params, 1, context.CreateParams()));
-        await peer.SendAsync(context.CreateGet(2));
-        var (first, second) = (new CheckAnswer(), new CheckAnswer());
-        var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
-        await peer.ReadAnswersAsync(both, 2);
-        if (first.End is not null)
-            throw CheckException.Fail(
-                $"{value}; the first request ends before its PARAMS are complete: {first.Describe()}");
-
-        await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-        await peer.ReadAnswersAsync(both, 1);
-        if (context.FindFault(first) is { } harm)
-            throw CheckException.Fail($"{value}; the second request gets: {second.Describe()}; the first: {harm}");
-
-        return (announced, second.IsWhole, second.IsRefused(FastCgiProtocolStatus.CantMultiplexConnection)) switch
-        {
-            ("1", true, _) => "1, and both are served",
-            ("0", _, true) => "0, and the second is refused",
-            (null, true, _) or (null, _, true) => $"it is not announced; the second gets {second.Describe()}",
-            _ => throw CheckException.Fail($"{value}, and the second request gets: {second.Describe()}"),
-        };
-    }
-
-    private static async Task<string> InterleavedAsync(CheckContext context)
-    {
-        await RequireMultiplexingAsync(context);
-        using var peer = await context.ConnectAsync();
-        var parameters = context.CreateParams();
-        var half = parameters.Length / 2;
-        int[] ids = [1, 2, 300];
-        Func<int, byte[]>[] steps =
-        [
-            static id => Begin(id),
-            id => Record(RecordType.Params, id, parameters.AsSpan(0, half)),
-            id => Record(RecordType.Params, id, parameters.AsSpan(half)),
-            static id => [.. Record(RecordType.Params, id), .. Record(RecordType.Stdin, id)],
-        ];
-        foreach (var step in steps)
-            await peer.SendAsync([.. ids.Select(step)]);
-
-        var answers = ids.ToDictionary(static id => id, static _ => new CheckAnswer());
-        foreach (var id in ids)
-            await peer.ReadAnswersAsync(answers, id);
-        foreach (var answer in answers.Values)
-            context.Require(answer);
-        return peer.Flaws.Count == 0 ? "" : throw CheckException.Fail(string.Join(", ", peer.Flaws));
-    }
-
-    private static async Task<string> AbortOneAsync(CheckContext context)
-    {
-        await RequireMultiplexingAsync(context);
-        using var peer = await context.ConnectAsync(Begin(1), Begin(2),
-            Record(RecordType.Params, 1, context.CreateParams()), Record(RecordType.AbortRequest, 2));
-        var aborted = await peer.ReadAnswerAsync(2);
-        if (aborted.End is null)
-            throw CheckException.Fail($"the aborted request: {aborted.Describe()}");
-
-        await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-        return context.Require(await peer.ReadAnswerAsync(1));
-    }
 
     private static async Task RequireMultiplexingAsync(CheckContext context)
     {
-        if (await GetAnnouncedAsync(context) != "1")
-            throw CheckException.Skipped("the server does not multiplex");
+        if (await ManagementChecks.GetAsync(context, ManagementChecks.Multiplexes) != "1")
+            throw Skipped("the server does not multiplex");
     }
-
-    private static async Task<string?> GetAnnouncedAsync(CheckContext context)
-        => (await ManagementChecks.AskAsync(context, ManagementChecks.Multiplexes)).Values?
-            .GetValueOrDefault(ManagementChecks.Multiplexes);
 }

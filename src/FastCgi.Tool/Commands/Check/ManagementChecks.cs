@@ -12,7 +12,17 @@ internal static class ManagementChecks
 
     public static IEnumerable<CheckCase> All =>
     [
-        new("get-values", GetValuesAsync),
+        new("get-values", async context =>
+        {
+            using var peer = await context.ConnectAsync();
+            var (values, problem) = await AskAsync(peer, MaxConnections, MaxRequests, Multiplexes);
+            var text = Describe(values ?? throw Fail(problem));
+            // It is a single record, not a stream with an end.
+            await peer.SendAsync(context.CreateGet());
+            return context.FindFault(await peer.ReadAnswerAsync()) is { } fault
+                ? throw Fail($"{text}; the next request: {fault}")
+                : text;
+        }),
         new("values", context => ExpectAsync(
             context, CheckVerdict.Skipped, [MaxConnections, MaxRequests, Multiplexes], FindWrong)),
         new("asked-only", context => ExpectAsync(
@@ -20,19 +30,50 @@ internal static class ManagementChecks
         new("unknown-names", context => ExpectAsync(context, CheckVerdict.Skipped, [Unknown],
             static values => values.ContainsKey(Unknown) ? "the unknown name has a value" : null)),
         new("no-names", context => ExpectAsync(context, CheckVerdict.Fail, [], static values => FindUnasked(values))),
-        new("during-request", DuringRequestAsync),
-        new("unknown-management", UnknownTypeAsync),
-        new("after-management", AfterAsync),
+        new("during-request", async context =>
+        {
+            using var peer = await context.ConnectAsync(Begin(), Record(RecordType.Params, 1, context.CreateParams()));
+            var (values, problem) = await AskAsync(peer, Multiplexes);
+            if (values is null)
+                throw Fail(problem);
+
+            await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
+            return context.Require(await peer.ReadAnswerAsync());
+        }),
+        new("unknown-management", async context =>
+        {
+            using var peer = await context.ConnectAsync(Record((RecordType)99, 0, "x"u8));
+            return await peer.RequireRecordAsync() switch
+            {
+                { Type: RecordType.UnknownType, Id: 0, Content: [99, 0, 0, 0, 0, 0, 0, 0] } => "",
+                { Type: RecordType.UnknownType } other => throw Fail(
+                    $"UNKNOWN_TYPE, id {other.Id}, content {Convert.ToHexString(other.Content)}"),
+                var other => throw Fail($"the response is {RecordNames.Get(other.Type)}"),
+            };
+        }),
+        new("after-management", async context =>
+        {
+            using var peer = await context.ConnectAsync(
+                Record(RecordType.GetValues, 0, Pairs([(Multiplexes, "")])), Record((RecordType)99, 0));
+            foreach (var expected in (RecordType[])[RecordType.GetValuesResult, RecordType.UnknownType])
+            {
+                var record = await peer.RequireRecordAsync();
+                if (record.Type != expected)
+                    throw Fail($"{RecordNames.Get(record.Type)} arrives where {RecordNames.Get(expected)} is expected");
+            }
+
+            return await context.ExpectNextAsync(peer);
+        }),
     ];
 
-    /// <returns>The values, or <see langword="null"/> and the reason.</returns>
-    public static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(
-        CheckContext context, params string[] names)
+    /// <returns><see langword="null"/> if the server does not announce the value.</returns>
+    public static async Task<string?> GetAsync(CheckContext context, string name)
     {
         using var peer = await context.ConnectAsync();
-        return await AskAsync(peer, names);
+        return (await AskAsync(peer, name)).Values?.GetValueOrDefault(name);
     }
 
+    /// <returns>The values, or <see langword="null"/> and the reason.</returns>
     private static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(
         CheckPeer peer, params string[] names)
     {
@@ -40,7 +81,8 @@ internal static class ManagementChecks
         return await peer.ReadRecordAsync() switch
         {
             (null, var problem) => (null, problem ?? "the connection is closed"),
-            ({ Type: RecordType.GetValuesResult, Id: 0 } result, _) => (result.ReadPairs(), "its pairs cannot be read"),
+            ({ Type: RecordType.GetValuesResult, Id: 0 } result, _)
+                => (ClientConnection.ReadPairs(result.Content), "its pairs cannot be read"),
             var (other, _) => (null, $"the response is {RecordNames.Get(other.Type)}, id {other.Id}"),
         };
     }
@@ -49,10 +91,11 @@ internal static class ManagementChecks
     private static async Task<string> ExpectAsync(CheckContext context, CheckVerdict without, string[] names,
         Func<Dictionary<string, string>, string?> findFault)
     {
-        var (values, problem) = await AskAsync(context, names);
+        using var peer = await context.ConnectAsync();
+        var (values, problem) = await AskAsync(peer, names);
         if (values is null)
             throw new CheckException(without, problem);
-        return findFault(values) is { } fault ? throw CheckException.Fail(fault) : "";
+        return findFault(values) is { } fault ? throw Fail(fault) : "";
     }
 
     private static string Describe(IEnumerable<KeyValuePair<string, string>> values)
@@ -68,54 +111,4 @@ internal static class ManagementChecks
 
     private static string? FindUnasked(Dictionary<string, string> values, params string[] asked)
         => values.Keys.Except(asked).ToList() is { Count: > 0 } more ? $"{string.Join(", ", more)} unasked" : null;
-
-    private static async Task<string> GetValuesAsync(CheckContext context)
-    {
-        using var peer = await context.ConnectAsync();
-        var (values, problem) = await AskAsync(peer, MaxConnections, MaxRequests, Multiplexes);
-        var text = Describe(values ?? throw CheckException.Fail(problem));
-        // It is a single record, not a stream with an end.
-        await peer.SendAsync(context.CreateGet());
-        return context.FindFault(await peer.ReadAnswerAsync()) is { } fault
-            ? throw CheckException.Fail($"{text}; the next request: {fault}")
-            : text;
-    }
-
-    private static async Task<string> DuringRequestAsync(CheckContext context)
-    {
-        using var peer = await context.ConnectAsync(Begin(), Record(RecordType.Params, 1, context.CreateParams()));
-        var (values, problem) = await AskAsync(peer, Multiplexes);
-        if (values is null)
-            throw CheckException.Fail(problem);
-
-        await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-        return context.Require(await peer.ReadAnswerAsync());
-    }
-
-    private static async Task<string> UnknownTypeAsync(CheckContext context)
-    {
-        using var peer = await context.ConnectAsync(Record((RecordType)99, 0, "x"u8));
-        return await peer.RequireRecordAsync() switch
-        {
-            { Type: RecordType.UnknownType, Id: 0, Content: [99, 0, 0, 0, 0, 0, 0, 0] } => "",
-            { Type: RecordType.UnknownType } other => throw CheckException.Fail(
-                $"UNKNOWN_TYPE, id {other.Id}, content {Convert.ToHexString(other.Content)}"),
-            var other => throw CheckException.Fail($"the response is {RecordNames.Get(other.Type)}"),
-        };
-    }
-
-    private static async Task<string> AfterAsync(CheckContext context)
-    {
-        using var peer = await context.ConnectAsync(
-            Record(RecordType.GetValues, 0, Pairs([(Multiplexes, "")])), Record((RecordType)99, 0));
-        foreach (var expected in (RecordType[])[RecordType.GetValuesResult, RecordType.UnknownType])
-        {
-            var record = await peer.RequireRecordAsync();
-            if (record.Type != expected)
-                throw CheckException.Fail(
-                    $"{RecordNames.Get(record.Type)} arrives where {RecordNames.Get(expected)} is expected");
-        }
-
-        return await context.ExpectNextAsync(peer);
-    }
 }

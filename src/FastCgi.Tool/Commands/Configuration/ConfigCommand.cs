@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Configuration;
 
-/// <summary><c>fastcgi config</c>: a web server's configuration.</summary>
 internal sealed class ConfigCommand : ToolCommand
 {
     private static readonly Regex s_hostName = new(@"\A[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\z");
@@ -16,10 +15,14 @@ internal sealed class ConfigCommand : ToolCommand
             HelpName = "KIND",
         };
         Add(kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds));
-        AddAddressOption("--address", "Where the application listens");
-        AddText("--name", "HOST", "The host name of the site", static text => s_hostName.IsMatch(text)
-            ? null
-            : $"'{text}' is not a host name.");
+        Add(new Option<FastCgiAddress>("--address")
+        {
+            Description = "Where the application listens",
+            HelpName = "ADDRESS",
+            CustomParser = ParseAddress,
+        });
+        AddText("--name", "HOST", "The host name of the site",
+            static text => s_hostName.IsMatch(text) ? null : $"'{text}' is not a host name.");
         AddText("--path-base", "/PATH", "The path of the application with --tls",
             static text => s_pathBase.IsMatch(text) ? null : $"'{text}' is not a path such as /app.");
         AddFlag("--tls", "Write the full configuration, with TLS");
@@ -31,9 +34,8 @@ internal sealed class ConfigCommand : ToolCommand
                 result.AddError("--tls and --behind-balancer exclude each other: the load balancer terminates TLS.");
             if (result.GetValue<string>("--path-base") is not null && !result.GetValue<bool>("--tls"))
                 result.AddError("--path-base requires --tls.");
-            if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd
-                && (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer")
-                || result.GetValue<string>("--name") is not null))
+            if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd && (result.GetValue<bool>("--tls")
+                || result.GetValue<bool>("--behind-balancer") || result.GetValue<string>("--name") is not null))
                 result.AddError("systemd does not support --name, --tls or --behind-balancer.");
         });
     }
@@ -44,14 +46,13 @@ internal sealed class ConfigCommand : ToolCommand
             arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
         var address = arguments.GetValue<FastCgiAddress>("--address");
         if (address is { IsUnix: true } && !s_socketPath.IsMatch($"{address.EndPoint}"))
-            throw new ToolException(ExitCode.Usage,
+            throw Usage(
                 $"'{address.EndPoint}' is not supported: a socket path may contain only letters, digits and . _ - /");
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
-            throw new ToolException(ExitCode.Usage,
-                $"The unit can create only the folder of a socket /run/NAME/FILE, not that of {address}.");
+            throw Usage($"The unit can create only the folder of a socket /run/NAME/FILE, not that of {address}.");
         if (arguments.IsJson())
-            Terminal.WriteJson(new ConfigDocument(template.Kind, template.Source, text),
-                ToolJson.Default.ConfigDocument);
+            Terminal.WriteJson(
+                new ConfigDocument(template.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
         else
             Terminal.Out.Write(text);
         return Task.FromResult(ExitCode.Ok);

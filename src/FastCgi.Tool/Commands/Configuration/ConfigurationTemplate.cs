@@ -13,7 +13,6 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
         new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n", RegexOptions.Multiline);
 
     public const string Systemd = "systemd";
-
     private const string DocumentedSocket = "/run/hello/app.sock";
     private const string DocumentedPort = "127.0.0.1:9000";
     private const string DocumentedUnit = "/run/app/app.sock";
@@ -38,45 +37,33 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
     /// <returns><see langword="null"/> if the address does not fit.</returns>
     public string? TryFill(FastCgiAddress? address, string? name, string? pathBase)
     {
-        var text = name is null ? Text : Replace(Text, "hello.example.com", name);
+        var text = name is null ? Text : Text.Replace("hello.example.com", name);
         if (pathBase is not null)
             text = s_documentedPathBase.Replace(text, pathBase);
         return address is null ? text : FillAddress(text, address);
     }
 
-    private static string Replace(string text, string old, string now)
-        => text.Replace(old, now, StringComparison.Ordinal);
-
     private string? FillAddress(string text, FastCgiAddress address)
     {
-        var plain = address.IsUnix ? address.EndPoint.ToString()! : address.ToString()["fastcgi://".Length..];
-        if (Kind == Systemd)
-            return address.IsUnix ? FillUnit(text, plain) : FillUnitPort(text, plain);
-        if (address.IsUnix)
-            return Replace(
-                Replace(text, DocumentedSocket, plain), "server app " + DocumentedPort, "server app unix@" + plain);
-
+        var plain = address.IsUnix ? $"{address.EndPoint}" : address.ToString()["fastcgi://".Length..];
         var colon = plain.LastIndexOf(':');
-        var (host, port) = (plain[..colon].Trim('[', ']'), plain[(colon + 1)..]);
-        return Kind switch
+        var (host, port) = (plain[..Math.Max(colon, 0)].Trim('[', ']'), plain[(colon + 1)..]);
+        return (Kind, address.IsUnix) switch
         {
-            "nginx" => Replace(text, "unix:" + DocumentedSocket, plain),
-            "apache" => Replace(text, $"unix:{DocumentedSocket}|fcgi://hello/", $"fcgi://{plain}/"),
-            "lighttpd" => Replace(text, $"\"socket\" => \"{DocumentedSocket}\",",
+            (Systemd, true) => s_runtimeSocket.Match(plain).Groups["folder"] is { Success: true, Value: var folder }
+                ? text.Replace(DocumentedUnit, plain).Replace("RuntimeDirectory=app\n", $"RuntimeDirectory={folder}\n")
+                : null,
+            // A port has neither folder nor mode.
+            (Systemd, _) => s_unitSocketLine.Replace(text, "").Replace("unix:" + DocumentedUnit, plain),
+            (_, true) => text.Replace(DocumentedSocket, plain)
+                .Replace("server app " + DocumentedPort, "server app unix@" + plain),
+            ("nginx", _) => text.Replace("unix:" + DocumentedSocket, plain),
+            ("apache", _) => text.Replace($"unix:{DocumentedSocket}|fcgi://hello/", $"fcgi://{plain}/"),
+            ("lighttpd", _) => text.Replace($"\"socket\" => \"{DocumentedSocket}\",",
                 $"\"host\" => \"{host}\",\n    \"port\" => {port},"),
-            "haproxy" => Replace(text, DocumentedPort, plain),
-            "caddy" => Replace(text, "unix/" + DocumentedSocket, plain),
-            _ => s_h2oSocket.Replace(text,
-                match => $"{match.Groups["indent"].Value}host: {host}\n{match.Groups["indent"].Value}port: {port}\n"),
+            ("haproxy", _) => text.Replace(DocumentedPort, plain),
+            ("caddy", _) => text.Replace("unix/" + DocumentedSocket, plain),
+            _ => s_h2oSocket.Replace(text, $"${{indent}}host: {host}\n${{indent}}port: {port}\n"),
         };
     }
-
-    private static string? FillUnit(string text, string path) => s_runtimeSocket.Match(path) is { Success: true } match
-        ? Replace(Replace(text, DocumentedUnit, path), "RuntimeDirectory=app\n",
-            $"RuntimeDirectory={match.Groups["folder"].Value}\n")
-        : null;
-
-    /// <summary>A port has neither folder nor mode.</summary>
-    private static string FillUnitPort(string text, string address)
-        => Replace(s_unitSocketLine.Replace(text, ""), "unix:" + DocumentedUnit, address);
 }

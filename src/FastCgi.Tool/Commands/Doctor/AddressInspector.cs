@@ -1,24 +1,20 @@
-using FastCgi.AspNetCore.Accounts;
-
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>Checks an address: its socket, what answers there, and the process.</summary>
-internal sealed class AddressInspector(DoctorReport report, ParseResult arguments)
+internal sealed class AddressInspector(
+    DoctorReport report, ParseResult arguments, CancellationToken cancellationToken)
 {
     private static readonly SocketError[] s_busy =
         [SocketError.WouldBlock, SocketError.TryAgain, SocketError.TimedOut, SocketError.NoBufferSpaceAvailable];
 
     private readonly Dictionary<string, ProbeResult> _seen = new(StringComparer.Ordinal);
     private readonly string _path = arguments.GetText("--path")!;
+    private readonly TimeSpan _timeout = arguments.GetTimeout();
     private readonly bool _isOffline = arguments.Has("--no-connect");
 
-    public static IReadOnlyList<LocalAccount>? FindAccounts(string? name)
-        => OperatingSystem.IsLinux() && name is not null && LocalAccounts.Find(name) is { } account ? [account] : null;
-
-    /// <param name="users">The users that must be able to connect; null for any usual user of web servers.</param>
-    /// <param name="headBuffer">The web server's limit of response headers; <see langword="null"/> for none.</param>
-    public async Task InspectAsync(FastCgiAddress address, IReadOnlyList<LocalAccount>? users, HeadBuffer? headBuffer,
-        CancellationToken cancellationToken)
+    /// <param name="userName">The user that must be able to connect; null for any usual user of web servers.</param>
+    /// <param name="buffer">The web server's limit of response headers; <see langword="null"/> for none.</param>
+    public async Task InspectAsync(FastCgiAddress address, string? userName, HeadBuffer? buffer)
     {
         var where = address.ToString();
         if (address.EndPoint is IPEndPoint { Address: { AddressFamily: AddressFamily.InterNetwork } ip }
@@ -33,33 +29,28 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
             return;
 
         if (OperatingSystem.IsLinux() && address.IsUnix && address.EndPoint.ToString() is ['/', ..] path
-            && !InspectFile(path, users))
+            && !InspectFile(path, userName))
             return;
 
         var isNew = !_seen.ContainsKey(where);
-        var result = await ProbeAsync(address, cancellationToken);
+        var result = await ProbeAsync(address);
         if (!ReportFailure(where, result))
             return;
         if (isNew)
         {
             ReportAnswer(where, result);
-            var values = await CreateProbe(address).GetValuesAsync(cancellationToken);
+            var values = await CreateProbe(address).GetValuesAsync();
             report.AddFact($"{where}: GET_VALUES {values ?? "gets no response"}");
             if (OperatingSystem.IsLinux() && ListeningProcess.Find(address) is { } process)
                 InspectProcess(where, process);
         }
 
-        if (headBuffer is { } buffer && (buffer.IsOfOneHeader ? result.LongestHeader : result.HeadSize) is var size
-            && size > buffer.Size)
-        {
+        var size = buffer is { IsOfOneHeader: true } ? result.LongestHeader : result.HeadSize;
+        if (size > buffer?.Size)
             report.Add(buffer.Rule, new(where, _path, $"{size}", $"{buffer.Size}"));
-        }
     }
 
-    /// <summary>
-    /// Checks whether the processes at several addresses share their Data Protection keys: one process, or several with
-    /// the same key folder.
-    /// </summary>
+    /// <summary>Checks whether the processes at several addresses share their Data Protection keys.</summary>
     public void InspectKeys(string where, IReadOnlyList<FastCgiAddress> all)
     {
         if (all.Count < 2)
@@ -74,33 +65,31 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         report.Add("address.keys-not-shared", new(where, $"{all.Count}"));
     }
 
-    public async Task<bool> SpeaksFastCgiAsync(FastCgiAddress address, CancellationToken cancellationToken)
-        => !_isOffline && (await ProbeAsync(address, cancellationToken)).Spoken == Spoken.FastCgi;
+    public async Task<bool> SpeaksFastCgiAsync(FastCgiAddress address)
+        => !_isOffline && (await ProbeAsync(address)).Spoken == Spoken.FastCgi;
 
     private ApplicationProbe CreateProbe(FastCgiAddress address)
-        => new(address, _path, arguments.GetParameters(), arguments.GetTimeout());
+        => new(address, _path, arguments.GetParameters(), _timeout, cancellationToken);
 
-    private async Task<ProbeResult> ProbeAsync(FastCgiAddress address, CancellationToken cancellationToken)
+    private async Task<ProbeResult> ProbeAsync(FastCgiAddress address)
         => _seen.TryGetValue(address.ToString(), out var seen)
             ? seen
-            : _seen[address.ToString()] = await CreateProbe(address).RunAsync(cancellationToken);
+            : _seen[address.ToString()] = await CreateProbe(address).RunAsync();
 
-    private bool InspectFile(string path, IReadOnlyList<LocalAccount>? users)
+    private bool InspectFile(string path, string? userName)
     {
-        if (SocketFile.Read(path) is not { } socket)
+        var socket = SocketFile.Read(path);
+        if (socket is not { IsSocket: true })
         {
-            report.Add("address.no-socket", new(path));
+            report.Add(socket is null ? "address.no-socket" : "address.not-a-socket", new(path, socket?.Type ?? ""));
             return false;
         }
 
-        if (!socket.IsSocket)
-        {
-            report.Add("address.not-a-socket", new(path, socket.Type));
-            return false;
-        }
-
-        var folders = SocketFile.ReadFolders(path);
-        var wanted = users ?? [.. LocalAccounts.OfWebServers.Select(LocalAccounts.Find).OfType<LocalAccount>()];
+        var folders = SocketFile.ReadFolders(path).OfType<SocketFile>().ToList();
+        var own = userName is null ? null : LocalAccounts.Find(userName);
+        List<LocalAccount> wanted = own is not null
+            ? [own]
+            : [.. LocalAccounts.OfWebServers.Select(LocalAccounts.Find).OfType<LocalAccount>()];
         var obstacles = wanted.Select(user => (User: user, File: SocketFile.FindObstacle(socket, folders, user)))
             .ToList();
         var open = obstacles.Where(static pair => pair.File is null).Select(static pair => pair.User.Name).ToList();
@@ -122,30 +111,23 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
     /// <returns>Whether an application speaks FastCGI.</returns>
     private bool ReportFailure(string where, ProbeResult result)
     {
-        switch (result)
+        if (result.ConnectError == SocketError.AccessDenied)
+            throw CannotRun(
+                $"You are not permitted to connect to {where}. Run this as root or as the web server's user.");
+
+        var (rule, value) = result switch
         {
-            case { ConnectError: SocketError.AccessDenied }:
-                throw new ToolException(ExitCode.CannotRun,
-                    $"You are not permitted to connect to {where}. Run this as root or as the web server's user.");
-            case { ConnectError: { } busy } when s_busy.Contains(busy):
-                report.Add("address.backlog-full.refused", new(where, $"{busy}"));
-                return false;
-            case { ConnectError: { } error }:
-                report.Add("address.nobody-listens", new(where, $"{error}"));
-                return false;
-            case { Spoken: Spoken.Http or Spoken.Tls }:
-                report.Add($"address.speaks-{result.Spoken.ToString().ToLowerInvariant()}", new(where));
-                return false;
-            case { Spoken: Spoken.Nothing, Flaw: ApplicationProbe.Silence }:
-                var seconds = Invariant($"{arguments.GetTimeout().TotalSeconds}");
-                report.Add("address.no-answer.silent", new(where, seconds));
-                return false;
-            case { Spoken: Spoken.Nothing }:
-                report.Add("address.no-answer.other", new(where, result.Flaw ?? ""));
-                return false;
-            default:
-                return true;
-        }
+            { ConnectError: { } busy } when s_busy.Contains(busy) => ("backlog-full.refused", $"{busy}"),
+            { ConnectError: { } error } => ("nobody-listens", $"{error}"),
+            { Spoken: Spoken.Http } => ("speaks-http", ""),
+            { Spoken: Spoken.Tls } => ("speaks-tls", ""),
+            { Spoken: Spoken.FastCgi } => ("", ""),
+            { Flaw: ApplicationProbe.Silence } => ("no-answer.silent", Invariant($"{_timeout.TotalSeconds}")),
+            _ => ("no-answer.other", result.Flaw ?? ""),
+        };
+        if (rule.Length > 0)
+            report.Add($"address.{rule}", new(where, value));
+        return rule.Length == 0;
     }
 
     private void ReportAnswer(string where, ProbeResult result)

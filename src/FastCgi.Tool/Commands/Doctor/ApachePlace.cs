@@ -5,59 +5,51 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     : Place(pass)
 {
     private static readonly string[] s_hosts = ["VirtualHost", "IfModule", "IfVersion", "IfDefine"];
+    private static readonly string[] s_conditions = ["If", "ElseIf", "Else", "Limit", "LimitExcept"];
     private static readonly string[] s_schemes = ["fcgi", "http", "https", "uwsgi", "scgi", "balancer"];
-
-    // HUGE_STRING_LEN without the end of the line; no directive changes it.
-    private static readonly HeadBuffer s_headBuffer = new("apache.head-buffer", 8_190, IsOfOneHeader: true);
 
     private static readonly Regex s_setsAuthorization =
         new(@"(^|[\[,])\s*(E|env)=HTTP_AUTHORIZATION:", RegexOptions.IgnoreCase);
 
-    private readonly ApacheScope _scope = new(pass, path, target);
+    /// <summary>Whether the path is mapped to a file. Before that, <c>ProxyPass</c> has taken the request.</summary>
+    private readonly bool _isFile = pass.Is("SetHandler")
+        || (pass.FindAround("Directory") ?? pass.FindAround("Files")) is not null
+        || (pass.Is("RewriteRule") && pass.FindAround("VirtualHost") is null);
 
     public override string Path => path;
     public override string Description => $"{path} to {target}";
-
-    public override bool IsFastCgi
-        => scheme == "fcgi" || Members.Any(static member => member.Contains("fcgi://", StringComparison.Ordinal));
-
+    public override bool IsFastCgi => scheme == "fcgi" || Members.Any(static member => member.Contains("fcgi://"));
     public override bool UsesOtherProtocol => scheme is "uwsgi" or "scgi";
-
-    public override HeadBuffer HeadBuffer => s_headBuffer;
-
     public override object? Site => Host;
+
+    // HUGE_STRING_LEN without the end of the line; no directive changes it.
+    public override HeadBuffer HeadBuffer => new("apache.head-buffer", 8_190, IsOfOneHeader: true);
 
     /// <summary>The path of ProxyPass; a pattern has none.</summary>
     public override string? Base => path.Length > 0 && !Pass.Is("RewriteRule") ? path.TrimEnd('/') : null;
 
     public override bool IsWhole => !Visible.Any(static directive => directive.IsUnread);
-
     public override IEnumerable<string> Targets => IsBalancer ? Members.Select(GetAddress) : [GetAddress(target)];
-
-    public override string HttpMistake
-        => scheme == "http" ? "apache.http-to-fastcgi.http" : "apache.http-to-fastcgi.other";
+    public override string HttpMistake => scheme == "http" ? "http-to-fastcgi.http" : "http-to-fastcgi.other";
 
     public double ReadTimeout
         => double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
 
     public bool IsProxyPass => Pass.Is("ProxyPass") || Pass.Is("ProxyPassMatch");
+    public bool IsNoCanon => Pass.Arguments.Contains("nocanon", StringComparer.OrdinalIgnoreCase);
 
     /// <summary>Whether the options belong to the members: for the balancer, Apache rejects them.</summary>
     public bool IsBalancer => scheme == "balancer";
-
-    public bool IsNoCanon => Pass.Arguments.Contains("nocanon", StringComparer.OrdinalIgnoreCase);
 
     public string? Timeout => GetOption("timeout") ?? FindGlobal("ProxyTimeout")?.First ?? FindGlobal("Timeout")?.First;
 
     public bool UsesTls => FindGlobal("SSLEngine") is { Arguments: [var value] }
         && !value.Equals("off", StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Whether the environment variable HTTPS is set, by any directive.</summary>
     public bool SetsHttps => Visible.Any(static directive
         => directive.Name.StartsWith("SetEnv", StringComparison.OrdinalIgnoreCase)
             && directive.Arguments.Any(static word => word.StartsWith("HTTPS", StringComparison.Ordinal)));
 
-    /// <summary>Whether any of the usual lines passes Authorization.</summary>
     public bool PassesAuthorization => (IsOn("CGIPassAuth") && MisplacedAuthorization is null)
         || Visible.Any(set => Applies(set) && set.Name.StartsWith("SetEnvIf", StringComparison.OrdinalIgnoreCase)
             && set.First!.Contains("auth", StringComparison.OrdinalIgnoreCase)
@@ -65,20 +57,18 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
                 static word => word.StartsWith("HTTP_AUTHORIZATION=", StringComparison.OrdinalIgnoreCase)))
         || Find("ProxyFCGISetEnvIf").Any(static set => set.Arguments is [_, "HTTP_AUTHORIZATION", _])
         || (IsOn("RewriteEngine") && Find("RewriteRule").Any(rule => rule.Arguments is [var pattern, .., var flags]
-            && s_setsAuthorization.IsMatch(flags) && (InSection(rule) || (_scope.Matches(pattern) && Inherits(rule)))));
+            && s_setsAuthorization.IsMatch(flags) && (InSection(rule) || (Matches(pattern) && Inherits(rule)))));
 
     /// <summary>A <c>CGIPassAuth</c> where Apache does not allow it, so that it does not start.</summary>
     public Directive? MisplacedAuthorization => Find("CGIPassAuth")
         .FirstOrDefault(static line => line.FindAround("VirtualHost") is not null && !InSection(line));
 
     public Directive? Host => Pass.FindAround("VirtualHost");
+    public bool HasTargetPath => Rest(target).Contains('/');
 
     /// <summary>The directives of the same virtual host, and those outside of all virtual hosts.</summary>
     public IEnumerable<Directive> Visible
         => root.All.Where(line => line.FindAround("VirtualHost") is var host && (host is null || host == Host));
-
-    public string TargetPath
-        => Rest(target).IndexOf('/', StringComparison.Ordinal) is >= 0 and var slash ? Rest(target)[slash..] : "";
 
     private IEnumerable<Directive> MemberLines => root.All.Where(member => member.Is("BalancerMember")
         && member.FindAround("Proxy")?.First?.TrimEnd('/') == $"balancer://{Rest(target).Split('/')[0]}");
@@ -88,7 +78,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     /// <summary>The lines that set options of the worker: of each member, or of the target.</summary>
     private IEnumerable<Directive[]> OptionLines => IsBalancer
         ? MemberLines.Select(static member => new[] { member })
-        : [[.. Visible.Where(line => (line.Is("Proxy") && _scope.IsAround(line))
+        : [[.. Visible.Where(line => (line.Is("Proxy") && IsAround(line))
             || (line.Is("ProxySet") && Applies(line))), Pass]];
 
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
@@ -96,8 +86,6 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         var root = new ApacheReader(report, file).Read(text);
         return root.All.ToList().Select(directive => TryCreate(directive, root)).OfType<ApachePlace>();
     }
-
-    public override void Apply(DoctorReport report) => report.Apply(ApacheRules.All, this);
 
     public override string? GetWord(string name) => name switch
     {
@@ -113,8 +101,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         var around = directive.FindAround("Location")?.First ?? "/";
         var (path, target) = directive switch
         {
-            { Arguments: [var first, var second, ..] }
-                when isProxyPass && !first.Contains("://", StringComparison.Ordinal)
+            { Arguments: [var first, var second, ..] } when isProxyPass && !first.Contains("://")
                 => (directive.Is("ProxyPass") ? first : "", second),
             { Arguments: [var only, ..] } when isProxyPass => (around, only),
             { Arguments: [['p', 'r', 'o', 'x', 'y', ':', .. var handler]] } when directive.Is("SetHandler")
@@ -132,8 +119,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         ? target.Split('|')[0]
         : Rest(target).Split('/')[0];
 
-    private static string Rest(string target)
-        => target[(target.IndexOf("://", StringComparison.Ordinal) is >= 0 and var index ? index + "://".Length : 0)..];
+    /// <summary>A URL without its scheme.</summary>
+    private static string Rest(string target) => target.Split("://", 2)[^1];
 
     /// <summary>An option such as <c>timeout=120</c>; <see langword="null"/> if a member has none.</summary>
     public string? GetOption(string name)
@@ -176,9 +163,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             && later.Arguments is [var excluded, "!", ..]
             && later.FindAround("VirtualHost") == Host && excluded.StartsWith(path, StringComparison.Ordinal));
 
-    public Directive? FindDenial() => Find("Require").LastOrDefault(static directive
-        => !ApacheScope.IsConditional(directive)
-        && (directive.FindAround("Location") is not null || directive.FindAround("Proxy") is not null))
+    public Directive? FindDenial() => Find("Require").LastOrDefault(static line => !line.Around.Any(IsCondition)
+        && (line.FindAround("Location") ?? line.FindAround("Proxy")) is not null)
             is { Arguments: ["all", "denied"] } last ? last : null;
 
     /// <summary>Finds an earlier virtual host with the same address, and a name or an alias of this one.</summary>
@@ -190,8 +176,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         return from other in root.All.TakeWhile(other => other != own)
                where other.Is("VirtualHost") && GetAddresses(other).Intersect(GetAddresses(own)).Any()
                let names = GetNames(other).ToList()
-               let same = GetNames(own).FirstOrDefault(name => names.Exists(earlier
-                   => GlobFiles.Matches(earlier.Name, name.Name)))
+               let same = GetNames(own).FirstOrDefault(
+                   name => names.Exists(earlier => GlobFiles.Matches(earlier.Name, name.Name)))
                where same.Line is not null
                select new Seen(own.Where, same.Line.Name, same.Name, other.Where, other.First ?? "");
     }
@@ -209,9 +195,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         return folder is not null && !File.Exists(folder + "/mods-enabled/proxy_fcgi.load");
     }
 
-    private static IEnumerable<string> GetAddresses(Directive host)
-        => host.Arguments
-            .Select(static address => address.Replace("_default_", "*", StringComparison.OrdinalIgnoreCase));
+    private static IEnumerable<string> GetAddresses(Directive host) => host.Arguments
+        .Select(static address => address.Replace("_default_", "*", StringComparison.OrdinalIgnoreCase));
 
     /// <summary>The names, without a scheme and a port.</summary>
     private static IEnumerable<(string Name, Directive Line)> GetNames(Directive host)
@@ -220,7 +205,9 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
            from name in line.Arguments
            select (Rest(name).Split(':')[0].ToLowerInvariant(), line);
 
-    private bool Applies(Directive directive) => directive.First is not null && _scope.Contains(directive);
+    private bool Applies(Directive line) => line.First is not null && line.Around.SkipLast(1).All(IsAround);
+
+    private static bool IsCondition(Directive section) => s_conditions.Any(condition => section.Is(condition));
 
     private static bool InSection(Directive line)
         => line.Around.SkipLast(1).Any(static section => !s_hosts.Any(host => section.Is(host)));
@@ -229,4 +216,27 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     private bool Inherits(Directive rule) => rule.FindAround("VirtualHost") == Host || Visible.Any(options
         => options.FindAround("VirtualHost") == Host && options.Is("RewriteOptions")
             && options.First!.StartsWith("Inherit", StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>Whether a pattern matches a URL of the place, or cannot be understood.</summary>
+    private bool Matches(string pattern)
+    {
+        var start = path.TrimEnd('/');
+        return pattern.StartsWith('!') || TryMatch(pattern, path, start + "/", start + "/x") is not false;
+    }
+
+    /// <summary>Whether a section contains requests of the place, perhaps only some.</summary>
+    private bool IsAround(Directive section) => Pass.Around.Contains(section) || section.Name.ToLowerInvariant() switch
+    {
+        "location" when section.First is "~" => Matches(section.Arguments.ElementAtOrDefault(1) ?? ""),
+        "location" => IsBelow(path.TrimEnd('/'), section.First ?? ""),
+        "locationmatch" => Matches(section.First ?? ""),
+        "ifmodule" => section.First is not ['!', ..],
+        "virtualhost" or "ifversion" or "ifdefine" or "ifdirective" or "iffile" => true,
+        "directory" or "directorymatch" or "files" or "filesmatch" => _isFile,
+        // unix:/run/app.sock|fcgi://name
+        "proxy" => section.First is "*" || target.StartsWith(section.First ?? "", StringComparison.Ordinal)
+            || target.Split('|')[^1].StartsWith(section.First ?? "", StringComparison.Ordinal),
+        "proxymatch" => TryMatch(section.First ?? "", target) is not false,
+        _ => IsCondition(section),
+    };
 }

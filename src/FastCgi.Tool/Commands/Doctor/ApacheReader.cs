@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Reads Apache's sections and directives.</summary>
 internal sealed class ApacheReader(DoctorReport report, string file)
     : ConfigurationReader(report, file, "/etc/apache2", "/etc/httpd")
 {
@@ -30,8 +29,8 @@ internal sealed class ApacheReader(DoctorReport report, string file)
 
     private void ReadLine(string line, int number)
     {
-        string[] words = [.. Split(s_word, line.TrimStart('<').TrimEnd('>'))
-            .Select(word => s_variable.Replace(word.Text, Expand))];
+        string[] words = [.. Split(s_word, line.TrimStart('<').TrimEnd('>')).Select(word => s_variable.Replace(
+            word.Text, match => _variables.GetValueOrDefault(match.Groups["name"].Value, match.Value)))];
         if (words.Length == 0)
             return;
 
@@ -47,6 +46,4 @@ internal sealed class ApacheReader(DoctorReport report, string file)
         else if (directive.Is("Define") && directive.Arguments is [var name, var value])
             _variables[name] = value;
     }
-
-    private string Expand(Match match) => _variables.GetValueOrDefault(match.Groups["name"].Value, match.Value);
 }

@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>The protocol of the program at an address.</summary>
 internal enum Spoken
 {
     Nothing,
@@ -16,134 +15,98 @@ internal sealed record ProbeResult(
 
 /// <summary>Connects to an address and detects its protocol.</summary>
 internal sealed class ApplicationProbe(
-    FastCgiAddress address, string path, (string Name, string Value)[] parameters, TimeSpan timeout)
+    FastCgiAddress address, string path, (string Name, string Value)[] parameters, TimeSpan timeout,
+    CancellationToken cancellationToken)
 {
     public const string Silence = "nothing came";
-    private const string Host = "localhost";
 
     // A ClientHello of TLS 1.2. TLS servers respond with a handshake (22) or an alert (21).
     private static readonly byte[] s_hello =
         [22, 3, 1, 0, 45, 1, 0, 0, 41, 3, 3, .. new byte[32], 0, 0, 2, 0xC0, 0x2F, 1, 0];
 
-    public async Task<ProbeResult> RunAsync(CancellationToken cancellationToken)
+    public async Task<ProbeResult> RunAsync()
     {
-        if (await ExchangeAsync([], cancellationToken) is (_, { } error))
+        if (await ExchangeAsync([]) is (_, { } error))
             return new ProbeResult(error, Spoken.Nothing);
 
-        var answer = await RequestAsync(cancellationToken);
+        var answer = await TryAsync(RequestAsync, ExplainFailure);
         return answer.Flaw is null || answer.Spoken == Spoken.FastCgi
             ? answer
-            : answer with { Spoken = await FindProtocolAsync(cancellationToken) };
+            : answer with { Spoken = await FindProtocolAsync() };
     }
 
-    /// <summary>The response of the application to GET_VALUES.</summary>
-    /// <returns><see langword="null"/> if there is none.</returns>
-    public async Task<string?> GetValuesAsync(CancellationToken cancellationToken)
+    /// <summary>The response of the application to GET_VALUES, or <see langword="null"/>.</summary>
+    public Task<string?> GetValuesAsync() => TryAsync(
+        async token =>
+        {
+            using var client = CreateClient();
+            var values = await client.GetValuesAsync(["FCGI_MAX_CONNS", "FCGI_MAX_REQS", "FCGI_MPXS_CONNS"], token);
+            return string.Join(", ", values.Select(static pair => $"{pair.Key}={pair.Value}"));
+        },
+        static _ => (string?)null);
+
+    /// <summary>Runs a step within the timeout, and explains its failure.</summary>
+    private async Task<T> TryAsync<T>(Func<CancellationToken, Task<T>> run, Func<Exception, T> explain)
     {
-        using var limit = CreateLimit(cancellationToken);
-        using var client = CreateClient();
+        using var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        limit.CancelAfter(timeout);
         try
         {
-            var values = await client.GetValuesAsync(
-                ["FCGI_MAX_CONNS", "FCGI_MAX_REQS", "FCGI_MPXS_CONNS"], limit.Token);
-            return string.Join(", ", values.Select(static pair => $"{pair.Key}={pair.Value}"));
+            return await run(limit.Token);
         }
-        catch (Exception exception) when (IsFailure(exception, cancellationToken))
+        catch (Exception exception) when (exception is IOException or SocketException
+            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
         {
-            return null;
+            return explain(exception);
         }
     }
 
-    /// <summary>The parameters of a request from this machine.</summary>
-    public static FastCgiParameters CreateParameters(
-        string agent, string method, string target, string contentType = "", string contentLength = "")
+    private FastCgiClient CreateClient() => new(address, new FastCgiClientOptions { ConnectTimeout = timeout });
+
+    private async Task<ProbeResult> RequestAsync(CancellationToken token)
     {
-        var parameters = new FastCgiParameters();
-        var (remote, local) = (new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, 80));
-        HttpParameters.AddTarget(parameters, method, target, Encoding.UTF8.GetBytes(contentType), contentLength);
-        HttpParameters.AddConnection(parameters, "http", "HTTP/1.1", remote, local, Host);
-        parameters.Add("HTTP_HOST", Host);
-        parameters.Add("HTTP_USER_AGENT", agent);
-        return parameters;
-    }
-
-    private static bool IsFailure(Exception exception, CancellationToken cancellationToken)
-        => exception is IOException or SocketException
-            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested);
-
-    private CancellationTokenSource CreateLimit(CancellationToken cancellationToken)
-    {
-        var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(timeout);
-        return limit;
-    }
-
-    private FastCgiClient CreateClient()
-        => new(address, new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = timeout });
-
-    private async Task<ProbeResult> RequestAsync(CancellationToken cancellationToken)
-    {
-        using var limit = CreateLimit(cancellationToken);
+        var own = RequestTarget.OfThisMachine(path).CreateParameters("GET", "fastcgi-doctor");
+        foreach (var (name, value) in parameters)
+            own[name] = value;
         using var client = CreateClient();
         var watch = Stopwatch.StartNew();
-        try
-        {
-            await using var response = await client.SendAsync(CreateRequest(), limit.Token);
-            var sizes = response.Headers
-                .Select(static header => Encoding.UTF8.GetByteCount($"{header.Key}: {header.Value}\r\n")).ToList();
-            var size = sizes.Sum() + "Status: 200 OK\r\n\r\n".Length;
-            var isPhp = response.StatusCode == 404
-                && response.StandardError.Contains("Primary script unknown", StringComparison.Ordinal);
-            return new ProbeResult(null, Spoken.FastCgi, response.StatusCode, size, watch.Elapsed,
-                LongestHeader: sizes.DefaultIfEmpty().Max(), IsPhp: isPhp);
-        }
-        catch (Exception exception) when (IsFailure(exception, cancellationToken))
-        {
-            // The application speaks FastCGI, even if the request failed.
-            var isFastCgi = exception is FastCgiProtocolException { Completion: not null };
-            return new ProbeResult(null, isFastCgi ? Spoken.FastCgi : Spoken.Nothing,
-                Flaw: exception is OperationCanceledException ? Silence : exception.Message);
-        }
+        await using var response = await client.SendAsync(new FastCgiRequestMessage { Parameters = own }, token);
+        var sizes = response.Headers
+            .Select(static header => Encoding.UTF8.GetByteCount($"{header.Key}: {header.Value}\r\n")).ToList();
+        var size = sizes.Sum() + "Status: 200 OK\r\n\r\n".Length;
+        var isPhp = response.StatusCode == 404 && response.StandardError.Contains("Primary script unknown");
+        return new ProbeResult(null, Spoken.FastCgi, response.StatusCode, size, watch.Elapsed,
+            LongestHeader: sizes.DefaultIfEmpty().Max(), IsPhp: isPhp);
     }
 
-    private FastCgiRequestMessage CreateRequest()
-    {
-        var request = new FastCgiRequestMessage { Parameters = CreateParameters("fastcgi-doctor", "GET", path) };
-        foreach (var (name, value) in parameters)
-            request.Parameters[name] = value;
-        return request;
-    }
+    // The application speaks FastCGI if it has ended a failed request.
+    private static ProbeResult ExplainFailure(Exception exception)
+        => new(null, exception is FastCgiProtocolException { Completion: not null } ? Spoken.FastCgi : Spoken.Nothing,
+            Flaw: exception is OperationCanceledException ? Silence : exception.Message);
 
-    private async Task<Spoken> FindProtocolAsync(CancellationToken cancellationToken)
+    private async Task<Spoken> FindProtocolAsync()
     {
-        if (await GetValuesAsync(cancellationToken) is not null)
+        if (await GetValuesAsync() is not null)
             return Spoken.FastCgi;
-        if (await ExchangeAsync(s_hello, cancellationToken) is ([21 or 22, 3, ..], _))
+        if (await ExchangeAsync(s_hello) is ([21 or 22, 3, ..], _))
             return Spoken.Tls;
-        var (answer, _) = await ExchangeAsync(
-            "GET / HTTP/1.0\r\nHost: localhost\r\n\r\n"u8.ToArray(), cancellationToken);
+        var (answer, _) = await ExchangeAsync("GET / HTTP/1.0\r\nHost: localhost\r\n\r\n"u8.ToArray());
         return answer.AsSpan().StartsWith("HTTP/"u8) ? Spoken.Http : Spoken.Nothing;
     }
 
     /// <returns>The first bytes of the response, and the error of the connection.</returns>
-    private async Task<(byte[] Answer, SocketError? Error)> ExchangeAsync(
-        byte[] bytes, CancellationToken cancellationToken)
-    {
-        using var limit = CreateLimit(cancellationToken);
-        using var socket = address.CreateSocket();
-        try
-        {
-            await socket.ConnectAsync(address.EndPoint, limit.Token);
-            if (bytes.Length == 0)
-                return ([], null);
+    private Task<(byte[] Answer, SocketError? Error)> ExchangeAsync(byte[] bytes)
+        => TryAsync<(byte[], SocketError?)>(
+            async token =>
+            {
+                using var socket = address.CreateSocket();
+                await socket.ConnectAsync(address.EndPoint, token);
+                if (bytes.Length == 0)
+                    return ([], null);
 
-            await socket.SendAsync(bytes, limit.Token);
-            var buffer = new byte[64];
-            return (buffer[..await socket.ReceiveAsync(buffer, limit.Token)], null);
-        }
-        catch (Exception exception) when (IsFailure(exception, cancellationToken))
-        {
-            return ([], (exception as SocketException)?.SocketErrorCode ?? SocketError.TimedOut);
-        }
-    }
+                await socket.SendAsync(bytes, token);
+                var buffer = new byte[64];
+                return (buffer[..await socket.ReceiveAsync(buffer, token)], null);
+            },
+            static exception => ([], (exception as SocketException)?.SocketErrorCode ?? SocketError.TimedOut));
 }

@@ -5,20 +5,18 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
 {
     private static readonly string[] s_passes = ["reverse_proxy", "php_fastcgi", "forward_auth"];
 
-    private static readonly Rule<CaddyPlace>[] s_rules =
+    public static Rule<CaddyPlace>[] Rules { get; } =
     [
-        new("caddy.auth-request", static place => place.IsGuard && !place.SetsTarget),
-        new("caddy.error-page", static place => place.SetsTarget ? null : place.Pass.FindAround("handle_errors")),
-        new("caddy.rewrite-unseen", static place => place.SetsTarget || place.IsGuard ? null : place.Rewrite),
-        new("caddy.underscores.trusted", static place => place.DropsUnderscores ? null : place.TrustedHeader),
-        new("caddy.underscores.other", static place
+        new("caddy.auth-request", place => place.IsGuard && !place.SetsTarget),
+        new("caddy.error-page", place => !place.SetsTarget, place => place.Pass.FindAround("handle_errors")),
+        new("caddy.rewrite-unseen", place => !place.SetsTarget && !place.IsGuard, place => place.Rewrite),
+        new("caddy.underscores.trusted", place => !place.DropsUnderscores, place => place.TrustedHeader),
+        new("caddy.underscores.other", place
             => place is { DropsUnderscores: false, TrustedHeader: null, IsWhole: true }),
     ];
 
     public override bool IsFastCgi => Pass.Is("php_fastcgi") || Transport is not null;
-
     public override string Description => Pass.Text;
-
     public override bool IsWhole => !root.All.Any(static line => line.IsUnread);
 
     /// <summary>The addresses of the line, without its matcher, and those of its block.</summary>
@@ -27,10 +25,7 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
             .Concat(Pass.Block.Where(static line => line.Is("to")).SelectMany(static line => line.Arguments))
             .Select(static address => address is ['u', 'n', 'i', 'x', '/', .. var path] ? path : address);
 
-    public override string HttpMistake => "caddy.http-to-fastcgi";
-
     private Directive? Transport => Pass.Find("transport", "fastcgi");
-
     private bool SetsTarget => (Transport ?? Pass).Find("env", "REQUEST_URI") is not null;
 
     /// <summary>Whether a response of the place decides about the request.</summary>
@@ -65,6 +60,4 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
             .Select(pass => new CaddyPlace(pass, root))
             .OrderBy(static place => !place.IsFastCgi);
     }
-
-    public override void Apply(DoctorReport report) => report.Apply(s_rules, this);
 }

@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Reads the blocks and directives of a Caddyfile.</summary>
 internal sealed class CaddyReader(DoctorReport report, string file) : ConfigurationReader(report, file, "/etc/caddy")
 {
     private static readonly Regex s_word =
@@ -44,7 +43,6 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
             Open(directive);
     }
 
-    /// <summary>Imports a snippet or files.</summary>
     private void Import(Directive import)
     {
         if (Root.Find($"({import.First})") is not { } snippet)

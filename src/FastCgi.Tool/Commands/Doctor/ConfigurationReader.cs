@@ -12,11 +12,10 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
     private const int MostIncludes = 1_000;
     private const int MostCharacters = 32 * 1024 * 1024;
 
+    private readonly HashSet<string> _reading = new(StringComparer.Ordinal);
     private Directive _floor = null!;
     private int _characters;
     private int _includes;
-    private readonly HashSet<string> _reading = new(StringComparer.Ordinal);
-    private int _level;
 
     protected Directive Root { get; } = new("", [], file, 0, null);
     protected Directive Current { get; set; } = null!;
@@ -34,29 +33,22 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         return Root;
     }
 
-    public static string ReadFile(string file)
+    /// <param name="characters">How many characters were read before.</param>
+    public static string ReadFile(string file, ref int characters)
     {
-        var left = 0;
-        return ReadFile(file, ref left);
-    }
-
-    private static string ReadFile(string file, ref int characters)
-    {
+        // With a byte order mark, which most web servers reject.
         using var reader = new StreamReader(
             file, new UTF8Encoding(encoderShouldEmitUTF8Identifier: false), detectEncodingFromByteOrderMarks: false);
         var text = new StringBuilder();
         var buffer = new char[64 * 1024];
         while (reader.Read(buffer) is > 0 and var read)
         {
+            text.Append(buffer, 0, read);
             characters += read;
             if (characters > MostCharacters)
-            {
-                throw new ToolException(ExitCode.CannotRun,
+                throw CannotRun(
                     $"{file}: this is not a configuration, or it includes itself: "
                     + $"together with the files read before it, it exceeds {MostCharacters / 1024 / 1024} MiB.");
-            }
-
-            text.Append(buffer, 0, read);
         }
 
         return text.ToString();
@@ -73,8 +65,8 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
 
     protected void Open(Directive block)
     {
-        CheckDepth(++_level);
         Current = block;
+        CheckDepth(block.Around.Count());
     }
 
     /// <returns>Whether a block of this file was open.</returns>
@@ -83,7 +75,6 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         if (!IsOpen)
             return false;
 
-        _level--;
         Current = Current.Parent!;
         return true;
     }
@@ -91,8 +82,7 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
     protected void CheckDepth(int level)
     {
         if (level > DeepestBlock)
-            throw new ToolException(ExitCode.CannotRun,
-                $"{File}: this is not a configuration: more than {DeepestBlock} nested blocks.");
+            throw CannotRun($"{File}: this is not a configuration: more than {DeepestBlock} nested blocks.");
     }
 
     /// <param name="mayMiss">Whether no file may match; <see langword="null"/> if so for a pattern.</param>

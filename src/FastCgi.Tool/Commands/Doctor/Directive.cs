@@ -15,17 +15,10 @@ internal sealed class Directive(string name, string[] arguments, string file, in
     public bool IsUnread { get; set; }
 
     public string? First => arguments.FirstOrDefault();
-
     public string Text => string.Join(' ', arguments.Prepend(name));
 
-    public IEnumerable<Directive> Around
-    {
-        get
-        {
-            for (var block = parent; block is not null; block = block.Parent)
-                yield return block;
-        }
-    }
+    /// <summary>The blocks that contain it, the innermost first.</summary>
+    public IEnumerable<Directive> Around => parent is null ? [] : parent.Around.Prepend(parent);
 
     /// <summary>Everything in its block, at any depth, in order.</summary>
     public IEnumerable<Directive> All => Block.SelectMany(static inner => inner.All.Prepend(inner));

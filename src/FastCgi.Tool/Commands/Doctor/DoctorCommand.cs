@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary><c>fastcgi doctor</c>: what is wrong between a web server and an application.</summary>
 internal sealed class DoctorCommand : ToolCommand
 {
     private const string Target = "ADDRESS|CONFIG-FILE";
@@ -10,12 +9,8 @@ internal sealed class DoctorCommand : ToolCommand
     public DoctorCommand(ToolConsole console)
         : base(console, "doctor", "Finds problems between a web server and a FastCGI application.")
     {
-        Add(new Argument<string>(Target)
-        {
-            Description = "Where the application listens, or a configuration file of a web server",
-            Arity = ArgumentArity.ZeroOrOne,
-            Validators = { static result => CheckTokens(result, CheckTarget) },
-        });
+        AddArgument(Target, "Where the application listens, or a configuration file of a web server", CheckTarget,
+            isOptional: true);
         var server = new Option<string>("--server")
         {
             Description = "The kind of web server, if it is not recognized",
@@ -36,7 +31,7 @@ internal sealed class DoctorCommand : ToolCommand
 
         var files = WebServer.All.SelectMany(static server => server.Files).Where(File.Exists).ToList();
         if (files.Count == 0)
-            throw new ToolException(ExitCode.CannotRun,
+            throw CannotRun(
                 "There is no web server configuration in /etc. Specify a configuration file or an address.");
 
         var code = ExitCode.Ok;
@@ -73,13 +68,13 @@ internal sealed class DoctorCommand : ToolCommand
     private async Task<int> RunAsync(ParseResult arguments, string target, CancellationToken cancellationToken)
     {
         var report = new DoctorReport();
-        var addresses = new AddressInspector(report, arguments);
+        var addresses = new AddressInspector(report, arguments, cancellationToken);
         // Not a socket.
         if (File.Exists(target) && (!OperatingSystem.IsLinux() || SocketFile.Read(target) is not { IsSocket: true }))
-            await InspectAsync(report, addresses, arguments, target, cancellationToken);
+            await InspectAsync(report, addresses, arguments, target);
         else
             await addresses.InspectAsync(
-                FastCgiAddress.Parse(target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
+                FastCgiAddress.Parse(target), userName: null, new("nginx.head-buffer.exceeded", 4096));
         if (arguments.Has("--no-connect") && report.IsEmpty)
             report.AddNotUnderstood($"{target}: with --no-connect, only configurations are checked");
         report.Write(Terminal, target, arguments.IsJson());
@@ -87,10 +82,10 @@ internal sealed class DoctorCommand : ToolCommand
     }
 
     private static async Task InspectAsync(
-        DoctorReport report, AddressInspector addresses, ParseResult arguments, string file,
-        CancellationToken cancellationToken)
+        DoctorReport report, AddressInspector addresses, ParseResult arguments, string file)
     {
-        var text = ConfigurationReader.ReadFile(file);
+        var characters = 0;
+        var text = ConfigurationReader.ReadFile(file, ref characters);
         var content = text.TrimStart(ConfigurationReader.ByteOrderMark);
         var server = WebServer.Recognize(arguments.GetText("--server"), file, content);
         if (!arguments.Has("--no-connect"))
@@ -102,14 +97,14 @@ internal sealed class DoctorCommand : ToolCommand
             var sharing = new List<FastCgiAddress>();
             foreach (var place in balancer)
             {
-                place.All = places;
-                await place.InspectAsync(report, addresses, sharing, cancellationToken);
+                (place.Server, place.All) = (server, places);
+                await place.InspectAsync(report, addresses, sharing);
             }
 
             addresses.InspectKeys(balancer.Key.Balancer, [.. sharing.DistinctBy(static address => address.ToString())]);
         }
 
         if (report.Problems == 0 && !places.Any(static place => place.IsFastCgi))
-            throw new ToolException(ExitCode.CannotRun, server.Without);
+            throw CannotRun(server.Without);
     }
 }

@@ -6,8 +6,6 @@ internal sealed record DoctorFinding(
 {
     public const string Problem = "problem";
     public const string Note = "note";
-
-    /// <summary>Correct, but good to know. It is not counted.</summary>
     public const string Fact = "fact";
 }
 
@@ -29,9 +27,7 @@ internal sealed class DoctorReport
         [.. s_rules.Keys.Select(static rule => rule.Split('.')[1]).Distinct().Order(StringComparer.Ordinal)];
 
     public int Problems => _findings.Count(static finding => finding.Level == DoctorFinding.Problem);
-
     public int Notes => _findings.Count - Problems;
-
     public bool IsEmpty => _findings.Count + _facts.Count + _notUnderstood.Count == 0;
 
     /// <summary>Adds what was seen and is correct.</summary>
@@ -39,16 +35,6 @@ internal sealed class DoctorReport
 
     /// <summary>Adds a part of a configuration that was not checked.</summary>
     public void AddNotUnderstood(string text) => AddOnce(_notUnderstood, text);
-
-    public void Apply<T>(IEnumerable<Rule<T>> rules, T place)
-        where T : Place
-    {
-        foreach (var rule in rules)
-        {
-            foreach (var seen in rule.Match(place))
-                Add(rule.Name, seen, place);
-        }
-    }
 
     /// <summary>Adds a finding, whose texts are those of a rule.</summary>
     public void Add(string rule, Seen seen, Place? place = null)

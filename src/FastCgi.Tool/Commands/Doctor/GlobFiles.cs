@@ -5,9 +5,7 @@ internal static class GlobFiles
 {
     private static readonly Regex s_part = new(@"\[[^\[\]]+\]|.", RegexOptions.Singleline);
 
-    private static readonly char[] s_marks = ['*', '?', '['];
-
-    public static bool IsPattern(string text) => text.IndexOfAny(s_marks) >= 0;
+    public static bool IsPattern(string text) => text.AsSpan().ContainsAny('*', '?', '[');
 
     /// <summary>The matching files, in order; for a matching folder, all files below it.</summary>
     public static List<string> Find(string pattern)

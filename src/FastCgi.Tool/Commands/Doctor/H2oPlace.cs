@@ -3,7 +3,7 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>An address in a configuration of h2o. Of the rest, only headers in <c>setenv</c> are read.</summary>
 internal sealed class H2oPlace(Directive pass, IReadOnlyList<Seen> headers) : Place(pass)
 {
-    private static readonly Rule<H2oPlace>[] s_rules = [new("h2o.underscores", static place => place.Headers)];
+    public static Rule<H2oPlace>[] Rules { get; } = [new("h2o.underscores", static place => place.Headers)];
 
     private static readonly Regex s_connect = new(
         @"^(?<indent>[ \t]*)(-[ \t]+)?fastcgi\.connect:[ \t]*(?<value>[^#\n]*).*\n?"
@@ -15,7 +15,6 @@ internal sealed class H2oPlace(Directive pass, IReadOnlyList<Seen> headers) : Pl
         @"(?<![\w\x22'])[\x22']?HTTP_(?<name>(?!HOST\b)\w+)[\x22']?:[ \t]*(?<value>[^\n,}]*)");
 
     public override bool IsFastCgi => true;
-
     public override string Description => $"fastcgi.connect {Pass.First}";
     public override IEnumerable<string> Targets => Pass.Arguments;
 
@@ -43,8 +42,6 @@ internal sealed class H2oPlace(Directive pass, IReadOnlyList<Seen> headers) : Pl
             yield return new H2oPlace(new("fastcgi.connect", [address], file, GetLine(text, match), null), headers);
         }
     }
-
-    public override void Apply(DoctorReport report) => report.Apply(s_rules, this);
 
     private static int GetLine(string text, Match match) => text.AsSpan(0, match.Index).Count('\n') + 1;
 }

@@ -11,20 +11,13 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         => HasFastCgi(Pass) || (Get(Backend, "default-server") is { } usual && HasFastCgi(usual));
 
     public override string Description => $"{Backend.Text} to {Target}";
-
     public override string Balancer => Pass.Arguments.Contains("backup") ? Where : Backend.Where;
-
     public override string? User => Global("user")?.First;
-
     public override HeadBuffer HeadBuffer => new("haproxy.head-buffer", BufferSize - RewriteReserve);
-
-    private int BufferSize
-        => int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size) ? size : UsualBuffer;
 
     public override IEnumerable<string> Targets => Chroot is not null
         ? []
-        : [Target.Replace("unix@", "unix:", StringComparison.Ordinal).Replace("ipv4@", "", StringComparison.Ordinal)
-            .Replace("abns@", "unix:@", StringComparison.Ordinal)];
+        : [Target.Replace("unix@", "unix:").Replace("ipv4@", "").Replace("abns@", "unix:@")];
 
     /// <summary>HAProxy counts milliseconds if there is no unit.</summary>
     public (string Where, double Seconds) ReadTimeout => Get(Backend, "timeout", "server") is not { } line
@@ -32,15 +25,12 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         : (line.Where, NginxPlace.Measure(line.Arguments.ElementAtOrDefault(1), 0, static unit
             => unit switch { "us" => 1e-6, "s" => 1, "m" => 60, "h" => 3600, "d" => 86400, _ => 1e-3 }));
 
-    public override string HttpMistake => "haproxy.http-to-fastcgi";
-
     public Directive Backend => Pass.Parent!;
 
     /// <summary>The address: <c>server name address</c>, or <c>server-template prefix count address</c>.</summary>
     public string Target => Pass.Arguments[Pass.Is("server") ? 1 : 2];
 
     public Directive? UseLine => Get(Backend, "use-fcgi-app") is { First: not null } line ? line : null;
-
     public Directive? Application => UseLine is { } use ? root.Find("fcgi-app", use.First!) : null;
 
     /// <summary>The line that moves HAProxy to another root folder, if the socket is below the usual one.</summary>
@@ -62,6 +52,9 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
             .Where(static word => word.StartsWith('/')).Select(static path => path.TrimEnd('/')).Distinct()
         select (line.Where, line.Arguments[1].TrimEnd('/'), paths.ToList(), line.Arguments.Length == 2);
 
+    private int BufferSize
+        => int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size) ? size : UsualBuffer;
+
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
     {
         var root = new HaProxyReader(report, file).Read(text);
@@ -72,16 +65,13 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
             .Select(server => new HaProxyPlace(server, root)).OrderBy(static place => !place.IsFastCgi);
     }
 
-    public override void Apply(DoctorReport report) => report.Apply(HaProxyRules.All, this);
-
     /// <summary>The line in effect: of the section, or of its defaults.</summary>
     public static Directive? Get(Directive section, params string[] words)
         => section.Find(words) ?? (section.Parent is { Name: "defaults" } defaults ? Get(defaults, words) : null);
 
     public override string? GetWord(string name) => name == "target" ? Target : base.GetWord(name);
 
-    private static bool HasFastCgi(Directive line)
-        => $"{line.Text} ".Contains(" proto fcgi ", StringComparison.Ordinal);
+    private static bool HasFastCgi(Directive line) => $"{line.Text} ".Contains(" proto fcgi ");
 
     private Directive? Global(string name) => root.Block.Where(static section => section.Is("global"))
         .Select(section => section.Find(name)).LastOrDefault(static line => line is not null);

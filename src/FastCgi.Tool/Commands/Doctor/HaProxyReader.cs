@@ -8,10 +8,8 @@ internal sealed class HaProxyReader(DoctorReport report, string file) : Configur
     private static readonly Regex s_quotes = new("""\\(.)|["']""");
 
     private static readonly string[] s_kinds =
-    [
-        "global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist",
-        "cache", "program", "http-errors", "ring", "log-forward",
-    ];
+        ["global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers",
+        "userlist", "cache", "program", "http-errors", "ring", "log-forward"];
 
     protected override void Parse(string text)
     {

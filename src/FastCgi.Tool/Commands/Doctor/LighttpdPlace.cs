@@ -6,30 +6,19 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     private static readonly string[] s_passes = ["fastcgi.server", "scgi.server", "proxy.server"];
 
     public override string Path => path;
-
     public override bool IsFastCgi => Pass.Is("fastcgi.server");
-
     public override bool UsesOtherProtocol => Pass.Is("scgi.server");
-
     public override bool IsWhole => !root.All.Any(static line => line.IsUnread);
-
     public override string Description => $"{path} to {Target}";
     public override IEnumerable<string> Targets => [Target];
 
     /// <summary>The limit of a request body, which is written in kilobytes; 0 for none.</summary>
-    public long BodyLimit => long.TryParse(
-        Pass.Get("server.max-request-size")?.First, CultureInfo.InvariantCulture, out var size)
-        ? size << 10
-        : 0;
+    public long BodyLimit => (long)(Parse(Pass.Get("server.max-request-size")?.First) * 1024);
 
-    public double ReadTimeout
-        => double.TryParse(this["read-timeout"], CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
-
-    public override string HttpMistake => "lighttpd.http-to-fastcgi";
+    public double ReadTimeout => Parse(this["read-timeout"]);
 
     public bool LacksModule => IsWhole && Visible("server.modules").ToList() is { Count: > 0 } modules
-        && !modules.SelectMany(static list => list.All.Prepend(list))
-            .Any(static module => module.First == "mod_fastcgi");
+        && !modules.Exists(static list => list.All.Prepend(list).Any(static module => module.First == "mod_fastcgi"));
 
     /// <summary>Whether a script may check the names of headers.</summary>
     public bool HasScript => root.All.Any(static line => line.Name.StartsWith("magnet.", StringComparison.Ordinal));
@@ -69,11 +58,12 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
                select new LighttpdPlace(pass, prefix.Name.Length > 0 ? prefix.Name : "/", backend, root);
     }
 
-    public override void Apply(DoctorReport report) => report.Apply(LighttpdRules.All, this);
-
     public override string? GetWord(string name) => name == "address" ? Address : base.GetWord(name);
 
     /// <summary>The lines with these names, name by name.</summary>
     public IEnumerable<Directive> Visible(params string[] names)
         => names.SelectMany(name => root.All.Where(line => line.Is(name)));
+
+    private static double Parse(string? text)
+        => double.TryParse(text, CultureInfo.InvariantCulture, out var number) ? number : 0;
 }

@@ -10,17 +10,16 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
         """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace);
 
     private readonly Dictionary<string, Directive> _variables = new(StringComparer.Ordinal);
-    private List<ConfigurationWord> _words = [];
-    private int _position;
+    private Queue<ConfigurationWord> _words = [];
     private int _lists;
 
     protected override void Parse(string text)
     {
-        var (words, position) = (_words, _position);
-        (_words, _position) = ([.. Split(s_word, text)], 0);
-        while (_position < _words.Count)
-            ReadStatement(_words[_position++]);
-        (_words, _position) = (words, position);
+        var rest = _words;
+        _words = new Queue<ConfigurationWord>(Split(s_word, text));
+        while (_words.TryDequeue(out var word))
+            ReadStatement(word);
+        _words = rest;
     }
 
     private void ReadStatement(ConfigurationWord word)
@@ -32,11 +31,9 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
         else if (!word.IsQuoted && (word.Text[0] == '$' || word.Text == "else"))
         {
             // $HTTP["url"] =~ "^/app" {
-            var start = _position - 1;
-            while (_position < _words.Count && !Is("{"))
-                _position++;
-            var name = string.Join(' ', _words[start.._position].Select(static part => part.Text));
-            _position++;
+            var name = word.Text;
+            while (_words.TryDequeue(out var part) && !part.Is("{"))
+                name += " " + part.Text;
             Open(Current.Find(name) ?? Add(name, [], word.Line));
         }
         else if (word.Is("include"))
@@ -51,11 +48,10 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
         }
         else if (Is("=") || Is("+=") || Is(":="))
         {
-            var isMore = _words[_position++].Is("+=");
+            var isMore = _words.Dequeue().Is("+=");
             var value = ReadValue(word.Text, word.Line);
             Current.Block.Add(value);
-            if (word.Text.StartsWith("var.", StringComparison.Ordinal)
-                || !word.Text.Contains('.', StringComparison.Ordinal))
+            if (word.Text.StartsWith("var.", StringComparison.Ordinal) || !word.Text.Contains('.'))
                 _variables[word.Text] = isMore && _variables.TryGetValue(word.Text, out var old)
                     ? Join(old, value)
                     : value;
@@ -66,20 +62,15 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
     private Directive ReadValue(string name, int line)
     {
         var value = ReadTerm(name, line);
-        while (Is("+"))
-        {
-            _position++;
+        while (Take("+"))
             value = Join(value, ReadTerm(name, line));
-        }
-
         return value;
     }
 
     private Directive ReadTerm(string name, int line)
     {
-        if (_position >= _words.Count)
+        if (!_words.TryDequeue(out var word))
             return Create(name, line, "");
-        var word = _words[_position++];
         if (!word.Is("("))
             return !word.IsQuoted && _variables.TryGetValue(word.Text, out var variable)
                 ? Join(Create(name, line), variable)
@@ -87,21 +78,15 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
 
         CheckDepth(++_lists);
         var list = Create(name, line);
-        while (_position < _words.Count && !Is(")"))
+        while (_words.Count > 0 && !Take(")"))
         {
             var item = ReadValue("", line);
-            if (Is("=>"))
-            {
-                _position++;
+            if (Take("=>"))
                 item = ReadValue(item.First ?? "", line);
-            }
-
             list.Block.Add(item);
-            if (Is(","))
-                _position++;
+            Take(",");
         }
 
-        _position++;
         _lists--;
         return list;
     }
@@ -116,5 +101,7 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
         return joined;
     }
 
-    private bool Is(string mark) => _position < _words.Count && _words[_position].Is(mark);
+    private bool Is(string mark) => _words.TryPeek(out var word) && word.Is(mark);
+
+    private bool Take(string mark) => Is(mark) && _words.TryDequeue(out _);
 }

@@ -7,8 +7,6 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         new("""LISTEN\s+(?<waiting>\d+)\s+(?<backlog>\d+)\s+(?<local>\S+)(.*?\("(?<name>[^"]*)",pid=(?<id>\d+))?""");
     private static readonly Regex s_descriptorLimit = new(@"^Max open files\s+(?<soft>\d+)", RegexOptions.Multiline);
 
-    private static readonly string[] s_any = ["*", "0.0.0.0", "::"];
-
     /// <returns><see langword="null"/> if there is none on this machine, or it cannot be seen.</returns>
     public static ListeningProcess? Find(FastCgiAddress address)
     {
@@ -18,9 +16,8 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         if (match is null)
             return null;
 
-        var process = match.Groups["id"].Success;
         return new ListeningProcess(Parse(match, "waiting"), Parse(match, "backlog"),
-            process ? Parse(match, "id") : null, match.Groups["name"].Value);
+            match.Groups["id"].Success ? Parse(match, "id") : null, match.Groups["name"].Value);
     }
 
     /// <summary>The number of descriptors that the process has open, and its limit.</summary>
@@ -60,15 +57,14 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         if (endPoint is UnixDomainSocketEndPoint)
             return local == endPoint.ToString() || local == endPoint + "~";
 
-        var colon = local.LastIndexOf(':');
-        var host = local[..colon].Trim('[', ']');
-        var port = local[(colon + 1)..];
+        if (!IPEndPoint.TryParse(local.Replace("*", "[::]"), out var bound))
+            return false;
+        var isAny = bound.Address.Equals(IPAddress.Any) || bound.Address.Equals(IPAddress.IPv6Any);
         return endPoint switch
         {
-            IPEndPoint ip => port == $"{ip.Port}"
-                && (host == $"{ip.Address}" || (s_any.Contains(host) && IsOfThisMachine(ip.Address))),
+            IPEndPoint ip => bound.Equals(ip) || (bound.Port == ip.Port && isAny && IsOfThisMachine(ip.Address)),
             DnsEndPoint { Host: "localhost" } dns
-                => port == $"{dns.Port}" && (s_any.Contains(host) || host is "127.0.0.1" or "::1"),
+                => bound.Port == dns.Port && (isAny || IPAddress.IsLoopback(bound.Address)),
             _ => false,
         };
     }

@@ -6,18 +6,15 @@ internal static class NginxLocations
     // An internal redirect ends after ten rounds in nginx.
     private const int MostRedirects = 10;
 
-    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(1);
-
-    /// <summary>
-    /// Finds the location that handles a URI or a name, and those to which its <c>try_files</c> and <c>rewrite</c> pass
-    /// the request on.
-    /// </summary>
+    /// <summary>Finds the location of a URI or a name, and those to which it passes the request on.</summary>
     public static IEnumerable<Directive> Find(Directive server, string uri)
     {
         var found = new List<Directive>();
         for (var next = uri; next is not null && found.Count < MostRedirects;)
         {
-            if (FindOne(server, next.Split('?')[0]) is not { } location || found.Contains(location))
+            var path = next.Split('?')[0];
+            var location = path is ['@', ..] ? server.Find("location", path) : Find(server, path, out _);
+            if (location is null || found.Contains(location))
                 break;
             found.Add(location);
             next = GetRedirect(location);
@@ -25,10 +22,6 @@ internal static class NginxLocations
 
         return found;
     }
-
-    private static Directive? FindOne(Directive server, string path) => path is ['@', ..]
-        ? server.Find("location", path)
-        : Find(server, path, out _);
 
     /// <param name="isFinal">Whether no regular expression of an outer block can take the URI.</param>
     private static Directive? Find(Directive block, string path, out bool isFinal)
@@ -63,24 +56,13 @@ internal static class NginxLocations
     private static bool IsMatch(Directive location, string path)
     {
         // The operator may be a part of the same word: location ~\.php$.
-        var (pattern, ignoresCase) = location.Arguments switch
+        var pattern = string.Concat(location.Arguments) switch
         {
-            ["~", var text] => (text, false),
-            ["~*", var text] => (text, true),
-            [['~', '*', .. var text]] => (text, true),
-            [['~', .. var text]] => (text, false),
-            _ => ("", false),
+            ['~', '*', .. var text] => "(?i)" + text,
+            ['~', .. var text] => text,
+            _ => null,
         };
-        try
-        {
-            return pattern.Length > 0 && Regex.IsMatch(
-                path, pattern, ignoresCase ? RegexOptions.IgnoreCase : RegexOptions.None, s_patience);
-        }
-        catch (Exception exception) when (exception is ArgumentException or RegexMatchTimeoutException)
-        {
-            // PCRE knows more than .NET.
-            return false;
-        }
+        return pattern is { Length: > 0 } && Place.TryMatch(pattern, path) == true;
     }
 
     /// <summary>Where a location passes each request on; <see langword="null"/> if it handles some.</summary>

@@ -3,8 +3,6 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>A <c>fastcgi_pass</c> of nginx, or a directive that passes requests with another protocol.</summary>
 internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 {
-    private static readonly string[] s_checks = ["auth_basic", "auth_request", "auth_jwt"];
-    private static readonly string[] s_schemes = ["http://", "https://"];
     private static readonly string[] s_cacheLines = ["fastcgi_cache_key", "fastcgi_no_cache"];
     private static readonly Regex s_variable = new(@"\$\{?(?<name>\w+)");
     private static readonly Regex s_port = new(@":(\d+\z|/)");
@@ -12,64 +10,40 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     private static readonly string[] s_passes = ["fastcgi_pass", "uwsgi_pass", "scgi_pass", "proxy_pass"];
 
     public override bool IsFastCgi => Pass.Is("fastcgi_pass");
-
     public override bool UsesOtherProtocol => Pass.Is("uwsgi_pass") || Pass.Is("scgi_pass");
+    public override string Balancer => Upstream?.Where ?? Where;
+    public override string? User => root.Find("user")?.First;
+    public override string? Base => Prefix?.TrimEnd('/');
+    public override object? Site => Pass.FindAround("server");
+    public override HeadBuffer HeadBuffer => new("nginx.head-buffer.exceeded", GetSize("fastcgi_buffer_size", 4096));
 
     public override string Description
         => $"{(Location.Length > 0 ? $"location {string.Join(' ', Location)}, " : "")}fastcgi_pass {Pass.First}";
 
-    public override string Balancer => Upstream?.Where ?? Where;
-
-    public override string? User => root.Find("user")?.First;
-
-    public override HeadBuffer HeadBuffer => HeadBuffer.OfNginx(GetSize("fastcgi_buffer_size", 4096));
+    public override string HttpMistake => Url is ["http", _] ? "http-to-fastcgi.http" : "http-to-fastcgi.other";
 
     /// <summary>The addresses of an upstream, or the address itself.</summary>
-    public override IEnumerable<string> Targets
+    public override IEnumerable<string> Targets => Url switch
     {
-        get
-        {
-            if (HttpScheme is not { } scheme)
-            {
-                return Upstream?.Block.Where(static server => server.First is not null && server.Is("server"))
-                    .Where(static server => !server.Arguments.Contains("down")).Select(static server => server.First!)
-                    ?? [Pass.First!];
-            }
-
-            // http://unix:/path:/ and http://name/
-            var rest = Pass.First![scheme.Length..];
-            return [rest.Split(':') is ["unix", var path, ..] ? "unix:" + path : rest.Split('/')[0]];
-        }
-    }
-
-    public override string HttpMistake
-        => HttpScheme == "http://" ? "nginx.http-to-fastcgi.http" : "nginx.http-to-fastcgi.other";
-
-    public override string? Base => Prefix?.TrimEnd('/');
-
-    public override object? Site => Pass.FindAround("server");
+        ["http" or "https", ['u', 'n', 'i', 'x', ':', .. var socket]] => ["unix:" + socket.Split(':')[0]],
+        ["http" or "https", var rest] => [rest.Split('/')[0]],
+        _ => Upstream?.Block.Where(static server => server.First is not null && server.Is("server")
+            && !server.Arguments.Contains("down")).Select(static server => server.First!) ?? [Pass.First!],
+    };
 
     /// <summary>The limit of a request body; 0 for none.</summary>
     public long BodyLimit => GetSize("client_max_body_size", 1 << 20);
 
     /// <summary>In seconds. nginx writes <c>2m</c> or <c>1h 30m</c>.</summary>
-    public double ReadTimeout
-    {
-        get
-        {
-            var parts = s_timePart.Matches(Get("fastcgi_read_timeout")?.First ?? "");
-            return parts.Count == 0 ? 60 : parts.Sum(static part => Measure(part.Value.Trim(), 0, static unit
-                => unit switch { "ms" => 0.001, "m" => 60, "h" => 3600, "d" => 86400, "w" => 604800, _ => 1 }));
-        }
-    }
+    public double ReadTimeout => s_timePart.Matches(Get("fastcgi_read_timeout")?.First ?? "")
+        .Select(static part => Measure(part.Value.Trim(), 0, static unit
+            => unit switch { "ms" => 0.001, "m" => 60, "h" => 3600, "d" => 86400, "w" => 604800, _ => 1 }))
+        .DefaultIfEmpty(60).Sum();
 
     public string[] Location => Pass.FindAround("location")?.Arguments ?? [];
 
     /// <summary>The path of a location that is a prefix.</summary>
     public string? Prefix => Location is [['/', ..]] or ["^~", _] ? Location[^1] : null;
-
-    public bool IsForScripts => Location is [['~', ..], var pattern]
-        && pattern.Contains("\\.", StringComparison.Ordinal);
 
     /// <summary>The parameters in effect: those of the innermost block that has any.</summary>
     public IReadOnlyList<Directive> Parameters { get; } =
@@ -81,16 +55,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         .FirstOrDefault(inner => inner.First == "REQUEST_METHOD" && !Parameters.Contains(inner));
 
     public bool LacksParameters => IsWhole && Set("REQUEST_METHOD") is null;
-
-    public bool IsTargetRewritten => Set("REQUEST_URI") is { Arguments: [_, "$uri" or "$document_uri", ..] }
-        && !IsGuard && !InServer("error_page").Any(page => Serves(page.Arguments.LastOrDefault("")));
-
     public string? PathBase => Set("PATH_BASE")?.Arguments[1];
-
-    public IReadOnlyList<Directive> Own => Pass.Parent!.Block;
-
-    public bool ChecksUsers
-        => s_checks.Any(check => GetUnless(check, "off") is not null) || Get("ssl_verify_client", "on") is not null;
 
     /// <summary>Whether nginx sets headers, whose values the application may trust.</summary>
     public bool SetsHeaders => Parameters.Any(static parameter => parameter.First is not "HTTP_HOST"
@@ -100,34 +65,18 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public Directive? Guarded => InServer("auth_request").FirstOrDefault(guard => Serves(guard.First ?? ""));
 
     public bool IsGuard => Guarded is not null;
-
     public bool IsCached => GetUnless("fastcgi_cache", "off") is not null;
 
     /// <summary>Whether the key has the method or a variable derived from it, or such a variable skips it.</summary>
-    public bool AreMethodsCachedApart
-    {
-        get
-        {
-            var methods = FindMethods();
-            return Set("REQUEST_METHOD", "GET") is not null
-                || s_cacheLines.Any(name => GetVariables(Get(name)?.Arguments ?? []).Any(methods.Contains));
-        }
-    }
+    public bool AreMethodsCachedApart => Set("REQUEST_METHOD", "GET") is not null
+        || GetVariables(s_cacheLines.SelectMany(name => Get(name)?.Arguments ?? [])).Any(FindMethods().Contains);
 
     public IEnumerable<Directive> Listens => Pass.GetAll("listen");
-
-    /// <summary>The first address of the server with TLS.</summary>
     public Directive? Tls => Listens.FirstOrDefault(IsTls);
-
-    public bool PassesScheme => (Set("HTTPS") ?? Set("REQUEST_SCHEME")) is not null;
-
     public Directive? Keepalive => Upstream?.Find("keepalive");
 
-    /// <summary>How many places of the server pass requests on.</summary>
-    public int Passes => Pass.FindAround("server")?.All.Count(IsPass) ?? 0;
-
-    private string? HttpScheme
-        => s_schemes.FirstOrDefault(scheme => Pass.First!.StartsWith(scheme, StringComparison.Ordinal));
+    // http://unix:/path:/ or http://name/
+    private string[] Url => Pass.First!.Split("://", 2);
 
     private Directive? Upstream => Blocks.LastOrDefault(block => block.Is("upstream", Pass.First!));
 
@@ -141,12 +90,9 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             .OrderBy(static inner => Array.IndexOf(s_passes, inner.Name)).Select(pass => new NginxPlace(pass, root));
     }
 
-    public override void Apply(DoctorReport report) => report.Apply(NginxRules.All, this);
-
     public override string? GetWord(string name) => name == "prefix" ? Prefix : base.GetWord(name);
 
-    public static bool IsTls(Directive listen)
-        => listen.Arguments.Contains("ssl") || listen.Arguments.Contains("quic");
+    public static bool IsTls(Directive listen) => listen.Arguments.Intersect(["ssl", "quic"]).Any();
 
     public Directive? Get(string name) => Pass.Get(name);
 
@@ -177,10 +123,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The last line that sets a parameter, if it has this value.</summary>
     public Directive? Set(string name, string value) => Set(name) is { } set && set.Arguments[1] == value ? set : null;
 
-    /// <summary>
-    /// Whether a parameter has a value of the client's request, which subrequests do not change: the variable itself,
-    /// or one that <c>set</c> or <c>map</c> derive from it.
-    /// </summary>
+    /// <summary>Whether a parameter has a variable of the client's request, or one that has its value.</summary>
     public bool PassesOriginal(string name, string original)
         => Set(name)?.Arguments[1] is { } value && GetVariables([value]).Any(FindCopies(original).Contains);
 
@@ -190,6 +133,12 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     /// <summary>Whether a parameter is not passed, although others are.</summary>
     public bool Lacks(string name) => IsWhole && !LacksParameters && Set(name) is null;
+
+    /// <summary>Finds the line that passes a changed URL, unless a guard or a page for errors needs it.</summary>
+    public Directive? FindRewrittenTarget()
+        => !IsGuard && !InServer("error_page").Any(page => Serves(page.Arguments.LastOrDefault("")))
+            ? Set("REQUEST_URI", "$uri") ?? Set("REQUEST_URI", "$document_uri")
+            : null;
 
     /// <summary>Finds an earlier server with the same name and port.</summary>
     public IEnumerable<Seen> FindDuplicate()
@@ -262,7 +211,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         => words.SelectMany(static word => s_variable.Matches(word))
             .Select(static match => "$" + match.Groups["name"].Value);
 
-    private static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
+    public static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
 
     private static IEnumerable<(string Listen, string Name)> Describe(Directive server)
     {

@@ -1,18 +1,14 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>Reads nginx's blocks and directives, from files or from the output of <c>nginx -T</c>.</summary>
-internal sealed class NginxReader : ConfigurationReader
+internal sealed class NginxReader(DoctorReport report, string main, Dictionary<string, string> files)
+    : ConfigurationReader(report, main, "/etc/nginx")
 {
     // ${name} is part of a word.
     private static readonly Regex s_word = new("""
         \#[^\n]*|"(?<quoted>(?:\\.|[^"\\])*)(?:"|\z)|'(?<quoted>(?:\\.|[^'\\])*)(?:'|\z)|
         (?<word>[;{}]|(?:\$\{[^}]*\}?|[^\s;{}"'])(?:\$\{[^}]*\}?|[^\s;{])*)|\n
         """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace);
-    /// <summary>Recognizes a configuration, even one without semicolons.</summary>
-    public static Regex Looks { get; } =
-        new(@"^\s*(((http|events|server|stream|types)|(upstream|location|map)\s[^;{}]*)\s*\{|"
-        + @"(fastcgi_(pass|param)|(proxy|uwsgi|scgi)_pass|worker_processes|server_name)\s+\S|include\s[^;{}]+;|"
-        + @"\# configuration file /)", RegexOptions.Multiline);
 
     // Braces in texts and comments of Lua do not count.
     private static readonly Regex s_lua = new("""
@@ -26,33 +22,16 @@ internal sealed class NginxReader : ConfigurationReader
         + "access_log|error_log|rewrite|if|set|(ssl|fastcgi|proxy|client|auth|add|send|real_ip)_[a-z_]+)$");
     private static readonly Regex s_fileMark = new(@"^# configuration file (?<file>.+):\r?\n", RegexOptions.Multiline);
 
-    // As Debian and nginx.org ship it, for a configuration from another machine.
-    private const string UsualParameters =
-        """
-        fastcgi_param QUERY_STRING $query_string; fastcgi_param REQUEST_METHOD $request_method;
-        fastcgi_param CONTENT_TYPE $content_type; fastcgi_param CONTENT_LENGTH $content_length;
-        fastcgi_param SCRIPT_NAME $fastcgi_script_name; fastcgi_param REQUEST_URI $request_uri;
-        fastcgi_param SERVER_PROTOCOL $server_protocol; fastcgi_param REQUEST_SCHEME $scheme;
-        fastcgi_param HTTPS $https if_not_empty; fastcgi_param REMOTE_ADDR $remote_addr;
-        fastcgi_param SERVER_PORT $server_port; fastcgi_param SERVER_NAME $server_name;
-        """;
-
-    private readonly Dictionary<string, string> _files;
-    private readonly string _main;
     private readonly List<(string Rule, Seen Seen)> _errors = [];
     private bool _passes;
 
-    private NginxReader(DoctorReport report, string main, Dictionary<string, string> files)
-        : base(report, main, "/etc/nginx") => (_main, _files) = (main, files);
-
     public static Directive Read(DoctorReport report, string file, string text)
     {
-        var marks = s_fileMark.Matches(text);
+        var parts = s_fileMark.Split(text);
         var files = new Dictionary<string, string>(StringComparer.Ordinal);
-        for (var i = 0; i < marks.Count; i++)
-            files[marks[i].Groups["file"].Value] =
-                text[(marks[i].Index + marks[i].Length)..(i + 1 < marks.Count ? marks[i + 1].Index : text.Length)];
-        var main = marks.Count > 0 ? marks[0].Groups["file"].Value : file;
+        foreach (var part in parts.Skip(1).Chunk(2))
+            files[part[0]] = part[1];
+        var main = parts.ElementAtOrDefault(1) ?? file;
         var reader = new NginxReader(report, main, files);
         var root = reader.Read(files.GetValueOrDefault(main, text));
         // Otherwise, it is text that looks like a configuration.
@@ -63,7 +42,7 @@ internal sealed class NginxReader : ConfigurationReader
 
     protected override void Parse(string text)
     {
-        _passes |= text.Contains("_pass", StringComparison.Ordinal);
+        _passes |= text.Contains("_pass");
         var words = new List<ConfigurationWord>();
         var last = 1;
         foreach (var word in Split(s_word, SkipLua(text)))
@@ -76,17 +55,12 @@ internal sealed class NginxReader : ConfigurationReader
             }
 
             if (word.Text == "}")
-            {
                 ReportUnfinished(words);
-                if (!Close())
-                    return;
-            }
             else if (words.Count > 0 || word.Text == "{")
-            {
                 AddDirective(words, word);
-            }
-
             words.Clear();
+            if (word.Text == "}" && !Close())
+                return;
         }
 
         ReportUnfinished(words);
@@ -96,19 +70,20 @@ internal sealed class NginxReader : ConfigurationReader
 
     protected override List<string> FindFiles(string pattern)
     {
-        var path = Path.Combine(Path.GetDirectoryName(Path.GetFullPath(_main))!, pattern);
-        var known = _files.Keys.Where(name => GlobFiles.Matches(path, name)).Order(StringComparer.Ordinal).ToList();
+        var path = Path.Combine(GetFolders().First(), pattern);
+        var known = files.Keys.Where(name => GlobFiles.Matches(path, name)).Order(StringComparer.Ordinal).ToList();
         var found = known.Count > 0 ? known : base.FindFiles(pattern);
         return found.Count == 0 && IsShipped(pattern) ? [pattern] : found;
     }
 
     protected override string GetText(string name)
     {
-        if (_files.TryGetValue(name, out var text))
+        if (files.TryGetValue(name, out var text))
             return text;
         if (Path.IsPathRooted(name) && Path.Exists(name))
             return base.GetText(name);
-        return IsOfOthers(name) ? "" : UsualParameters;
+        // As Debian and nginx.org ship it, for a configuration from another machine.
+        return IsOfOthers(name) ? "" : ToolCommand.ReadResource("fastcgi_params");
     }
 
     /// <summary>Whether nginx ships a file, which has the usual content on another machine.</summary>
@@ -148,14 +123,14 @@ internal sealed class NginxReader : ConfigurationReader
     /// <summary>Without its semicolon, a directive swallows the next one.</summary>
     private void CheckSemicolon(List<ConfigurationWord> words)
     {
-        var next = words.Index().Skip(1).FirstOrDefault(pair
+        var (index, next) = words.Index().Skip(1).FirstOrDefault(pair
             => pair.Item.Line > words[pair.Index - 1].Line && !pair.Item.IsQuoted
             && s_directiveName.IsMatch(pair.Item.Text));
-        if (next.Index == 0)
+        if (index == 0)
             return;
 
-        var text = string.Join(' ', words.Take(next.Index).Select(static word => word.Text));
-        AddError("inside", words[next.Index - 1].Line, text, next.Item.Text, $"{next.Item.Line}");
+        var text = string.Join(' ', words.Take(index).Select(static word => word.Text));
+        AddError("inside", words[index - 1].Line, text, next.Text, $"{next.Line}");
     }
 
     private void ReportUnfinished(List<ConfigurationWord> words)

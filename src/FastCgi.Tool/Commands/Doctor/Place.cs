@@ -17,6 +17,7 @@ internal abstract class Place(Directive pass)
     /// <summary>Whether it uses uwsgi or SCGI, as copied configurations do.</summary>
     public virtual bool UsesOtherProtocol => false;
     public abstract IEnumerable<string> Targets { get; }
+    public WebServer Server { get; set; } = null!;
 
     /// <summary>All places of the configuration.</summary>
     public IReadOnlyList<Place> All { get; set; } = [];
@@ -51,12 +52,7 @@ internal abstract class Place(Directive pass)
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
 
     /// <summary>The rule about another protocol than FastCGI, which the application speaks.</summary>
-    public virtual string HttpMistake => throw new NotSupportedException();
-
-    /// <summary>Applies the rules of the web server, if it has any.</summary>
-    public virtual void Apply(DoctorReport report)
-    {
-    }
+    public virtual string HttpMistake => "http-to-fastcgi";
 
     /// <summary>A word in the texts of rules, such as <c>{path}</c>.</summary>
     public virtual string? GetWord(string name) => name switch
@@ -76,18 +72,30 @@ internal abstract class Place(Directive pass)
     public static bool IsBelow(string? path, string start)
         => $"{path}/".StartsWith(start.TrimEnd('/') + "/", StringComparison.Ordinal);
 
-    public async Task InspectAsync(
-        DoctorReport report, AddressInspector addresses, List<FastCgiAddress> sharing,
-            CancellationToken cancellationToken)
+    /// <returns>Whether any text matches; <see langword="null"/> for a pattern that only PCRE understands.</returns>
+    public static bool? TryMatch(string pattern, params string[] texts)
+    {
+        try
+        {
+            var regex = new Regex(pattern, RegexOptions.CultureInvariant, TimeSpan.FromSeconds(1));
+            return texts.Any(regex.IsMatch);
+        }
+        catch (Exception exception) when (exception is ArgumentException or RegexMatchTimeoutException)
+        {
+            return null;
+        }
+    }
+
+    public async Task InspectAsync(DoctorReport report, AddressInspector addresses, List<FastCgiAddress> sharing)
     {
         if (IsFastCgi)
         {
             report.AddFact($"{Where}: {Description}");
-            Apply(report);
+            Server.Apply(report, this);
         }
         else if (UsesOtherProtocol && !All.Any(static place => place.IsFastCgi))
         {
-            report.Add($"{HttpMistake.Split('.')[0]}.other-protocol", new(Where), this);
+            report.Add($"{Server.Name}.other-protocol", new(Where), this);
         }
 
         foreach (var target in Targets)
@@ -102,19 +110,15 @@ internal abstract class Place(Directive pass)
             else if (IsFastCgi)
             {
                 sharing.Add(address);
-                await addresses.InspectAsync(
-                    address, AddressInspector.FindAccounts(User), HeadBuffer, cancellationToken);
+                await addresses.InspectAsync(address, User, HeadBuffer);
             }
-            else if (await addresses.SpeaksFastCgiAsync(address, cancellationToken))
+            else if (await addresses.SpeaksFastCgiAsync(address))
             {
-                report.Add(HttpMistake, new(Where), this);
+                report.Add($"{Server.Name}.{HttpMistake}", new(Where), this);
             }
         }
     }
 }
 
 /// <summary>A web server's limit of all response headers, or of one, and the rule about it.</summary>
-internal sealed record HeadBuffer(string Rule, long Size, bool IsOfOneHeader = false)
-{
-    public static HeadBuffer OfNginx(long size) => new("nginx.head-buffer.exceeded", size);
-}
+internal sealed record HeadBuffer(string Rule, long Size, bool IsOfOneHeader = false);

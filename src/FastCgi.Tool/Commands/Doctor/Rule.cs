@@ -1,36 +1,34 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>
-/// A match of a rule. In the texts of <c>rules.tsv</c>, <c>{0}</c> is the first value, and <c>{pass}</c> is a word of
-/// the place.
-/// </summary>
-internal sealed record Seen(string Where, params string[] Values)
-{
-    /// <summary>The values are the directive, and its arguments.</summary>
-    public static implicit operator Seen?(Directive? line)
-        => line is null ? null : new Seen(line.Where, [line.Text, .. line.Arguments]);
-}
+/// <summary>A match of a rule, with the values of <c>{0}</c> and so on in its texts.</summary>
+internal sealed record Seen(string Where, params string[] Values);
 
 /// <summary>A rule for the places of a web server. All its texts are in <c>rules.tsv</c>.</summary>
-internal sealed class Rule<T>(string name, Func<T, IEnumerable<Seen?>> match)
+/// <param name="find">Returns matches, lines, whether the place matches, or <see langword="null"/>.</param>
+internal sealed class Rule<T>(string name, Func<T, bool> when, Func<T, object?> find)
     where T : Place
 {
-    public Rule(string name, Func<T, bool> matches)
-        : this(name, place => matches(place) ? [new(place.Where)] : [])
+    public Rule(string name, Func<T, object?> find)
+        : this(name, static _ => true, find)
     {
     }
 
-    public Rule(string name, Func<T, Seen?> find)
-        : this(name, place => [find(place)])
+    public void Apply(DoctorReport report, T place)
     {
+        foreach (var seen in Match(place))
+            report.Add(name, seen, place);
     }
 
-    public Rule(string name, Func<T, IEnumerable<Directive>> find)
-        : this(name, place => find(place).Select(static line => (Seen?)line))
+    private IEnumerable<Seen> Match(T place) => (when(place) ? find(place) : null) switch
     {
-    }
+        true => [new Seen(place.Where)],
+        Seen seen => [seen],
+        Directive line => [ToSeen(line)],
+        IEnumerable<Seen?> seen => seen.OfType<Seen>(),
+        IEnumerable<Directive> lines => lines.Select(ToSeen),
+        _ => [],
+    };
 
-    public string Name => name;
-
-    public IEnumerable<Seen> Match(T place) => match(place).OfType<Seen>();
+    /// <summary>The values are the directive, and its arguments.</summary>
+    private static Seen ToSeen(Directive line) => new(line.Where, [line.Text, .. line.Arguments]);
 }

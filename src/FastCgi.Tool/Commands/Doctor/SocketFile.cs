@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Accounts;
-
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>A file or folder as <c>stat</c> shows it.</summary>
@@ -22,15 +20,6 @@ internal sealed record SocketFile(string Path, FilePermissions Permissions, stri
             ?? (socket.Permissions.AllowsWriting(account.User, account.Groups) ? null : socket);
 
     /// <summary>The folders above a path, the root first.</summary>
-    public static List<SocketFile> ReadFolders(string path)
-    {
-        var folders = new List<SocketFile>();
-        while ((path = System.IO.Path.GetDirectoryName(path) ?? "").Length > 0)
-        {
-            if (Read(path) is { } file)
-                folders.Insert(0, file);
-        }
-
-        return folders;
-    }
+    public static IEnumerable<SocketFile?> ReadFolders(string path)
+        => System.IO.Path.GetDirectoryName(path) is { } folder ? ReadFolders(folder).Append(Read(folder)) : [];
 }

@@ -1,13 +1,5 @@
-using System.Buffers;
-using FastCgi.Client.Streams;
-using FastCgi.Tool.Commands.Request;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary>Forwards HTTP requests over FastCGI, and returns the responses.</summary>
 internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
 {
     // Hop-by-hop headers (RFC 9110, section 7.6.1).
@@ -26,21 +18,24 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         try
         {
             if (HttpMethods.IsConnect(context.Request.Method))
-                throw new RefusedException(StatusCodes.Status405MethodNotAllowed, "CONNECT is not supported");
+                throw new BadHttpRequestException("CONNECT is not supported", StatusCodes.Status405MethodNotAllowed);
 
-            await using var response = await SendAsync(context, forwarded, upload, timeout);
+            timeout.CancelAfter(_timeout);
+            await using var response = await client.SendAsync(CreateRequest(context, upload), timeout.Token);
             if (response.StatusCode < 200)
-                throw new RefusedException(
-                    StatusCodes.Status502BadGateway, $"the response has the interim status {response.StatusCode}");
+                throw new InvalidOperationException($"the response has the interim status {response.StatusCode}");
 
             await AnswerAsync(context, forwarded, response);
         }
-        catch (RefusedException refused)
+        catch (Exception exception) when (!context.Response.HasStarted
+            && Explain(exception, context.RequestAborted.IsCancellationRequested) is var (status, message))
         {
-            forwarded.Note ??= refused.Message;
-            context.Response.StatusCode = refused.Status;
+            forwarded.Note = status == 500 ? $"{message}: {exception.Message}" : message;
+            forwarded.StandardError = (exception as FastCgiProtocolException)?.Completion?.StandardError;
+            context.Response.Clear();
+            context.Response.StatusCode = status;
             context.Response.ContentType = "text/plain; charset=utf-8";
-            await context.Response.WriteAsync($"{refused.Status}: {refused.Message}\n");
+            await context.Response.WriteAsync($"{status}: {message}\n");
         }
         catch (Exception exception) when (exception is OperationCanceledException or ConnectionResetException
             || context.RequestAborted.IsCancellationRequested)
@@ -51,59 +46,34 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         }
     }
 
-    /// <exception cref="RefusedException">There is no response.</exception>
-    private async Task<FastCgiResponseMessage> SendAsync(
-        HttpContext context, ForwardedRequest forwarded, UploadStream upload, CancellationTokenSource timeout)
+    /// <summary>The response instead of that of the application, unless the client has disconnected.</summary>
+    private (int Status, string Message)? Explain(Exception exception, bool isAborted) => exception switch
     {
-        timeout.CancelAfter(_timeout);
-        try
-        {
-            return await client.SendAsync(CreateRequest(context, upload), timeout.Token);
-        }
-        catch (Exception exception) when (exception is SocketException or FastCgiProtocolException)
-        {
-            forwarded.StandardError = (exception as FastCgiProtocolException)?.Completion?.StandardError;
-            throw new RefusedException(StatusCodes.Status502BadGateway, exception.Message);
-        }
-        catch (OperationCanceledException) when (!context.RequestAborted.IsCancellationRequested)
-        {
-            throw new RefusedException(StatusCodes.Status504GatewayTimeout,
-                Invariant($"the response did not begin within {_timeout.TotalSeconds} s"));
-        }
-        catch (BadHttpRequestException exception)
-        {
-            // The client's body is incomplete.
-            throw new RefusedException(exception.StatusCode, exception.Message);
-        }
-        catch (Exception exception)
-            when (exception is (IOException and not ConnectionResetException) or UnauthorizedAccessException
-            && !context.RequestAborted.IsCancellationRequested)
-        {
-            forwarded.Note = $"the request body could not be buffered: {exception.Message}";
-            throw new RefusedException(
-                StatusCodes.Status500InternalServerError, "the request body could not be buffered");
-        }
-    }
+        // HTTP does not allow a header or the status.
+        InvalidOperationException => (StatusCodes.Status502BadGateway, exception.Message),
+        SocketException or FastCgiProtocolException => (StatusCodes.Status502BadGateway, exception.Message),
+        OperationCanceledException when !isAborted => (StatusCodes.Status504GatewayTimeout,
+            Invariant($"the response did not begin within {_timeout.TotalSeconds} s")),
+        // The client's body is incomplete, for example.
+        BadHttpRequestException bad => (bad.StatusCode, bad.Message),
+        (IOException and not ConnectionResetException) or UnauthorizedAccessException when !isAborted
+            => (StatusCodes.Status500InternalServerError, "the request body could not be buffered"),
+        _ => null,
+    };
 
     private static async Task AnswerAsync(
         HttpContext context, ForwardedRequest forwarded, FastCgiResponseMessage response)
     {
+        SetHead(context, response);
+        await context.Response.StartAsync(context.RequestAborted);
         try
         {
-            SetHead(context, response);
-            await context.Response.StartAsync(context.RequestAborted);
             await response.Body.CopyToAsync(context.Response.Body, context.RequestAborted);
             forwarded.StandardError = (await response.Completion.WaitAsync(context.RequestAborted)).StandardError;
         }
-        catch (InvalidOperationException exception) when (!context.Response.HasStarted)
-        {
-            // HTTP does not allow a header or the status.
-            context.Response.Clear();
-            throw new RefusedException(StatusCodes.Status502BadGateway, exception.Message);
-        }
         catch (Exception exception) when (exception is IOException or InvalidOperationException)
         {
-            // The response has begun. The client must see that it is incomplete.
+            // The client must see that the response is incomplete.
             forwarded.Note = exception.Message;
             forwarded.StandardError = response.StandardError;
             context.Abort();
@@ -115,8 +85,8 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         context.Response.StatusCode = response.StatusCode;
         if (response.ReasonPhrase.Length > 0)
             context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = response.ReasonPhrase;
-        var dropped = GetHopByHop(
-            response.Headers.Where(static header => header.Key.Equals("Connection", StringComparison.OrdinalIgnoreCase))
+        var dropped = GetHopByHop(response.Headers
+            .Where(static header => header.Key.Equals("Connection", StringComparison.OrdinalIgnoreCase))
             .Select(static header => header.Value));
         // Kestrel rejects a length where HTTP allows none (RFC 9110, section 8.6).
         if (response.StatusCode is 204 or 205)
@@ -211,11 +181,5 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
             timeout.CancelAfter(time);
             return length;
         }
-    }
-
-    /// <summary>Makes the proxy respond instead of the application.</summary>
-    private sealed class RefusedException(int status, string message) : Exception(message)
-    {
-        public int Status { get; } = status;
     }
 }

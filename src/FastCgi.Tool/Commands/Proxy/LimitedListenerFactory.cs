@@ -1,15 +1,9 @@
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary>
-/// Limits the number of connections; further ones wait in the queue of the socket. Kestrel's own limit accepts a
-/// connection before it closes it, so that a burst uses up the descriptors.
-/// </summary>
+/// <summary>Limits the number of connections. Kestrel's limit accepts and closes further ones.</summary>
 internal sealed class LimitedListenerFactory(
     IConnectionListenerFactory sockets, SemaphoreSlim slots) : IConnectionListenerFactory
 {
-    /// <summary>Releases the slot of a connection that has been served.</summary>
     public static ConnectionDelegate Release(ConnectionDelegate next, SemaphoreSlim slots) => async connection =>
     {
         try

@@ -1,7 +1,4 @@
 using FastCgi.AspNetCore.Server;
-using FastCgi.Tool.Commands.Doctor;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
@@ -11,7 +8,6 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary><c>fastcgi proxy</c>: Kestrel in front of a FastCGI application, for development and debugging.</summary>
 internal sealed class ProxyCommand : ToolCommand
 {
     // Ctrl-C takes effect immediately, even during long polls.
@@ -46,7 +42,7 @@ internal sealed class ProxyCommand : ToolCommand
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
         // In a method of its own, so that the check runs before ASP.NET Core is loaded.
         => ListeningProcess.ReadDescriptors(Environment.ProcessId) is (_, < MinDescriptors and var limit)
-            ? throw new ToolException(ExitCode.CannotRun, $"The process may have only {limit} descriptors, but the "
+            ? throw CannotRun($"The process may have only {limit} descriptors, but the "
                 + $"proxy needs at least {MinDescriptors}: raise ulimit -n.")
             : ServeAsync(arguments, cancellationToken);
 
@@ -73,8 +69,7 @@ internal sealed class ProxyCommand : ToolCommand
         }
         catch (Exception exception) when (exception is IOException or SocketException)
         {
-            throw new ToolException(ExitCode.CannotRun,
-                $"Cannot listen on {string.Join(' ', urls)}: {exception.Message}");
+            throw CannotRun($"Cannot listen on {string.Join(' ', urls)}: {exception.Message}");
         }
 
         var logging = Task.Run(log.RunAsync, CancellationToken.None);

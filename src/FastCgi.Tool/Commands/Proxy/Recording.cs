@@ -1,6 +1,3 @@
-using FastCgi.Client.Connections;
-using FastCgi.Tool.Commands.Doctor;
-
 namespace FastCgi.Tool.Commands.Proxy;
 
 /// <summary>Records the traffic with the application as JSON lines, which may contain secrets.</summary>
@@ -18,8 +15,7 @@ internal sealed class Recording : RecordTrace, IDisposable
         _console = console;
         var type = SocketFile.Read(path)?.Type;
         if (type == "fifo")
-            throw new ToolException(ExitCode.CannotRun,
-                $"{path} is a pipe. If its reader stalled, the site would too. Record to a file.");
+            throw CannotRun($"{path} is a pipe. If its reader stalled, the site would too. Record to a file.");
 
         var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write };
         if (!OperatingSystem.IsWindows())

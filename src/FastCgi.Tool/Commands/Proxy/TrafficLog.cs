@@ -1,8 +1,3 @@
-using System.Threading.Channels;
-using FastCgi.Client.Streams;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.Tool.Commands.Proxy;
 
 /// <summary>Writes a line for each completed request.</summary>

@@ -1,13 +1,8 @@
 using System.Runtime.ExceptionServices;
-using FastCgi.Tool.Commands.Check;
-using Microsoft.AspNetCore.Builder;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary>
-/// Serves two requests in this process before the proxy listens, so that all code is loaded. Loading needs descriptors:
-/// without them, .NET ends the process, or remembers the failure, so that each later request fails too.
-/// </summary>
+/// <summary>Serves two requests before the proxy listens, because .NET cannot load code without descriptors.</summary>
 internal static class WarmUp
 {
     private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(2);
@@ -15,23 +10,21 @@ internal static class WarmUp
     public static async Task RunAsync(Func<FastCgiClient, TrafficLog, WebApplication> build, bool isJson)
     {
         using var timeout = new CancellationTokenSource(s_timeout);
-        using var application = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        using var application = new TcpListener(IPAddress.Loopback, 0);
         try
         {
-            application.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-            application.Listen();
+            application.Start();
             // A name, to load the resolver too.
-            var port = ((IPEndPoint)application.LocalEndPoint!).Port;
-            using var client = new FastCgiClient(Invariant($"localhost:{port}"));
+            using var client = new FastCgiClient($"localhost:{((IPEndPoint)application.LocalEndpoint).Port}");
             var log = new TrafficLog(new ToolConsole(TextWriter.Null, TextWriter.Null, Stream.Null), isJson);
             await using var proxy = build(client, log);
             await proxy.StartAsync(timeout.Token);
             var asking = AskAsync(proxy, timeout.Token);
-            using (var connection = await application.AcceptAsync(timeout.Token))
+            using (var connection = await application.AcceptSocketAsync(timeout.Token))
                 await AnswerAsync(connection, timeout.Token);
             await asking;
             // The proxy responds to the second request with a 502.
-            application.Dispose();
+            application.Stop();
             await AskAsync(proxy, timeout.Token);
             // A failed send or receive loads the reader of symbol files.
             ExceptionDispatchInfo.SetCurrentStackTrace(new SocketException());

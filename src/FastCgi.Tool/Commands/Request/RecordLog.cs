@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using FastCgi.Client.Connections;
 
 namespace FastCgi.Tool.Commands.Request;
 
@@ -22,4 +21,11 @@ internal sealed class RecordLog(Action<string>? write) : RecordTrace
         else if (_lines.Count < 10_000)
             _lines.Enqueue(line);
     }
+}
+
+internal static class RecordNames
+{
+    public static string Get(RecordType type) => Enum.IsDefined(type)
+        ? JsonNamingPolicy.SnakeCaseUpper.ConvertName($"{type}")
+        : $"type {(int)type}";
 }

@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands.Request;
 
-/// <summary><c>fastcgi request</c>: curl for FastCGI.</summary>
 internal sealed class RequestCommand : ToolCommand
 {
     public RequestCommand(ToolConsole console)
@@ -8,13 +7,11 @@ internal sealed class RequestCommand : ToolCommand
             "Sends a request to a FastCGI application and writes the body of the response: curl for FastCGI.")
     {
         AddAddress();
-        Add(new Argument<string>("URL")
-        {
-            Description =
-                "An http or https URL, or a path. Its scheme and host become parameters; "
-                + "the connection goes to ADDRESS",
-            Validators = { static result => CheckTokens(result, CheckUrl) },
-        });
+        AddArgument("URL", "An http or https URL, or a path. Its scheme and host become parameters; "
+            + "the connection goes to ADDRESS",
+            static text => RequestTarget.TryParse(text) is null
+                ? $"'{text}' is neither an http or https URL nor a path that begins with /."
+                : null);
         AddText("--method", "METHOD", "The method; by default GET, or POST with -d", CheckPresence, "-X");
         AddTexts("--header", "'Name: value'", "A request header; repeatable",
             static text => CheckPair(text, ':', "'Name: value'"), "-H");
@@ -34,10 +31,5 @@ internal sealed class RequestCommand : ToolCommand
     }
 
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
-        => new RequestRun(Terminal, arguments).RunAsync(cancellationToken);
-
-    private static string? CheckUrl(string text)
-        => RequestTarget.TryParse(text) is null
-            ? $"'{text}' is neither an http or https URL nor a path that begins with /."
-            : null;
+        => new RequestRun(Terminal, arguments, cancellationToken).RunAsync();
 }

@@ -2,32 +2,28 @@ using System.Text.Unicode;
 
 namespace FastCgi.Tool.Commands.Request;
 
-internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
+internal sealed class RequestRun(ToolConsole console, ParseResult arguments, CancellationToken cancellationToken)
 {
     private readonly bool _isVerbose = arguments.Has("--verbose");
     private readonly bool _isJson = arguments.IsJson();
     private readonly TimeSpan _timeout = arguments.GetTimeout();
-    private readonly RecordLog _log = new(arguments.Has("--verbose") && !arguments.IsJson() ? console.Say : null);
+    private readonly RecordLog _log = new(arguments.IsJson() ? null : console.Say);
     private readonly Stopwatch _watch = Stopwatch.StartNew();
 
-    public async Task<int> RunAsync(CancellationToken cancellationToken)
+    public async Task<int> RunAsync()
     {
-        var options = new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = _timeout };
-        options.Trace = _isVerbose ? _log : null;
+        var options = new FastCgiClientOptions { ConnectTimeout = _timeout, Trace = _isVerbose ? _log : null };
         using var client = new FastCgiClient(arguments.GetAddress(), options);
         using var sender = new RequestSender(client, arguments, _isVerbose && !_isJson ? console : null);
         if (arguments.GetValue<int?>("--repeat") is int count and > 1)
-            return await RepeatAsync(sender, count, cancellationToken);
+            return await RepeatAsync(sender, count);
 
-        return await AttemptAsync(
-            sender, (response, token) => _isJson
-                ? WriteJsonAsync(sender, response, token)
-                : WriteAsync(response, token), cancellationToken);
+        return await AttemptAsync(sender, (response, token)
+            => _isJson ? WriteJsonAsync(sender, response, token) : WriteAsync(response, token));
     }
 
     private async Task<T> AttemptAsync<T>(
-        RequestSender sender, Func<FastCgiResponseMessage, CancellationToken, Task<T>> use,
-        CancellationToken cancellationToken)
+        RequestSender sender, Func<FastCgiResponseMessage, CancellationToken, Task<T>> use)
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         timeout.CancelAfter(_timeout);
@@ -40,16 +36,15 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         {
             if (exception.Completion is { StandardError.Length: > 0 } completion && !_isJson)
                 WriteError(completion.StandardError);
-            throw new ToolException(ExitCode.Failure, exception.Message);
+            throw Failure(exception.Message);
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            throw new ToolException(ExitCode.Failure,
-                Invariant($"No complete response within {_timeout.TotalSeconds} s."));
+            throw Failure(Invariant($"No complete response within {_timeout.TotalSeconds} s."));
         }
     }
 
-    private async Task<int> RepeatAsync(RequestSender sender, int count, CancellationToken cancellationToken)
+    private async Task<int> RepeatAsync(RequestSender sender, int count)
     {
         var times = new List<double>();
         var results = new SortedDictionary<string, int>(StringComparer.Ordinal);
@@ -57,21 +52,20 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         while (times.Count < count)
         {
             var start = Stopwatch.GetTimestamp();
-            var (result, resultCode) = await MeasureAsync(sender, cancellationToken);
+            var (result, resultCode) = await MeasureAsync(sender);
             times.Add(Stopwatch.GetElapsedTime(start).TotalMilliseconds);
             results[result] = results.GetValueOrDefault(result) + 1;
             code = Math.Max(code, resultCode);
         }
 
         times.Sort();
+        var seconds = _watch.Elapsed.TotalSeconds;
         var (fastest, median, p99, slowest) =
             (Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1));
-        var seconds = _watch.Elapsed.TotalSeconds;
         if (_isJson)
         {
-            var document = new RepeatDocument(
-                times.Count, Math.Round(seconds, 3), results, fastest, median, p99, slowest);
-            console.WriteJson(document, ToolJson.Default.RepeatDocument);
+            console.WriteJson(new RepeatDocument(count, Math.Round(seconds, 3), results, fastest, median, p99, slowest),
+                ToolJson.Default.RepeatDocument);
             return code;
         }
 
@@ -86,12 +80,11 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
     private static double Percentile(List<double> sorted, double part)
         => Math.Round(sorted[(int)Math.Ceiling((sorted.Count - 1) * part)], 1);
 
-    private async Task<(string Result, int Code)> MeasureAsync(
-        RequestSender sender, CancellationToken cancellationToken)
+    private async Task<(string Result, int Code)> MeasureAsync(RequestSender sender)
     {
         try
         {
-            return await AttemptAsync(sender, DrainAsync, cancellationToken);
+            return await AttemptAsync(sender, DrainAsync);
         }
         catch (Exception exception) when (exception is ToolException or SocketException)
         {
@@ -99,16 +92,15 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         }
     }
 
-    private async Task<(string Result, int Code)> DrainAsync(
-        FastCgiResponseMessage response, CancellationToken cancellationToken)
+    private async Task<(string Result, int Code)> DrainAsync(FastCgiResponseMessage response, CancellationToken token)
     {
-        await response.Body.CopyToAsync(Stream.Null, cancellationToken);
-        var completion = await response.Completion.WaitAsync(cancellationToken);
+        await response.Body.CopyToAsync(Stream.Null, token);
+        var completion = await response.Completion.WaitAsync(token);
         var appStatus = completion.AppStatus == 0 ? "" : $", appStatus {completion.AppStatus}";
         return ($"status {response.StatusCode}{appStatus}", GetCode(response, completion));
     }
 
-    private async Task<int> WriteAsync(FastCgiResponseMessage response, CancellationToken cancellationToken)
+    private async Task<int> WriteAsync(FastCgiResponseMessage response, CancellationToken token)
     {
         if (arguments.Has("--include") || arguments.Has("--head"))
         {
@@ -122,9 +114,9 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         // No buffer, so that streamed output appears immediately. Write access only, so that a broken pipe is an error.
         var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write, BufferSize = 0 };
         await using (var file = arguments.GetText("--output") is { } path ? new FileStream(path, options) : null)
-            await response.Body.CopyToAsync(file ?? console.Body, cancellationToken);
+            await response.Body.CopyToAsync(file ?? console.Body, token);
 
-        var completion = await response.Completion.WaitAsync(cancellationToken);
+        var completion = await response.Completion.WaitAsync(token);
         if (completion.StandardError.Length > 0)
             WriteError(completion.StandardError);
         if (_isVerbose)
@@ -138,38 +130,31 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
     private void WriteError(string text) => console.Say(PlainText.Lines(text).TrimEnd('\n'));
 
     private async Task<int> WriteJsonAsync(
-        RequestSender sender, FastCgiResponseMessage response, CancellationToken cancellationToken)
+        RequestSender sender, FastCgiResponseMessage response, CancellationToken token)
     {
         const int MostJson = 64 << 20;
         using var body = new MemoryStream();
         var buffer = new byte[64 * 1024];
-        while (await response.Body.ReadAsync(buffer, cancellationToken) is > 0 and var read)
+        while (await response.Body.ReadAsync(buffer, token) is > 0 and var read)
         {
             if (body.Length + read > MostJson)
-                throw new ToolException(ExitCode.Failure,
-                    $"The body is larger than {MostJson >> 20} MiB. Request it without --json.");
+                throw Failure($"The body is larger than {MostJson >> 20} MiB. Request it without --json.");
             body.Write(buffer, 0, read);
         }
 
-        var completion = await response.Completion.WaitAsync(cancellationToken);
+        var completion = await response.Completion.WaitAsync(token);
         var bytes = body.ToArray();
         if (arguments.GetText("--output") is { } file)
-            await File.WriteAllBytesAsync(file, bytes, cancellationToken);
+            await File.WriteAllBytesAsync(file, bytes, token);
 
         var isText = Utf8.IsValid(bytes);
         console.WriteJson(
-            new RequestDocument(
-                response.StatusCode,
-                response.ReasonPhrase,
+            new RequestDocument(response.StatusCode, response.ReasonPhrase,
                 [.. response.Headers.Select(static header => new NamedValue(header.Key, header.Value))],
-                isText ? Encoding.UTF8.GetString(bytes) : null,
-                isText ? null : Convert.ToBase64String(bytes),
-                completion.StandardError,
-                completion.AppStatus,
-                completion.ProtocolStatus.ToString(),
+                isText ? Encoding.UTF8.GetString(bytes) : null, isText ? null : Convert.ToBase64String(bytes),
+                completion.StandardError, completion.AppStatus, completion.ProtocolStatus.ToString(),
                 Math.Round(_watch.Elapsed.TotalMilliseconds, 1),
-                _isVerbose ? sender.ShownParameters : null,
-                _isVerbose ? _log.Lines : null),
+                _isVerbose ? sender.ShownParameters : null, _isVerbose ? _log.Lines : null),
             ToolJson.Default.RequestDocument);
         return GetCode(response, completion);
     }

@@ -6,6 +6,11 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
 
     private static readonly string[] s_own = ["Host", "User-Agent", "Accept", "Content-Type", "Content-Length"];
 
+    // Parts of the names of sensitive parameters: applications and web servers use many variants.
+    private static readonly string[] s_secrets =
+        ["COOKIE", "SESSION", "AUTHORIZATION", "CREDENTIAL", "PASSW", "PASSPHRASE", "AUTH_PW", "AUTH_DIGEST",
+        "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "CLIENT_CERT", "CLIENTCERT", "SSL_CERT", "PRIVATE"];
+
     private readonly (string Name, string Value)[] _headers = arguments.GetPairs("--header", ':');
     private readonly string? _data = arguments.GetText("--data");
     private Stream? _body;
@@ -30,11 +35,10 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
 
             await response.DisposeAsync();
             if (redirects == MostRedirects)
-                throw new ToolException(ExitCode.Failure,
-                    $"More than {MostRedirects} redirects, the last one to {location}.");
+                throw Failure($"More than {MostRedirects} redirects, the last one to {location}.");
             var from = new Uri(url.StartsWith('/') ? "http://localhost" + url : url);
             if (!Uri.TryCreate(from, location, out var next) || next.Scheme is not ("http" or "https"))
-                throw new ToolException(ExitCode.Failure, $"The redirect to '{location}' cannot be followed.");
+                throw Failure($"The redirect to '{location}' cannot be followed.");
 
             url = next.AbsoluteUri;
             verbose?.Say(PlainText.Line($"* {response.StatusCode}, redirected to {url}"));
@@ -49,32 +53,34 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
     {
         var target = RequestTarget.TryParse(url)!;
         var body = _body = hasBody ? OpenData() : null;
-        var role = arguments.GetValue<FastCgiRequestRole>("--role");
-        var request = new FastCgiRequestMessage { Role = role, Body = body };
         var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
         var contentLength = Find("Content-Length")
             ?? (body is { CanSeek: true, Length: > 0 } ? Invariant($"{body.Length}") : "");
-        HttpParameters.AddTarget(
-            request.Parameters, method, target.PathAndQuery, Encoding.UTF8.GetBytes(contentType), contentLength);
-        var local = new IPEndPoint(IPAddress.Loopback, target.Port);
-        HttpParameters.AddConnection(
-            request.Parameters, target.Scheme, "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), local, target.Host);
-        request.Parameters.Add("HTTP_HOST", Find("Host") ?? target.HostAndPort);
-        request.Parameters.Add("HTTP_USER_AGENT", Find("User-Agent") ?? "fastcgi-request");
+        var request = new FastCgiRequestMessage
+        {
+            Role = arguments.GetValue<FastCgiRequestRole>("--role"),
+            Body = body,
+            Parameters = target.CreateParameters(
+                method, Find("User-Agent") ?? "fastcgi-request", contentType, contentLength, Find("Host")),
+        };
         request.Parameters.Add("HTTP_ACCEPT", Find("Accept") ?? "*/*");
         foreach (var (name, value) in _headers.Where(
             static header => !s_own.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
             request.Parameters.Add(HttpParameters.ToParameterName(name), value.Trim());
         foreach (var (name, value) in arguments.GetParameters())
             request.Parameters[name] = value;
-        var showsSecrets = arguments.Has("--show-secrets");
-        ShownParameters = [.. request.Parameters.Select(parameter
-            => new NamedValue(parameter.Name, showsSecrets
-                ? parameter.Value
-                : Secrets.Mask(parameter.Name, parameter.Value)))];
+        ShownParameters = [.. request.Parameters.Select(Show)];
         foreach (var (name, value) in ShownParameters)
             verbose?.Say(PlainText.Line($"* {name}={value}"));
         return request;
+    }
+
+    /// <summary>Masks a sensitive value: users paste the output into reports.</summary>
+    private NamedValue Show(FastCgiParameter parameter)
+    {
+        var upper = parameter.Name.ToUpperInvariant().Replace('-', '_');
+        var isMasked = s_secrets.Any(upper.Contains) && parameter.Value.Length > 0 && !arguments.Has("--show-secrets");
+        return new NamedValue(parameter.Name, isMasked ? "***" : parameter.Value);
     }
 
     private string? Find(string name)
@@ -87,8 +93,7 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         if (file != "-")
             return File.OpenRead(file);
         if (_isInputRead)
-            throw new ToolException(ExitCode.Usage,
-                "Standard input can be sent only once. Write it to a file, and use -d @FILE.");
+            throw Usage("Standard input can be sent only once. Write it to a file, and use -d @FILE.");
 
         _isInputRead = true;
         return Console.OpenStandardInput();

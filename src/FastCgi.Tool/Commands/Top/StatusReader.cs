@@ -1,8 +1,5 @@
-using FastCgi.AspNetCore.Status;
-
 namespace FastCgi.Tool.Commands.Top;
 
-/// <summary>Reads the status of a server.</summary>
 internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout, string target) : IDisposable
 {
     private const string SetPath = "Set --path to the path of MapFastCgiStatus().";
@@ -16,22 +13,18 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
     /// <exception cref="ToolException">There is no status.</exception>
     public async Task<(string Text, StatusSnapshot Status)> ReadAsync(string path, CancellationToken cancellationToken)
     {
-        var url = path.Contains("://", StringComparison.Ordinal) ? path : "http://localhost/" + path.TrimStart('/');
-        if (!Uri.TryCreate(url + (url.Contains('?', StringComparison.Ordinal) ? "&" : "?")
-            + "format=json", UriKind.Absolute, out var uri)
-            || uri.Scheme is not ("http" or "https"))
-            throw new ToolException(ExitCode.Usage, $"'{path}' is not a path.");
+        var url = path.Contains("://") ? path : "http://localhost/" + path.TrimStart('/');
+        url += (url.Contains('?') ? "&" : "?") + "format=json";
+        if (!Uri.TryCreate(url, UriKind.Absolute, out var uri) || uri.Scheme is not ("http" or "https"))
+            throw Usage($"'{path}' is not a path.");
 
         try
         {
             using var response = await _client.GetAsync(uri, cancellationToken);
             if (!response.IsSuccessStatusCode)
-            {
                 throw NoStatus(uri,
                     $"returns {(int)response.StatusCode}. Map the status with MapFastCgiStatus(); outside Development, "
                     + "add RequireAuthorization() or AllowAnonymous().");
-            }
-
             if (response.Content.Headers.ContentType?.MediaType is var type && type is not "application/json")
                 throw NoStatus(
                     uri, $"is {type ?? "a response without a type"}, not the status of FastCgi.AspNetCore. {SetPath}");
@@ -43,13 +36,13 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            throw new ToolException(ExitCode.Failure, $"{target}: no response in time.");
+            throw Failure($"{target}: no response in time.");
         }
         catch (HttpRequestException exception)
         {
             var message = (exception.InnerException ?? exception).Message;
             throw new ToolException(exception.InnerException is SocketException ? ExitCode.CannotRun : ExitCode.Failure,
-                message.Contains(target, StringComparison.Ordinal) ? message : $"{target}: {message}");
+                message.Contains(target) ? message : $"{target}: {message}");
         }
     }
 

@@ -1,8 +1,5 @@
-using FastCgi.AspNetCore.Status;
-
 namespace FastCgi.Tool.Commands.Top;
 
-/// <summary><c>fastcgi top</c>: a live view of a server.</summary>
 internal sealed class TopCommand : ToolCommand
 {
     private const string Target = "ADDRESS|URL";
@@ -15,11 +12,7 @@ internal sealed class TopCommand : ToolCommand
     {
         // To restore the screen. If the output is a pipe, its reader may have stalled.
         HandlesInterruption = console.IsTerminal;
-        Add(new Argument<string>(Target)
-        {
-            Description = "Where the application listens, or the http URL of its status",
-            Validators = { static result => CheckTokens(result, CheckTarget) },
-        });
+        AddArgument(Target, "Where the application listens, or the http URL of its status", CheckTarget);
         AddPath("The path of the status at a FastCGI address", "/fastcgi-status");
         AddChoice<TopOrder>("--sort", "Sort requests by this value, largest first", TopOrder.Age);
         AddFlag("--once", "Print once and exit");
@@ -31,9 +24,8 @@ internal sealed class TopCommand : ToolCommand
         var target = arguments.GetText(Target)!;
         using HttpMessageHandler handler = IsUrl(target) ? new SocketsHttpHandler() : new FastCgiHttpHandler(target);
         using var reader = new StatusReader(handler, arguments.GetTimeout(), target);
-        using var screen = !Terminal.IsTerminal || arguments.Has("--once") || arguments.IsJson()
-            ? null
-            : new LiveScreen(Terminal);
+        var isLive = Terminal.IsTerminal && !arguments.Has("--once") && !arguments.IsJson();
+        using var screen = isLive ? new LiveScreen(Terminal) : null;
         try
         {
             for (StatusSnapshot? before = null; ;)

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Status;
-
 namespace FastCgi.Tool.Commands.Top;
 
 /// <summary>Formats a status as lines that fit the terminal.</summary>
