@@ -13,7 +13,7 @@ while read -r link; do
   status=$(curl --silent --location --max-time 30 --retry 2 --output /dev/null --write-out '%{http_code}' --user-agent 'Mozilla/5.0 (link check)' "$link")
   case $status in
     2??) ;;
-    # The site refuses a script, or fails at the moment.
+    # The site refuses scripts, or has a temporary failure.
     401 | 403 | 429 | 5??)
       echo "unclear ($status): $link"
       unclear=$((unclear + 1))

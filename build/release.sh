@@ -21,13 +21,13 @@ prefix=$(sed -n 's:.*<VersionPrefix>\(.*\)</VersionPrefix>.*:\1:p' Directory.Bui
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# The time of the files in the packages.
+# The timestamp of the files in the packages.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 946684800)}
 export CI=true SOURCE_DATE_EPOCH
 
 rm -f "$folder"/*.nupkg "$folder"/*.snupkg
 for project in src/*/*.csproj; do
-  # Symbols name source files by their place in the repository.
+  # Symbols contain the paths of source files in the repository.
   dotnet pack "$project" --configuration Release --verbosity quiet --output "$folder" --artifacts-path "$scratch" \
     "-p:Version=$version" "-p:PathMap=$root/=/_/%2c$scratch/=/_/artifacts/" "$@" </dev/null
 done

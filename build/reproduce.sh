@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 for copy in one a/second/one; do
   git clone --quiet . "$scratch/$copy"
-  # So that symbols link to the same source.
+  # Symbols must link to the same source.
   git -C "$scratch/$copy" remote set-url origin "$(git remote get-url origin 2>/dev/null || echo https://example.org/source)"
 done
 "$scratch/one/build/release.sh" "$version" "$scratch/first" >"$scratch/log" 2>&1 || { cat "$scratch/log" && exit 1; }

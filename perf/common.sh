@@ -2,8 +2,8 @@
 export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_GENERATE_ASPNET_CERTIFICATE=false DEBIAN_FRONTEND=noninteractive
 PATH=$PATH:/usr/sbin
 
-# All files are in a scratch folder that is deleted at the end. With perf/run.sh, the scripts share its folder and what
-# they build.
+# All files are in a scratch folder that is deleted at the end. With perf/run.sh, the scripts share its folder and
+# their builds.
 scratch=${PERF_SCRATCH:-$(mktemp -d)}
 remove_scratch() {
   [ -n "${PERF_SCRATCH:-}" ] || rm -rf "$scratch"
@@ -26,7 +26,7 @@ install_missing() {
   apt-get update -qq && apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
 }
 
-# In Debian, they are not in the PATH.
+# In Debian, these programs are not in the PATH.
 add_database_programs() {
   local folder
   for folder in /usr/lib/postgresql/*/bin; do
@@ -57,7 +57,7 @@ quietly() {
   "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 }
 
-# Makes the load generators, the floor and the driver.
+# Builds the load generators, the floor, and the driver.
 build_tools() {
   [ ! -e "$scratch/driver" ] || return 0
   mkdir -p "$scratch/tools"

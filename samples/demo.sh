@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the MinimalApi sample behind a real web server and shows what a few requests do.
 # Needs Debian or Ubuntu with the .NET 10 SDK. Everything it starts runs from a scratch folder on a free port of
-# 127.0.0.1, and stops when it ends, also after an error or Ctrl-C. Packages that were missing and the build in
-# artifacts/demo stay.
+# 127.0.0.1, and stops when it ends, also after an error or Ctrl-C. Installed packages and the build in artifacts/demo
+# remain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -182,7 +182,7 @@ free_port() {
   fail "No free port was found between 20000 and 30000."
 }
 
-# Shows what to copy: the line of the application, and the block of the web server.
+# Shows the lines to copy: one for the application, and a block for the web server.
 show_setup() {
   printf '\nTo serve your own application, add one line to Program.cs:\n\n  %s\n' "$(grep -m1 -o 'builder.*UseFastCgi();' samples/MinimalApi/Program.cs)"
   printf '\nand this to the configuration of %s:\n\n' "$server"
@@ -202,7 +202,7 @@ wait_for() {
     kill -0 "$pid" 2>/dev/null || break
     sleep 0.1
   done
-  fail "It did not start: $(logs)"
+  fail "The sample or web server did not start: $(logs)"
 }
 
 nginx_configuration() {
@@ -270,7 +270,7 @@ show_requests() {
     "Server-sent events arrive one by one, not together at the end (times on the left)." stamp
 }
 
-# Prints a command, its answer, and what the answer shows.
+# Prints a command, its response, and an explanation.
 show() {
   local command=$1 meaning=$2 filter=${3:-cat}
   printf '\n$ %s\n' "$command"

@@ -42,7 +42,7 @@ install_packages() {
   run_apt apt-get install --yes --no-install-recommends "${packages[@]}"
 }
 
-# Downloads libraries with an APT of its own, so that the packages of this machine stay as they are.
+# Downloads libraries with a separate APT, so that the packages of this machine do not change.
 download_libraries() {
   local apt=(
     -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root
@@ -75,9 +75,9 @@ get() {
 }
 
 # Runs the sample behind nginx: a page, a JSON request, an upload, a download, events, and a graceful stop with a
-# request under way.
+# running request.
 run_behind_nginx() {
-  local hash answer
+  local hash response
   port=$((20000 + RANDOM % 10000))
   cat >"$scratch/nginx.conf" <<CONFIGURATION
 daemon off;
@@ -119,14 +119,14 @@ CONFIGURATION
   done
 
   get / | grep -q 'behind FastCGI' || fail "GET / returned an unexpected page."
-  answer=$(get '/whoami/a%20b?c=d')
-  [[ $answer == *"\"host\":\"127.0.0.1:$port\""*'"path":"/whoami/a b"'* ]] || fail "/whoami returned: $answer"
-  answer=$(get /orders --json '{"item":"tea","quantity":3,"price":2}')
-  [[ $answer == *'"total":6'* ]] || fail "/orders returned: $answer"
+  response=$(get '/whoami/a%20b?c=d')
+  [[ $response == *"\"host\":\"127.0.0.1:$port\""*'"path":"/whoami/a b"'* ]] || fail "/whoami returned: $response"
+  response=$(get /orders --json '{"item":"tea","quantity":3,"price":2}')
+  [[ $response == *'"total":6'* ]] || fail "/orders returned: $response"
   head -c 20000000 /dev/urandom >"$scratch/upload"
   hash=$(sha256sum <"$scratch/upload")
-  answer=$(get /upload --data-binary "@$scratch/upload")
-  [[ $answer == *"${hash%% *}"* ]] || fail "/upload returned another hash: $answer"
+  response=$(get /upload --data-binary "@$scratch/upload")
+  [[ $response == *"${hash%% *}"* ]] || fail "/upload returned another hash: $response"
   [ "$(get /download/50000000 | wc -c)" -eq 50000000 ] || fail "The download is incomplete."
   for _ in {1..200}; do get / --output "$scratch/page" || fail "One of 200 requests failed."; done
 

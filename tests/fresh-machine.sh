@@ -5,7 +5,7 @@
 # belongs to the ordinary user NAME, who runs the commands there. Prints the last line of each run. Fails if a command
 # fails or leaves files in /tmp.
 # Environment:
-#   COMMANDS   what to run in each clone (default: ./samples/demo.sh && ./tests/run.sh)
+#   COMMANDS   the commands to run in each clone (default: ./samples/demo.sh && ./tests/run.sh)
 #   MACHINE    a folder for the machine, which is kept and reused (default: a temporary folder)
 #   SDK        the folder of the .NET SDK (default: the folder of dotnet)
 # The suite, the apt sources, the NuGet configuration, and the certificate authorities are those of this machine. A run
@@ -60,7 +60,7 @@ use() {
   fi
   tail -n 1 /mnt/log
   if ! list_temporary_files | comm -13 /mnt/before - | grep .; then return "$status"; fi
-  echo "These files are left in /tmp."
+  echo "These files remain in /tmp."
   return 1
 }
 

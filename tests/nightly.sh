@@ -2,7 +2,7 @@
 # Runs tests that take too long for each change: the invariant culture, other orders, a million explored schedules, cut
 # responses behind web servers, long fuzzing, an hour of load, two builds of the packages, and mutants of one folder.
 #   tests/nightly.sh [SOAK-SECONDS]
-# It runs after tests/run.sh, which installs what is needed. The exit code is 0 if all of it passed.
+# Run tests/run.sh first, which installs the packages. The exit code is 0 if all tests passed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

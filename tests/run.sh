@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 # CI=true turns warnings into errors. Dynamic PGO does not pay off in processes that live for a minute.
 export CI=true DOTNET_TieredPGO=0 DEBIAN_FRONTEND=noninteractive
 export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_UI_LANGUAGE=en
-# Otherwise, processes of the build would run on for minutes and leave files in the temporary folder.
+# Otherwise, build processes would keep running for minutes and leave files in the temporary folder.
 export MSBUILDDISABLENODEREUSE=1
 # With dotnet test, a test whose program is missing is skipped; here, it fails.
 export FASTCGI_TEST_REQUIRE_PROGRAMS=1
@@ -42,7 +42,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Prints the sum of all counts, and ends. An argument says why nothing more was tested.
+# Prints the sum of all counts, and exits. An argument gives the reason why nothing more was tested.
 finish() {
   local passed failed skipped
   if [ $# -gt 0 ]; then echo "$1"; fi
@@ -150,8 +150,8 @@ run_command() {
   if "${@:2}" </dev/null 2>&1; then report "$1" 0 1 0 0; else report "$1" 0 0 1 0; fi
 }
 
-# Copies what these tests need to where the user without privileges can read it: the clone, and the SDK too, may be in
-# root's home.
+# Copies the files of these tests to a folder that the user without privileges can read: the clone and the SDK may be
+# in root's home.
 copy_for_nobody() {
   mkdir "$scratch/clone" "$scratch/home"
   chown nobody "$scratch/home"
@@ -224,7 +224,7 @@ build FastCgi.AspNetCore.sln
 built=$SECONDS
 # 590,000 with those that always run. A million would take three minutes more.
 export FASTCGI_EXPLORED_SCHEDULES=100000
-# Recompiling hot code pays off only where threads race, since it provokes races, and where much is computed.
+# Recompiling hot code pays off only for races, which it provokes, and for long computations.
 export DOTNET_TC_CallCounting=0
 optimized=DOTNET_TC_CallCounting=1
 # The threads of an exploration take turns. On one processor, none has to be woken up on another, which would take half

@@ -31,7 +31,7 @@ while read -r instruction rest; do
       chmod --reference="$root$rest" "$volume"
       mount --bind "$volume" "$root$rest" ;;
     ENTRYPOINT | CMD) mapfile -t -O ${#command[@]} command < <(words "$rest") ;;
-    *) echo "The instruction $instruction is not known." && exit 1 ;;
+    *) echo "Unknown instruction: $instruction." && exit 1 ;;
   esac
 done <"$dockerfile"
 exec env -i "${environment[@]}" chroot --userspec="$user" "$root" sh -c 'cd "$1" && shift && exec "$@"' sh "$workdir" "${command[@]}"

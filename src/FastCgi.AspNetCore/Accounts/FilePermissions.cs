@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Accounts;
 
 internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
 {
-    /// <summary>Connecting to a Unix socket requires write permission.</summary>
+    /// <summary>Whether a user may write, which is required to connect to a Unix socket.</summary>
     public bool AllowsWriting(uint user, IReadOnlyList<uint> groups) => Allows(user, groups, UnixFileMode.OtherWrite);
 
     public bool AllowsEntering(uint user, IReadOnlyList<uint> groups)
@@ -10,7 +10,7 @@ internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
 
     public string ModeText => Convert.ToString((int)Mode, 8).PadLeft(4, '0');
 
-    /// <summary>As the kernel decides: root may do everything; otherwise, the first matching class counts.</summary>
+    /// <summary>Follows the kernel: root may do everything; otherwise, the first matching class applies.</summary>
     private bool Allows(uint user, IReadOnlyList<uint> groups, UnixFileMode others)
     {
         if (user == 0)

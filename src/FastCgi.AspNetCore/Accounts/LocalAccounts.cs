@@ -6,10 +6,10 @@ namespace FastCgi.AspNetCore.Accounts;
 /// <param name="Groups">The numbers of all groups, the primary group first.</param>
 internal sealed record LocalAccount(string Name, uint User, string Group, IReadOnlyList<uint> Groups);
 
-/// <summary>The local users from /etc/passwd: a directory service may be slow to answer.</summary>
+/// <summary>The local users in /etc/passwd: a directory service may respond slowly.</summary>
 internal static class LocalAccounts
 {
-    /// <summary>The users of web servers in the packages of common distributions; Debian always has www-data.</summary>
+    /// <summary>The web-server users of common distributions; Debian always has www-data.</summary>
     public static IReadOnlyList<string> OfWebServers { get; } =
         ["nginx", "apache", "http", "caddy", "lighttpd", "haproxy", "wwwrun", "www-data"];
 

@@ -13,7 +13,7 @@ internal sealed class BlockPool(int blockSize)
     private readonly Stack<BufferBlock> _free = [];
     private readonly BufferBlock?[] _slots = new BufferBlock?[(SlotStride * Environment.ProcessorCount) + SlotGap];
 
-    // The fewest free blocks since the last trim, which is how many were not needed.
+    // The minimum of free blocks since the last trim: these were not needed.
     private int _unneededCount;
     private int _count;
 

@@ -8,11 +8,11 @@ internal sealed class BufferBlock(int capacity, BlockPool? pool = null)
 
     internal bool IsRented { get; set; } = true;
 
-    /// <summary>Whether the application may still write to the block, which then is not pooled again.</summary>
+    /// <summary>Whether the application may still write to the block. If so, it is not pooled again.</summary>
     public bool IsLeased { get; set; }
     public int Capacity => _array.Length;
 
-    /// <summary>Pinned, for system calls.</summary>
+    /// <summary>The memory, pinned for system calls.</summary>
     public nint Address => Marshal.UnsafeAddrOfPinnedArrayElement(_array, 0);
     public int Start { get; set; }
     public int End { get; set; }
@@ -39,7 +39,7 @@ internal sealed class BufferBlock(int capacity, BlockPool? pool = null)
         if (pool is null)
             return;
 
-        // In release builds too: with two owners, the bytes of one request would show up in another.
+        // In release builds too: with two owners, bytes of one request would appear in another.
         if (!IsRented)
             throw new InvalidOperationException("The block was returned twice.");
 

@@ -9,7 +9,7 @@ internal struct BufferChain
     public BufferBlock? Tail { get; private set; }
     public int Length { get; private set; }
 
-    /// <summary>The memory of all blocks, but of the last one, which is filled first, only what is used.</summary>
+    /// <summary>The capacity of all blocks; of the last one, which is filled further, only the used part.</summary>
     public readonly long HeldLength => Tail is null ? 0 : _capacity - Tail.Capacity + Tail.Length;
 
     public void Append(BufferBlock? block)
@@ -27,7 +27,7 @@ internal struct BufferChain
         }
     }
 
-    /// <summary>Copies what fits into the last block, and merges small blocks into a large one.</summary>
+    /// <summary>Copies as much as fits into the last block, and merges small blocks into a large one.</summary>
     public void AppendBytes(BufferPool pool, BufferBlock? block)
     {
         while (block is not null)
@@ -52,7 +52,7 @@ internal struct BufferChain
         }
     }
 
-    /// <returns>The place for the bytes, which the caller writes.</returns>
+    /// <returns>The memory for the bytes, which the caller writes.</returns>
     public Span<byte> Write(BufferPool pool, int length)
     {
         if (!HasRoom(length))

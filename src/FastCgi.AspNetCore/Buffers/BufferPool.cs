@@ -5,7 +5,7 @@ internal sealed class BufferPool
 {
     public const int SmallBlockSize = 4_096;
 
-    /// <summary>8 bytes of record header and 65,528 bytes of content.</summary>
+    /// <summary>The length of a large block: 8 bytes of record header and 65,528 bytes of content.</summary>
     public const int LargeBlockSize = 65_536;
 
     private readonly BlockPool _small = new(SmallBlockSize);

@@ -23,7 +23,7 @@ internal sealed class CallClock(TimeProvider time)
         return (_mark - before) / _ticksPerMicrosecond;
     }
 
-    /// <summary>Whether the thread compiled or was interrupted since the last query: its time says nothing.</summary>
+    /// <summary>Whether the thread compiled or was interrupted since the last query, which distorts its time.</summary>
     public bool WasDisturbed(ThreadUsage usage)
     {
         var (compiledMethods, interruptions) = (_compiledMethods, _interruptions);

@@ -8,7 +8,7 @@ internal readonly struct PathKey
     // A segment of at least this length that contains a digit is data, not a word of a route.
     private const int LongSegment = 16;
 
-    // So is a segment with at least this many numbers: words do not alternate this often between letters and digits.
+    // So is a segment with at least this many numbers: words rarely alternate between letters and digits.
     private const int ManyNumbers = 3;
 
     // v1, q10, mp3 are words.
@@ -27,11 +27,11 @@ internal readonly struct PathKey
         Own = Compute(path);
     }
 
-    /// <summary>Whether there is a path. Nothing is learned from a request without one.</summary>
+    /// <summary>Whether there is a path. The predictor learns nothing from a request without one.</summary>
     public bool IsPath => _path is not null;
     public int Own { get; }
 
-    /// <summary>The key of all paths that differ only in the last segment, as of <c>/articles/{title}</c>.</summary>
+    /// <summary>The key of all paths that differ only in the last segment, such as <c>/articles/{title}</c>.</summary>
     public int Siblings
         => _path is null ? 0 : (int)Mix(Identity, (uint)Compute(_path.AsSpan(0, _path.LastIndexOf('/') + 1)));
 

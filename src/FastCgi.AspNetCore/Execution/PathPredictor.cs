@@ -1,12 +1,12 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>What is known about the handler of a path.</summary>
-/// <param name="IsKnown">Whether a request for the path, and not only for similar ones, has returned.</param>
+/// <summary>The expected behavior of the handler of a path.</summary>
+/// <param name="IsKnown">Whether a request for this path has returned, not only for similar ones.</param>
 /// <param name="Blocks">Whether it is likely to keep its thread for milliseconds.</param>
 /// <param name="Microseconds">How long it is likely to keep its thread.</param>
 internal readonly record struct Prediction(bool IsKnown, bool Blocks, int Microseconds);
 
-/// <summary>Predicts what the handler of a path does with its thread, from what it did before.</summary>
+/// <summary>Predicts how long the handler of a path keeps its thread, from its previous requests.</summary>
 /// <remarks>
 /// Tables of small counters, as in the branch predictor of a processor: a race or a shared entry costs a wrong
 /// prediction. A new path is expected to behave like those that differ only in the last segment, so it stalls no loop.
@@ -28,14 +28,14 @@ internal sealed class PathPredictor
     }
 
     /// <summary>Learns from a handler that returned to its caller.</summary>
-    /// <param name="microseconds">How long it has kept the thread.</param>
-    /// <param name="hasBlocked">Whether it has kept the thread for milliseconds; null if not measured.</param>
+    /// <param name="microseconds">How long it kept the thread.</param>
+    /// <param name="hasBlocked">Whether it kept the thread for milliseconds; null if not measured.</param>
     public void OnReturned(PathKey path, long microseconds, bool? hasBlocked)
     {
         ref var place = ref _own[Index(path.Own)];
         var own = new Entry(place, path.Own);
         var isNew = !own.IsKnown;
-        // Ever-new paths, of which a client can send any number, must not displace those that matter.
+        // Clients can send any number of unique paths, which must not displace frequent ones.
         if (isNew && new Entry(place).IsUnusual && hasBlocked != true && microseconds < Entry.Unusual)
             return;
 
@@ -50,7 +50,7 @@ internal sealed class PathPredictor
         }
     }
 
-    /// <summary>Records that a request has stalled a loop, which is expensive.</summary>
+    /// <summary>Records that a request stalled a loop, which is expensive.</summary>
     public void OnStalled(PathKey path)
     {
         ref var place = ref _own[Index(path.Own)];
@@ -63,7 +63,7 @@ internal sealed class PathPredictor
         Store(ref similar, siblings);
     }
 
-    // Writes only what changes: all threads share the tables.
+    // Writes only changed entries: all threads share the tables.
     private static void Store(ref int place, Entry entry)
     {
         if (place != entry.Value)
@@ -72,10 +72,10 @@ internal sealed class PathPredictor
 
     private static int Index(int key) => key & (Size - 1);
 
-    /// <summary>Half of the key, a counter of two bits, and a time.</summary>
+    /// <summary>An entry of a table: half of the key, a counter of two bits, and a time.</summary>
     private struct Entry
     {
-        /// <summary>A time that makes a path worth remembering.</summary>
+        /// <summary>The shortest time, in microseconds, that makes a path worth remembering.</summary>
         public const int Unusual = 20;
 
         // The positions of the counter and the flag. The time is below.
@@ -92,7 +92,7 @@ internal sealed class PathPredictor
 
         public Entry(int value) => Value = value;
 
-        /// <summary>Gets the entry of a key; an empty one if the place belongs to another.</summary>
+        /// <summary>Gets the entry of a key; an empty one if another key uses the slot.</summary>
         public Entry(int value, int key)
         {
             var tag = key & ~ushort.MaxValue;

@@ -3,10 +3,10 @@ namespace FastCgi.AspNetCore.Execution;
 /// <summary>Executes requests on the thread that received them or a better one, and then sends their output.</summary>
 internal sealed class RequestScheduler
 {
-    // A request that takes less runs on the thread that received it: to wake another one would take about as long.
+    // A shorter request runs on the thread that received it: waking another thread would take about as long.
     private const int ShortMicroseconds = 20;
 
-    // The same if the loop has little to do, so that another request rarely waits for this one.
+    // The limit if the loop has little to do, so that another request rarely waits for this one.
     private const int ShortMicrosecondsOfQuietLoop = 150;
 
     // After this many batches, the thread of a loop wakes another thread if requests wait for a seat.
@@ -43,7 +43,7 @@ internal sealed class RequestScheduler
         Workers.EnsureSpare();
     }
 
-    /// <summary>Lets nothing wait from now on, so that all requests can end.</summary>
+    /// <summary>Stops queuing, so that all requests can complete.</summary>
     public void BeginStop()
     {
         Workers.BeginStop();
@@ -57,7 +57,7 @@ internal sealed class RequestScheduler
         Workers.Stop();
     }
 
-    /// <summary>Runs requests on other threads, because this one must receive, or because they waited.</summary>
+    /// <summary>Runs requests on other threads, because this one must receive, or because they have waited.</summary>
     /// <param name="isLoop">Whether the engine has loops, on which the requests would have run.</param>
     public void RunElsewhere(ref ReadyRequests ready, RecordOutput output, bool isLoop)
     {
@@ -192,7 +192,7 @@ internal sealed class RequestScheduler
     private bool Call(Worker worker, FastCgiRequest request, PathKey path, bool sendsAtEnd, RunQueue? loop)
     {
         var response = request.Response.Output;
-        // Nothing may be held on a thread that the watchdog does not sample.
+        // Do not hold output on a thread that the watchdog does not sample.
         if (worker.Hold is Hold.Loop or Hold.Seat)
             response.Cork(sendsAtEnd);
         var context = ExecutionContext.Capture();
@@ -204,7 +204,7 @@ internal sealed class RequestScheduler
         var hasReturned = request.Execute();
         var microseconds = worker.Clock.Measure();
         var hold = worker.Leave();
-        // From here on nothing may throw: the caller would not know who owns the loop.
+        // Exceptions must not escape from here on: the caller would not know which thread owns the loop.
         try
         {
             if (!hasReturned)
@@ -212,7 +212,7 @@ internal sealed class RequestScheduler
             if (loop is null)
                 request.Connection.Output.FlushNow();
             Restore(context, synchronizationContext);
-            // Without a path the application was not called, so nothing is learned.
+            // Without a path, the application was not called, so there is nothing to learn.
             if (path.IsPath)
             {
                 Workers.EndFirst();
@@ -241,7 +241,7 @@ internal sealed class RequestScheduler
     private void WakeWatchdog() => ThreadRoot.Run(Watchdog, static watchdog => watchdog.OnActivity(), _log);
 
     private static PathKey GetPath(FastCgiRequest request)
-        // A request that the server ends itself needs no thread of the application.
+        // The server itself responds to other requests: they need no thread for the application.
         => request is { IsForApplication: true, HasLeft: false } ? new PathKey(request.Path) : default;
 
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
@@ -297,7 +297,7 @@ internal sealed class RequestScheduler
         return true;
     }
 
-    // If no thread is left, nobody could take the loop or the seat from a handler that blocks.
+    // If no thread is left, none could take over the loop or seat of a handler that blocks.
     private bool NeedsThread(Prediction prediction)
         => prediction.Blocks || (!prediction.IsKnown && Workers.IsFull);
 

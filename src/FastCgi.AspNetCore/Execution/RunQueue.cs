@@ -1,15 +1,15 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>Where a loop looks for its next batch.</summary>
+/// <summary>The events from which a loop creates its next batch.</summary>
 internal enum BatchSource : byte
 {
-    /// <summary>In what it has already received from the system.</summary>
+    /// <summary>Only events that the loop has already received.</summary>
     Received,
 
-    /// <summary>There, and in what the system has now.</summary>
+    /// <summary>Also events that the system has now.</summary>
     Poll,
 
-    /// <summary>The same, and it waits for the system.</summary>
+    /// <summary>Like <see cref="Poll"/>, but waits for events.</summary>
     Wait,
 }
 
@@ -17,15 +17,15 @@ internal enum BatchResult : byte
 {
     Begun,
 
-    /// <summary>There is none. Not if the loop may wait.</summary>
+    /// <summary>There is no batch. Never returned for <see cref="BatchSource.Wait"/>.</summary>
     None,
 
-    /// <summary>The loop is over. The thread must not touch it.</summary>
+    /// <summary>The loop has ended. The thread must not access it.</summary>
     Ended,
 }
 
-/// <summary>The batch of one receive of a loop. One thread at a time owns it, and so the loop.</summary>
-/// <param name="tryBegin">Begins the next batch on the thread that owns the queue.</param>
+/// <summary>The batch of one receive of a loop. The thread that owns it also owns the loop.</summary>
+/// <param name="tryBegin">Starts the next batch on the thread that owns the queue.</param>
 internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 {
     private ReadyRequests _ready;
@@ -35,10 +35,10 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 
     public bool IsEmpty => _ready.IsEmpty;
 
-    /// <summary>Whether more events than this batch wait for the thread.</summary>
+    /// <summary>Whether more events are pending after this batch.</summary>
     public bool HasMore { get; private set; }
 
-    /// <summary>Whether its requests take so much time that others would often wait for one of them.</summary>
+    /// <summary>Whether requests take so much time that others would often wait for one of them.</summary>
     public bool IsBusy => _load.IsBusy;
     public long Batch => Volatile.Read(ref _batch);
 
@@ -71,11 +71,11 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 /// <summary>Measures the share of time that the requests of a loop take. A mutable struct: do not copy it.</summary>
 internal struct LoadMeter
 {
-    // In microseconds. A client that is interrupted for some milliseconds does not make a loop quiet.
+    // In microseconds: a loop stays busy if a client pauses for some milliseconds.
     private const long Window = 2_000;
     private const long Memory = 16_000;
 
-    // Busy is at least a quarter. Below that, a request rarely waits for another.
+    // A loop is busy for at least a quarter of the time. Below that, a request rarely waits for another.
     private const long BusyShare = 4;
 
     private long _updated;

@@ -25,7 +25,7 @@ internal sealed class StallWatchdog(
     private const long BusyCalls = 8;
     private const int QuietSamplesBeforePark = 50;
 
-    // Less frequent flushes are not worth the samples.
+    // For less frequent flushes, sampling costs more than it saves.
     private const long MaxMillisecondsBetweenFlushes = 2;
 
     private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);
@@ -69,8 +69,8 @@ internal sealed class StallWatchdog(
             Wake();
     }
 
-    /// <summary>Has <see cref="ResponseOutput.Uncork"/> called within a few milliseconds.</summary>
-    /// <returns>Whether it will be. If not, nothing may be held.</returns>
+    /// <summary>Schedules a call of <see cref="ResponseOutput.Uncork"/> within a few milliseconds.</summary>
+    /// <returns>Whether it is scheduled. If not, output must not be held.</returns>
     public bool TrySetDeadline(ResponseOutput response)
     {
         lock (_lock)
@@ -92,7 +92,7 @@ internal sealed class StallWatchdog(
         return false;
     }
 
-    /// <summary>Samples all threads and deadlines once. One thread at a time.</summary>
+    /// <summary>Samples all threads and deadlines once. Only one thread at a time may call it.</summary>
     public SampleResult Sample()
     {
         var result = new SampleResult();
@@ -134,7 +134,7 @@ internal sealed class StallWatchdog(
         result.IsInCall |= call != 0;
         if (call == 0 || call != seen.Call)
         {
-            // Many short calls: the output of the first must not wait for the last.
+            // In a batch of many short calls, the output of the first must not wait for the last.
             if (call != 0 && seen.Call != 0 && loop is not null && batch == seen.Batch)
                 Release(response: null, loop.Output);
             seen.Call = call;
@@ -178,7 +178,7 @@ internal sealed class StallWatchdog(
         worker.Seen.Repeats = 0;
         if (hadLoop)
             Interlocked.Increment(ref _handOverCount);
-        // A thread that computes may be compiling. What it has learned is known when it returns.
+        // A thread that computes may be compiling. Its behavior is known only when it returns.
         if (isSleeping && path.IsPath)
             predictor.OnStalled(path);
         Release(response, hadLoop ? output : null);
@@ -193,7 +193,7 @@ internal sealed class StallWatchdog(
             if (_corked.Count == 0)
                 return false;
 
-            // Most responses have ended since. Nothing is left to send, so no thread is woken for them.
+            // Most responses have ended since and have no output left, so no thread is woken for them.
             overdue = _corked.FindAll(static response => !response.HasEnded);
             _corked.Clear();
         }
@@ -211,7 +211,7 @@ internal sealed class StallWatchdog(
         return true;
     }
 
-    /// <summary>Sends, on another thread, what is held back.</summary>
+    /// <summary>Sends held output on another thread.</summary>
     private void Release(ResponseOutput? response, RecordOutput? output)
     {
         if (response is null && output is null)
@@ -226,7 +226,7 @@ internal sealed class StallWatchdog(
             Hold.Nothing);
     }
 
-    /// <summary>Sets whether deadlines are accepted. A caller that stops that must uncork once more.</summary>
+    /// <summary>Sets whether deadlines are accepted. A caller that disables them must uncork once more.</summary>
     private void SetDeadlines(bool areKept)
     {
         lock (_lock)

@@ -2,30 +2,30 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>The system's threads. This class works anywhere, but cannot report what a thread does.</summary>
+/// <summary>The system's threads. This class works on any system, but cannot report the state of a thread.</summary>
 internal class ThreadPlatform(ILogger log)
 {
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
-    /// <summary>The processors that the process may use.</summary>
+    /// <summary>The number of processors that the process may use.</summary>
     public virtual int ProcessorCount => Environment.ProcessorCount;
 
-    /// <summary>How many threads handlers may block. The rest is for .NET, which would end the process.</summary>
+    /// <summary>The number of threads that handlers may block. The rest is reserved for .NET.</summary>
     public virtual int MaxHandlerThreads => int.MaxValue;
 
     /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>
     public virtual void Start(string name, ThreadBody body) => ThreadRoot.Start(name, () => Run(body), log);
 
-    /// <summary>Lets other threads see what this thread does; null if the system cannot report it.</summary>
+    /// <summary>Lets other threads query the state of this thread; null if the system cannot report it.</summary>
     public virtual ThreadProbe? ProbeThisThread() => null;
 
     public virtual ThreadUsage GetUsageOfThisThread()
         => new((long)Stopwatch.GetElapsedTime(0).TotalMicroseconds, Sleeps: 0);
 
-    /// <summary>A memory barrier on all processors, so that other threads need none.</summary>
+    /// <summary>Executes a memory barrier on all processors, so that other threads need none.</summary>
     public virtual void SetBarrierForAllThreads() => Interlocked.MemoryBarrierProcessWide();
 
-    /// <summary>Logs a failure and waits, so that one that is repeated does not keep a processor busy.</summary>
+    /// <summary>Logs a failure and waits, so that a repeated failure does not keep a processor busy.</summary>
     public virtual void OnFailed(Exception exception)
     {
         log.ServerFailed(exception);
@@ -73,10 +73,10 @@ internal class ThreadPlatform(ILogger log)
 /// <summary>The work of a thread, step by step.</summary>
 internal abstract class ThreadBody
 {
-    // For shorter waits a wake-up is not worth an event.
+    // For shorter waits, waking up early is not worth an event.
     private static readonly TimeSpan s_shortWait = TimeSpan.FromMilliseconds(10);
 
-    // Never disposed, because a wake-up may come at any time. It has no system handle unless one is asked for.
+    // Never disposed, because a wake-up may come at any time. It has no system handle.
     private readonly ManualResetEventSlim _wake = new();
 
     public bool IsWoken => _wake.IsSet;
@@ -87,7 +87,7 @@ internal abstract class ThreadBody
     /// <summary>Ends the wait before the next step. Any thread may call it, at any time.</summary>
     public void Wake() => _wake.Set();
 
-    /// <summary>Clears the pending wake-up. The next step sees what it was about.</summary>
+    /// <summary>Clears the pending wake-up. The next step sees its reason.</summary>
     public void TakeWake() => _wake.Reset();
 
     public void Wait(TimeSpan time)
@@ -104,7 +104,7 @@ internal abstract class ThreadBody
     }
 }
 
-/// <summary>Shows other threads what a thread is doing.</summary>
+/// <summary>Reports the state of a thread to other threads.</summary>
 internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIsSleeping)
 {
     /// <summary>The processor time in nanoseconds; -1 if unknown.</summary>
@@ -114,12 +114,12 @@ internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIs
     public bool? IsSleeping => getIsSleeping();
 }
 
-/// <summary>The processor time of a thread, and how often it gave up the processor, by itself and not.</summary>
+/// <summary>The CPU time of a thread, and its voluntary and involuntary switches.</summary>
 internal readonly record struct ThreadUsage(long Microseconds, long Sleeps, long Interruptions = 0)
 {
     private const long KeptMicroseconds = 500;
 
-    /// <summary>Whether the thread slept or computed since. Wall time would mislead on a busy machine.</summary>
+    /// <summary>Whether the thread has slept or computed. Wall time would mislead on a busy machine.</summary>
     public bool HasKeptThread(ThreadUsage before)
         => Sleeps > before.Sleeps || Microseconds - before.Microseconds > KeptMicroseconds;
 }

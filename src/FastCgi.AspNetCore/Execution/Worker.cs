@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>What a worker holds while it calls the application. Work for the first is taken first.</summary>
+/// <summary>The resource that a worker holds during a call of the application, in order of priority.</summary>
 internal enum Hold : byte
 {
     Nothing,
@@ -8,7 +8,7 @@ internal enum Hold : byte
     /// <summary>A loop, which no other thread can run.</summary>
     Loop,
 
-    /// <summary>A seat: as many requests compute at once as there are processors.</summary>
+    /// <summary>A seat, of which there is one per processor, for requests that compute.</summary>
     Seat,
 
     /// <summary>One of the threads for handlers that block.</summary>
@@ -18,12 +18,12 @@ internal enum Hold : byte
 /// <summary>A request to execute, work of the server, such as a report, or a loop to run: exactly one is set.</summary>
 internal readonly record struct WorkItem(FastCgiRequest? Request = null, Action? Action = null, RunQueue? Loop = null);
 
-/// <summary>A thread of our own. It runs a loop, executes requests, or is idle.</summary>
+/// <summary>A worker thread of the server. It runs a loop, executes requests, or is idle.</summary>
 internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimeProvider time) : ThreadBody
 {
     private const int HoldBits = 2;
 
-    /// <summary>How long an idle thread stays for the next burst.</summary>
+    /// <summary>How long an idle thread lives.</summary>
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
     // The number of the current call and its hold, which the watchdog may take only during that call. 0 between calls.
@@ -36,25 +36,25 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     /// <summary>The loop that the thread owns. Changed by the pool, but during a call only by the watchdog.</summary>
     public RunQueue? Loop { get; set; }
 
-    /// <summary>What to do next. Changed by the pool.</summary>
+    /// <summary>The next work. Changed by the pool.</summary>
     public WorkItem? Next { get; set; }
 
     /// <summary>Whether the thread was idle and has been woken. Changed by the pool.</summary>
     public bool IsComing { get; set; }
 
-    /// <summary>What the thread holds outside of calls. Changed by the pool.</summary>
+    /// <summary>The resource that the thread holds outside of calls. Changed by the pool.</summary>
     public Hold Hold { get; set; }
 
-    /// <summary>Shows what the thread is doing; <see langword="null"/> if the system cannot report it.</summary>
+    /// <summary>Reports the state of the thread; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
 
-    /// <summary>Measures the calls. Used only by the thread.</summary>
+    /// <summary>The clock of the calls. Used only by the thread.</summary>
     public CallClock Clock { get; } = new(time);
 
-    /// <summary>What the watchdog saw last. Used only by it.</summary>
+    /// <summary>The last sample of the watchdog. Used only by it.</summary>
     public Sample Seen { get; } = new();
 
-    /// <summary>The current call, or 0. Values are unique.</summary>
+    /// <summary>The unique number of the current call, with its hold; 0 between calls.</summary>
     public long CurrentCall => Volatile.Read(ref _call);
     public long CallCount => Volatile.Read(ref _callCount);
     public PathKey Path { get; private set; }
@@ -72,15 +72,15 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     }
 
     /// <summary>Called by the thread when the application has returned.</summary>
-    /// <returns>What it still holds. The watchdog may have changed that.</returns>
+    /// <returns>The resource that the thread still holds. The watchdog may have changed it.</returns>
     public Hold Leave()
     {
         Hold = GetHold(Interlocked.Exchange(ref _call, 0));
         return Hold;
     }
 
-    /// <summary>Changes what the thread holds during a call.</summary>
-    /// <returns>Whether it is still in the same call, and held the same.</returns>
+    /// <summary>Changes the resource that the thread holds during a call.</summary>
+    /// <returns>Whether the thread was still in the same call with the same resource.</returns>
     public bool TryChange(ref long call, Hold hold)
     {
         var changed = (call & -(1 << HoldBits)) | (long)hold;
@@ -91,7 +91,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
         return true;
     }
 
-    /// <summary>Gets what a call may hold back. Uncorking a later call does no harm.</summary>
+    /// <summary>Gets the output that a call may hold back. Uncorking that of a later call is harmless.</summary>
     public ResponseOutput? GetResponse() => Volatile.Read(ref _response);
 
     public override TimeSpan? Step()
@@ -102,7 +102,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
             pool.OnStarted();
         }
 
-        // The others are not sampled, and a probe may need a descriptor.
+        // Other threads are not sampled, and a probe may need a descriptor.
         if (!_isProbed && Hold is (Hold.Loop or Hold.Seat))
         {
             _isProbed = true;
@@ -119,7 +119,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
         return pool.FindWork(this);
     }
 
-    /// <summary>What a sample of the watchdog found.</summary>
+    /// <summary>A sample of the watchdog.</summary>
     public sealed class Sample
     {
         public long Call { get; set; }
@@ -127,7 +127,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
         public long Batch { get; set; }
         public long ProcessorTime { get; set; } = -1;
 
-        /// <summary>The samples that found the thread in the same call as the one before.</summary>
+        /// <summary>The number of samples in a row that found the thread in the same call.</summary>
         public int Repeats { get; set; }
     }
 }

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <content>The threads: what they hold, and how they start and end.</content>
+/// <content>The threads: their start, their end, and the assignment of work.</content>
 internal sealed partial class WorkerPool
 {
     /// <summary>Starts a thread if none is spare and too few are starting.</summary>
@@ -18,7 +18,7 @@ internal sealed partial class WorkerPool
         }
         catch (Exception exception)
         {
-            // What waits is left to the other threads, and the watchdog tries again.
+            // The other threads do the waiting work, and the watchdog tries again.
             int count;
             lock (_lock)
             {
@@ -80,10 +80,10 @@ internal sealed partial class WorkerPool
         return false;
     }
 
-    /// <summary>Whether there is work that another thread can do now, and for which no thread is coming.</summary>
-    /// <param name="requests">The requests that the caller will take.</param>
-    /// <param name="processors">The processors that the caller uses while it holds no seat.</param>
-    private bool HasRest(int requests = 0, int processors = 0)
+    /// <summary>Whether another thread can do work now for which no woken thread is available.</summary>
+    /// <param name="requests">The number of requests that the caller will take.</param>
+    /// <param name="processors">The number of processors that the caller uses without a seat.</param>
+    private bool HasUnclaimedWork(int requests = 0, int processors = 0)
     {
         var computing = Math.Min(
             _waiting[(int)Hold.Seat].Count - requests, seats - _held[(int)Hold.Seat] - processors);
@@ -95,8 +95,8 @@ internal sealed partial class WorkerPool
         return rest > _comingCount;
     }
 
-    /// <summary>Takes an idle thread if there is work for one more.</summary>
-    private Worker? WakeForRest() => HasRest() ? RemoveIdle() : null;
+    /// <summary>Removes an idle thread, to be woken, if there is work for one more.</summary>
+    private Worker? RemoveIdleForWork() => HasUnclaimedWork() ? RemoveIdle() : null;
 
     private void LeaveLoop(Worker worker, bool isSeatFree)
     {
@@ -144,7 +144,7 @@ internal sealed partial class WorkerPool
     {
         var wanted = Math.Min(WaitingCount, maxBlocked - BlockedCount) + _waiting[(int)Hold.Loop].Count
             + Math.Min(_waiting[(int)Hold.Seat].Count, seats - _held[(int)Hold.Seat]);
-        // A handler on each loop may be one too many.
+        // A handler on each loop may block beyond the limit.
         var max = maxBlocked + (2L * loopCount) + seats + ServerThreads;
         if (_startingCount >= Math.Clamp(wanted, 1, MaxStartsAtOnce) || (_count >= max && !_isUnbounded))
             return false;
@@ -154,7 +154,7 @@ internal sealed partial class WorkerPool
         return true;
     }
 
-    /// <summary>Takes the thread that became idle last, because its stack and caches are warm.</summary>
+    /// <summary>Removes the thread that became idle last, because its stack and caches are warm.</summary>
     private Worker? RemoveIdle()
     {
         if (_idle.Count == 0)

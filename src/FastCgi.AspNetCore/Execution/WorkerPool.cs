@@ -16,15 +16,15 @@ internal sealed partial class WorkerPool(
     TimeProvider time,
     ILogger log)
 {
-    // More at once would only wait for each other: the system creates the threads of a process one by one.
+    // Starting more at once gains nothing: the system creates the threads of a process one by one.
     private const int MaxStartsAtOnce = 16;
 
-    // For work of the server while all others are in the application.
+    // For work of the server while all other threads run the application.
     private const int ServerThreads = 2;
 
     private const long Warm = -1;
 
-    // A first request that takes longer is waiting for something of its own.
+    // A first request that takes longer is waiting for its own data, not initializing shared state.
     private static readonly TimeSpan s_maxFirstTime = TimeSpan.FromMilliseconds(500);
 
     private readonly Lock _lock = new();
@@ -39,11 +39,11 @@ internal sealed partial class WorkerPool(
     private int _count;
     private int _startingCount;
 
-    // The threads that were woken and have not asked for work yet. Waking more for the same work wastes switches.
+    // The number of woken threads that have not taken work yet. Waking more for it wastes thread switches.
     private int _comingCount;
     private int _droppedCount;
 
-    // When the first request began; 0 before, and Warm afterwards.
+    // The start time of the first request; 0 before, and Warm after its end.
     private long _firstBegan;
 
     private bool _wasLoopWaiting;
@@ -51,22 +51,22 @@ internal sealed partial class WorkerPool(
     private bool _isUnbounded;
     private bool _isStopping;
 
-    // Figures for the status need no lock.
+    // The status reads these without the lock.
     public int Count => Volatile.Read(ref _count);
 
-    /// <summary>The threads that handlers block.</summary>
+    /// <summary>The number of threads that handlers block.</summary>
     public int BlockedCount => Volatile.Read(ref _held[(int)Hold.Thread]);
 
-    /// <summary>The requests that wait for a thread because the limit is reached.</summary>
+    /// <summary>The number of requests that wait for a thread because the limit is reached.</summary>
     public int WaitingCount => _waiting[(int)Hold.Thread].Count;
 
     /// <summary>Whether no thread is left for a handler that blocks.</summary>
     public bool IsFull => LongCount >= maxBlocked;
 
-    /// <summary>Whether a handler blocked a loop when no thread was left. Until it returns, loops run none.</summary>
+    /// <summary>Whether a handler blocked a loop when no thread was left. Then, loops run no handlers.</summary>
     public bool IsOverfull => LongCount > maxBlocked;
 
-    // The threads that handlers block, and those that compute without a seat.
+    // The number of threads that handlers block or that compute without a seat.
     private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Hold.Seat]) - seats);
 
     /// <summary>Whether requests wait for a seat.</summary>
@@ -75,7 +75,7 @@ internal sealed partial class WorkerPool(
     /// <summary>Whether requests wait for a seat, or loops for a thread.</summary>
     public bool HasWaiting => HasComputing || _waiting[(int)Hold.Loop].Count > 0;
 
-    // Nothing may delay a stop.
+    // A stop ignores the limit.
     private bool HasThread => _isUnbounded || !IsFull;
 
     public void Run(WorkItem item, Hold hold)
@@ -86,7 +86,7 @@ internal sealed partial class WorkerPool(
         {
             _waiting[(int)hold].Enqueue(item);
             _isLoopOverdue |= hold == Hold.Loop;
-            woken = WakeForRest();
+            woken = RemoveIdleForWork();
             isThreadComing = hold == Hold.Thread && _startingCount > 0;
         }
 
@@ -97,7 +97,7 @@ internal sealed partial class WorkerPool(
             EnsureSpare();
     }
 
-    /// <summary>Queues a request that computes. The caller runs a loop, and then such requests.</summary>
+    /// <summary>Queues a request that computes. The caller executes such requests after its loop.</summary>
     /// <param name="isNext">Whether the loop has nothing else to do, so that the caller can take this request.</param>
     public void RunAfterLoop(WorkItem item, bool isNext)
     {
@@ -105,7 +105,7 @@ internal sealed partial class WorkerPool(
         lock (_lock)
         {
             _waiting[(int)Hold.Seat].Enqueue(item);
-            if (!HasRest(requests: isNext ? 1 : 0, processors: 1))
+            if (!HasUnclaimedWork(requests: isNext ? 1 : 0, processors: 1))
                 return;
 
             woken = RemoveIdle();
@@ -121,8 +121,8 @@ internal sealed partial class WorkerPool(
     public bool IsFirstRunning => Volatile.Read(ref _firstBegan) > 0;
 
     /// <summary>
-    /// Begins the first request, which builds what all share, such as the route table. Otherwise hundreds of requests
-    /// would await that after a restart and resume on the thread pool, in handlers that may block.
+    /// Starts the first request alone, because it creates shared state, such as the route table. Otherwise, after a
+    /// restart, hundreds of requests would await that, and resume on the thread pool in handlers that may block.
     /// </summary>
     public bool TryBeginFirst()
     {
@@ -136,7 +136,7 @@ internal sealed partial class WorkerPool(
         }
     }
 
-    /// <summary>A request has returned, or nothing may wait any more.</summary>
+    /// <summary>Called when a request has returned, or when no request may wait any longer.</summary>
     public void EndFirst()
     {
         if (IsWarm)
@@ -147,7 +147,7 @@ internal sealed partial class WorkerPool(
         WakeForWaiting();
     }
 
-    /// <summary>An aborted request may wait here, where it would keep memory in use while handlers block.</summary>
+    /// <summary>Removes aborted requests from the queues, where they occupy memory while handlers block.</summary>
     public void OnDropped()
     {
         lock (_lock)
@@ -162,8 +162,8 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>
-    /// The thread of a loop has handled all events. If requests wait for a seat, it executes one, and the loop gets the
-    /// next thread. If it keeps the loop, it waits for events, and another thread gets its processor.
+    /// Called when the thread of a loop has handled all events. If requests wait for a seat, it leaves the loop to the
+    /// next thread and executes one. Otherwise it waits for events, and another thread gets its processor.
     /// </summary>
     /// <returns>Whether the thread has lost the loop.</returns>
     public bool TryLeaveLoop(Worker worker)
@@ -176,25 +176,25 @@ internal sealed partial class WorkerPool(
         lock (_lock)
         {
             var isSeatFree = HasRoom(Hold.Seat);
-            // A loop that has waited too long is served although all seats are taken: it is not left again at once.
+            // A loop that has waited too long runs although all seats are taken, and must not be left at once.
             isLeft = HasComputing && (isSeatFree || !_isLoopOverdue);
             if (isLeft)
                 LeaveLoop(worker, isSeatFree);
-            else if (!HasRest())
+            else if (!HasUnclaimedWork())
                 return false;
 
-            woken = WakeForRest();
+            woken = RemoveIdleForWork();
         }
 
         Wake(woken);
         return isLeft;
     }
 
-    /// <summary>Gives a thread that has finished its work the next.</summary>
-    /// <returns>How long the thread waits to be woken; zero if there is work; null if it must end.</returns>
+    /// <summary>Assigns the next work to a thread.</summary>
+    /// <returns>How long the thread must wait for work; zero if there is work; null if it must end.</returns>
     public TimeSpan? FindWork(Worker worker)
     {
-        bool hasRest;
+        bool hasUnclaimedWork;
         Worker? woken;
         lock (_lock)
         {
@@ -207,8 +207,8 @@ internal sealed partial class WorkerPool(
             {
                 // The thread of a loop soon takes a request too, unless it must finish a batch first.
                 var processors = worker.Hold == Hold.Loop ? 1 : 0;
-                hasRest = HasRest(requests: worker.Loop?.Output is null ? processors : 0, processors);
-                woken = hasRest ? RemoveIdle() : null;
+                hasUnclaimedWork = HasUnclaimedWork(requests: worker.Loop?.Output is null ? processors : 0, processors);
+                woken = hasUnclaimedWork ? RemoveIdle() : null;
             }
             else if (_isStopping || (wasIdle && _idle.Count > 0))
             {
@@ -222,12 +222,12 @@ internal sealed partial class WorkerPool(
             }
         }
 
-        if (hasRest)
+        if (hasUnclaimedWork)
             Wake(woken);
         return TimeSpan.Zero;
     }
 
-    /// <summary>The request is known to block: it needs no seat.</summary>
+    /// <summary>Releases the seat of a thread, because its request is known to block.</summary>
     public void LeaveSeat(Worker worker)
     {
         Worker? woken;
@@ -237,21 +237,21 @@ internal sealed partial class WorkerPool(
                 return;
 
             Take(worker, Hold.Thread);
-            woken = WakeForRest();
+            woken = RemoveIdleForWork();
         }
 
         Wake(woken);
     }
 
-    /// <summary>The application keeps a thread: gives its loop or seat to another one.</summary>
-    /// <returns>Whether that was possible, or is not necessary any more.</returns>
+    /// <summary>Gives another thread the loop or seat of a thread that the application keeps.</summary>
+    /// <returns>Whether this was possible, or is no longer necessary.</returns>
     public bool TryTake(Worker worker, ref long call, Hold hold)
     {
         Worker? woken;
         lock (_lock)
         {
             var before = Worker.GetHold(call);
-            // A loop is given another thread even if that is one too many: the server owes answers.
+            // A loop gets another thread even beyond the limit, for the responses of the server itself.
             if (hold == Hold.Thread && before != Hold.Loop && !HasThread)
                 return false;
 
@@ -265,7 +265,7 @@ internal sealed partial class WorkerPool(
                 _isLoopOverdue = true;
             }
 
-            woken = WakeForRest();
+            woken = RemoveIdleForWork();
         }
 
         Wake(woken);
@@ -279,8 +279,8 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>Called after the watchdog has sampled all threads.</summary>
-    /// <param name="processors">The processors that the threads of loops use.</param>
-    /// <returns>Whether work waits that a thread can do now.</returns>
+    /// <param name="processors">The number of processors that the threads of loops use.</param>
+    /// <returns>Whether there is work that a thread can do now.</returns>
     public bool OnSampled(int processors)
     {
         lock (_lock)
@@ -299,14 +299,14 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>Wakes a thread if there is work that can be done now.</summary>
-    /// <param name="processors">The processors that are in use without a seat.</param>
-    /// <returns>Whether there is.</returns>
+    /// <param name="processors">The number of processors that are in use without a seat.</param>
+    /// <returns>Whether there is such work.</returns>
     public bool WakeForWaiting(int processors = 0)
     {
         Worker? woken;
         lock (_lock)
         {
-            if (!HasRest(processors: processors))
+            if (!HasUnclaimedWork(processors: processors))
                 return false;
 
             woken = RemoveIdle();
@@ -316,7 +316,7 @@ internal sealed partial class WorkerPool(
         return true;
     }
 
-    /// <summary>The server stops: loops no longer wait for a thread, and no request for the first.</summary>
+    /// <summary>Prepares a stop: loops no longer wait for a thread, nor requests for the first request.</summary>
     public void BeginStop()
     {
         lock (_lock)

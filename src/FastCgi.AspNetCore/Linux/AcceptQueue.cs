@@ -12,10 +12,10 @@ internal static class AcceptQueue
     private static readonly TimeSpan s_handshakeTime = TimeSpan.FromMilliseconds(10);
 
     /// <summary>
-    /// Refuses new connections; those in the queue can still be accepted. TCP has no call for it: the socket is bound
+    /// Refuses new connections; those in the queue can still be accepted. TCP has no call for this: the socket is bound
     /// to an interface that does not exist, so the kernel finds no listener. Linux before 5.7 requires a privilege.
     /// </summary>
-    /// <returns>Whether the system supports it. If not, a connection that arrives during the close is reset.</returns>
+    /// <returns>Whether the system supports this. If not, the close resets new connections.</returns>
     public static bool TryClose(Socket socket)
     {
         if (!OperatingSystem.IsLinux())

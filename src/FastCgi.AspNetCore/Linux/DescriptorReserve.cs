@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>A descriptor that is freed if none is left, to accept and close connections that would wait.</summary>
+/// <summary>A descriptor to free if none is left, so that waiting connections can be accepted and closed.</summary>
 internal sealed class DescriptorReserve : IDisposable
 {
     private readonly Lock _lock = new();
@@ -33,7 +33,7 @@ internal sealed class DescriptorReserve : IDisposable
         }
     }
 
-    /// <summary>An eventfd needs no file system.</summary>
+    /// <summary>Creates an eventfd, which needs no file system.</summary>
     private static EventHandle? TryOpen()
     {
         try

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>System calls on inherited descriptors. Not for Windows.</summary>
+/// <summary>System calls on inherited descriptors, except on Windows.</summary>
 internal static partial class Descriptors
 {
     private const string Folder = "/proc/self/fd";
@@ -23,7 +23,7 @@ internal static partial class Descriptors
     {
         try
         {
-            // Minus the one that reads the folder.
+            // Without the descriptor that reads the folder.
             return Directory.EnumerateFileSystemEntries(Folder).LongCount() - 1;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
@@ -64,7 +64,7 @@ internal static partial class Descriptors
         return flags >= 0 && (flags & AccessMode) == ReadOnly;
     }
 
-    /// <returns>A name that both ends of a pipe share; <see langword="null"/> if it is none.</returns>
+    /// <returns>A name that both ends of a pipe share; <see langword="null"/> for another file.</returns>
     public static string? GetPipeName(int descriptor)
     {
         var target = new FileInfo($"{Folder}/{descriptor}").LinkTarget;

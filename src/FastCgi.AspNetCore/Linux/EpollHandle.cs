@@ -22,13 +22,13 @@ internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
         => Control(ControlAdd, descriptor, events, data)
             || (Libc.LastError == Libc.ErrorExists && Modify(descriptor, events, data));
 
-    /// <summary>Changes the events, and reports those already pending again.</summary>
+    /// <summary>Changes the events, and reports pending ones again.</summary>
     public bool Modify(int descriptor, uint events, ulong data) => Control(ControlModify, descriptor, events, data);
 
-    /// <summary>Closing the last duplicate of a descriptor removes it too.</summary>
+    /// <summary>Removes a descriptor. Closing its last duplicate removes it too.</summary>
     public bool Delete(int descriptor) => Control(ControlDelete, descriptor, events: 0, data: 0);
 
-    /// <summary>Only for the thread that also disposes the handle, so it needs no reference.</summary>
+    /// <summary>Waits for events. Only the thread that disposes the handle may call it: it adds no reference.</summary>
     /// <returns>The number of events; 0 after the timeout or a signal; -1 on an error.</returns>
     public int Wait(EpollEvent* events, int maxEvents, int timeoutMilliseconds)
     {

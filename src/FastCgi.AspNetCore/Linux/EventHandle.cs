@@ -27,7 +27,7 @@ internal sealed partial class EventHandle : SafeHandleMinusOneIsInvalid
         }
     }
 
-    /// <summary>Only for the thread that also disposes the handle, so it needs no reference.</summary>
+    /// <summary>Resets the event. Only the thread that disposes the handle may call it: it adds no reference.</summary>
     public void Reset() => _ = eventfd_read((int)handle, out _);
 
     protected override bool ReleaseHandle()

@@ -3,7 +3,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>An flock on the folder of a Unix socket, which keeps instances apart. Any reader can take it.</summary>
+/// <summary>An flock on the folder of a Unix socket, which excludes other instances. Any reader can lock it.</summary>
 [SupportedOSPlatform("linux")]
 internal sealed partial class FolderLock : IDisposable
 {

@@ -33,7 +33,7 @@ internal static unsafe partial class Libc
     public const int ShutdownWrite = 1;
     public const int SocketLevel = 1;
 
-    /// <summary>O_CLOEXEC, which also creates epoll instances, eventfds and sockets that way.</summary>
+    /// <summary>O_CLOEXEC, which has the same value for epoll instances, eventfds, and sockets.</summary>
     public const int CloseOnExec = 0x80000;
     public const int NonBlocking = 0x800;
 
@@ -57,7 +57,7 @@ internal static unsafe partial class Libc
 
     public static SafeFileHandle Open(string path) => open(path, CloseOnExec);
 
-    /// <summary>After an error, the descriptor is closed too.</summary>
+    /// <summary>Closes a descriptor, even if it reports an error.</summary>
     public static void Close(int descriptor) => _ = close(descriptor);
 
     /// <summary>Whether data can be received. The end of the stream does not count.</summary>
@@ -68,7 +68,7 @@ internal static unsafe partial class Libc
     }
 
     /// <summary>The number of bytes that the peer has not acknowledged; 0 if unknown.</summary>
-    /// <exception cref="ObjectDisposedException">The socket is closed, so its number may mean another one.</exception>
+    /// <exception cref="ObjectDisposedException">The socket is closed: its number may refer to another one.</exception>
     public static int GetUndeliveredLength(SafeSocketHandle socket)
         => ioctl(socket, UnsentLength, out var length) < 0 ? 0 : length;
 
@@ -84,7 +84,7 @@ internal static unsafe partial class Libc
         _ = setsockopt(socket, SocketLevel, LingerOption, linger, 2 * sizeof(int));
     }
 
-    /// <summary>Lets a socket take as much as the system allows (net.core.wmem_max).</summary>
+    /// <summary>Raises the send buffer to the limit of the system (net.core.wmem_max).</summary>
     public static void EnlargeSendBuffer(int socket)
     {
         var length = int.MaxValue;

@@ -21,7 +21,7 @@ internal static class PeerAddress
                 + $"user {peer.User} over a Unix socket")
             : null;
 
-    /// <summary>A process chooses its name itself.</summary>
+    /// <summary>Escapes the name of a process, because the process chooses it.</summary>
     private static string GetName(uint process)
     {
         var path = string.Create(CultureInfo.InvariantCulture, $"/proc/{process}/comm");

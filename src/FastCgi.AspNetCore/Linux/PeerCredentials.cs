@@ -34,7 +34,7 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups, ui
         }
     }
 
-    /// <returns>The number of supplementary groups; 0 if unknown, so that only user and group count.</returns>
+    /// <returns>The number of supplementary groups; 0 if unknown, so that only user and group apply.</returns>
     private static int GetGroups(Socket socket, uint[] groups)
     {
         try

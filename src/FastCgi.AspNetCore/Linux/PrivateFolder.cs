@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Finds folders of this service only (PrivateTmp= of systemd), whose files no web server sees.</summary>
+/// <summary>Finds private folders of this service (PrivateTmp= of systemd), which web servers cannot see.</summary>
 internal static class PrivateFolder
 {
     public const string OwnMounts = "/proc/self/mountinfo";

@@ -17,7 +17,7 @@ internal static partial class ResourceLimits
     public static long? GetThreadsOfUser()
         => Environment.IsPrivilegedProcess || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
 
-    /// <summary>The maximum backlog of a listening socket, without a limit if unknown.</summary>
+    /// <summary>The maximum backlog of a listening socket; unlimited if unknown.</summary>
     public static int GetBacklog(string path = "/proc/sys/net/core/somaxconn")
         => int.TryParse(SystemFile.Read(path).AsSpan().Trim(), CultureInfo.InvariantCulture, out var limit)
             ? limit

@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.Accounts;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The file of a Unix socket. A socket that .NET binds removes whatever is at the path at its end.</summary>
+/// <summary>The file of a Unix socket. When a socket bound by .NET closes, it removes any file at the path.</summary>
 [SupportedOSPlatform("linux")]
 internal static partial class SocketFile
 {
@@ -16,7 +16,7 @@ internal static partial class SocketFile
     private const int UnixFamily = 1;
     private const int Stream = 1;
 
-    /// <returns>Whether a file is a socket, without following links; <see langword="null"/> if it is absent.</returns>
+    /// <returns>Whether a file is a socket, without following links; <see langword="null"/> if absent.</returns>
     public static bool? IsSocket(string path)
     {
         if (statx(CurrentFolder, path, NoFollow, Type, out var status) == 0)
@@ -28,13 +28,13 @@ internal static partial class SocketFile
         throw Libc.GetException("statx of " + path);
     }
 
-    /// <summary>The owner and permissions of the file at a path, following links.</summary>
+    /// <summary>Gets the owner and permissions of a file, following links.</summary>
     public static FilePermissions? GetPermissions(string path)
         => statx(CurrentFolder, path, 0, ModeAndOwner, out var status) == 0
             ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF))
             : null;
 
-    /// <summary>Creates a socket file. It does not listen yet, so no client can connect.</summary>
+    /// <summary>Creates a socket file. The socket does not listen yet, so no client can connect.</summary>
     public static Socket Bind(string path)
     {
         var address = new UnixDomainSocketEndPoint(path).Serialize();
@@ -53,13 +53,13 @@ internal static partial class SocketFile
             throw Libc.GetException();
     }
 
-    /// <summary>Follows no link, by which another user of the folder could misuse a server of root.</summary>
+    /// <summary>Follows no links: another user with access to the folder could misuse a server of root.</summary>
     public static void ChangeMode(string path, UnixFileMode mode)
     {
         if (fchmodat(CurrentFolder, path, (uint)mode, NoFollow) == 0)
             return;
 
-        // glibc before 2.32 cannot do it.
+        // glibc before 2.32 does not support the flag.
         if (Libc.LastError != Libc.ErrorNotSupported || IsSocket(path) != true)
             throw Libc.GetException();
         File.SetUnixFileMode(path, mode);

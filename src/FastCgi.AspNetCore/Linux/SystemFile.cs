@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The files by which the system describes itself, such as those in /proc.</summary>
+/// <summary>Reads files that describe the system, such as those in /proc.</summary>
 internal static class SystemFile
 {
     /// <returns>The text of a file; <see langword="null"/> if it cannot be read.</returns>

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>TCP socket options. On Linux, connections inherit them from the listening socket.</summary>
 internal static class TcpOptions
 {
-    /// <summary>Enables TCP_NODELAY and SO_KEEPALIVE. No effect on Unix sockets.</summary>
+    /// <summary>Enables TCP_NODELAY and SO_KEEPALIVE. Has no effect on Unix sockets.</summary>
     public static void Set(Socket socket)
     {
         if (socket.AddressFamily == AddressFamily.Unix)

@@ -60,7 +60,7 @@ internal static partial class ThreadClock
         public nint InvoluntarySwitches;
     }
 
-    /// <summary>Fields of type long in C, which has 32 bits on 32-bit systems.</summary>
+    /// <summary>A struct of C longs, which have 32 bits on 32-bit systems.</summary>
     [InlineArray(12)]
     private struct Words
     {

@@ -1,13 +1,13 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>How many threads the control group (TasksMax=) or the user (<c>ulimit -u</c>) may still start.</summary>
+/// <summary>The number of threads that the control group (TasksMax=) or user (<c>ulimit -u</c>) may start.</summary>
 internal static class ThreadLimit
 {
-    // A quarter: 128 of 512 in a container. The thread pool needs threads per processor, so the reserve has a maximum.
+    // The reserve: a quarter, such as 128 of 512, but limited, because the pool needs threads per processor.
     private const int Share = 4;
     private const long Largest = 256;
 
-    /// <summary>The rest is for .NET, which ends the process if its thread pool cannot start a thread.</summary>
+    /// <summary>Leaves threads to .NET, which ends the process if its thread pool cannot start one.</summary>
     public static int GetForHandlers() => GetForHandlers("/proc", "/sys/fs/cgroup", ResourceLimits.GetThreadsOfUser());
 
     public static int GetForHandlers(string proc, string groups, long? userLimit)

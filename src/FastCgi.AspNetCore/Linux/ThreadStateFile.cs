@@ -2,7 +2,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Whether a thread of this process sleeps. Opened early, it works even if no descriptor is left.</summary>
+/// <summary>Whether a thread of this process sleeps. Opened early, because no descriptor may be left later.</summary>
 internal sealed class ThreadStateFile(string path) : IDisposable
 {
     private readonly SafeFileHandle _file = Libc.Open(path);
@@ -12,7 +12,7 @@ internal sealed class ThreadStateFile(string path) : IDisposable
     {
     }
 
-    /// <summary><see langword="null"/> if unknown. Takes a few microseconds.</summary>
+    /// <summary>Reads the state in a few microseconds; <see langword="null"/> if unknown.</summary>
     public bool? IsSleeping
     {
         get

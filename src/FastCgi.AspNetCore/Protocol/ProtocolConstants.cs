@@ -12,10 +12,10 @@ internal static class ProtocolConstants
     /// <summary>The content length of BEGIN_REQUEST, END_REQUEST and UNKNOWN_TYPE (sections 5.1, 5.5, 4.2).</summary>
     public const int FixedBodyLength = 8;
 
-    /// <summary>contentLength has 16 bits (section 3.3).</summary>
+    /// <summary>The maximum of contentLength, which has 16 bits (section 3.3).</summary>
     public const int MaxContentLength = 65_535;
 
-    /// <summary>Keeps the next record on an 8-byte boundary without padding, as section 3.3 recommends.</summary>
+    /// <summary>A length that aligns the next record to 8 bytes without padding, as section 3.3 recommends.</summary>
     public const int MaxAlignedContentLength = 65_528;
 
     /// <summary>FCGI_NULL_REQUEST_ID: the request id of management records (section 3.3).</summary>
@@ -24,7 +24,7 @@ internal static class ProtocolConstants
     /// <summary>FCGI_KEEP_CONN: the web server decides when to close the connection (section 5.1).</summary>
     public const byte KeepConnectionFlag = 1;
 
-    // The names in GET_VALUES (section 4.1).
+    // Names in GET_VALUES (section 4.1).
     public static ReadOnlySpan<byte> MaxConnectionsName => "FCGI_MAX_CONNS"u8;
     public static ReadOnlySpan<byte> MaxRequestsName => "FCGI_MAX_REQS"u8;
     public static ReadOnlySpan<byte> MultiplexesConnectionsName => "FCGI_MPXS_CONNS"u8;

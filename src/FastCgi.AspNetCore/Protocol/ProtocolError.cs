@@ -1,11 +1,11 @@
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>Why a connection cannot be read further. It is closed; other connections are not affected.</summary>
+/// <summary>The reason why a connection cannot be parsed further. It closes; others are not affected.</summary>
 internal enum ProtocolError : byte
 {
     None,
 
-    /// <summary>A record's version is not 1, so nothing after it can be trusted.</summary>
+    /// <summary>A record with a version other than 1, so that nothing after it can be parsed.</summary>
     UnsupportedVersion,
 
     HttpOnFastCgiPort,
@@ -34,7 +34,7 @@ internal enum ProtocolError : byte
 /// <summary>Recognizes other protocols, the most common setup mistake, by their first bytes.</summary>
 internal static class OtherProtocols
 {
-    // Of the colon after up to six digits: the netstring that begins an SCGI request.
+    // The position of the colon after up to six digits: an SCGI request starts with a netstring.
     private const int MaxScgiColon = 6;
 
     public static ProtocolError Recognize(ReadOnlySpan<byte> bytes) => bytes switch
@@ -48,7 +48,7 @@ internal static class OtherProtocols
         _ => ProtocolError.UnsupportedVersion,
     };
 
-    /// <returns><see langword="null"/> if the error is another.</returns>
+    /// <returns><see langword="null"/> for other errors.</returns>
     public static string? GetName(ProtocolError error) => error switch
     {
         ProtocolError.HttpOnFastCgiPort => "HTTP",

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>Parses bytes cut anywhere, and yields content as it arrives. A mutable struct: do not copy it.</summary>
+/// <summary>Parses bytes, split anywhere, and yields content as it arrives. A mutable struct: do not copy it.</summary>
 internal struct RecordReader
 {
     private ulong _partialHeader;
@@ -9,11 +9,11 @@ internal struct RecordReader
     private int _contentLeft;
     private int _paddingLeft;
 
-    /// <summary>Whether a record has begun, with its header or a part of it, and its content is not complete.</summary>
+    /// <summary>Whether a part of a record, at least of its header, has arrived, but not its whole content.</summary>
     public readonly bool IsInRecord => _contentLeft > 0 || _partialHeaderLength > 0;
 
     /// <summary>Removes the next piece from the front of <paramref name="input"/>.</summary>
-    /// <returns>A bad version consumes nothing and is reported again on each call.</returns>
+    /// <returns>The result. A bad version consumes nothing and is reported again on each call.</returns>
     public RecordReadResult Read(ref ReadOnlySpan<byte> input, out RecordPiece piece)
     {
         piece = default;
@@ -56,7 +56,7 @@ internal struct RecordReader
             if (input.IsEmpty)
                 return RecordReadResult.NeedMore;
 
-            // Checked first, so that the first byte of another protocol is enough to detect it.
+            // Check this first: the first byte is enough to detect another protocol.
             if (input[0] != ProtocolConstants.Version)
                 return RecordReadResult.UnsupportedVersion;
 
@@ -97,6 +97,6 @@ internal readonly ref struct RecordPiece(RecordHeader header, ReadOnlySpan<byte>
     public bool IsStart { get; } = isStart;
     public bool IsEnd { get; } = isEnd;
 
-    /// <summary>An empty record ends a stream (section 3.3).</summary>
+    /// <summary>Whether the record is empty, which ends a stream (section 3.3).</summary>
     public bool IsEmptyRecord => IsStart && IsEnd && Content.IsEmpty;
 }

@@ -11,7 +11,7 @@ internal static class RecordWriter
         => new RecordHeader(ProtocolConstants.Version, type, requestId, contentLength, paddingLength)
             .Write(destination);
 
-    /// <summary>Section 5.5: appStatus (32, BE), protocolStatus, three reserved bytes.</summary>
+    /// <summary>Writes END_REQUEST (section 5.5): appStatus (32, BE), protocolStatus, three reserved bytes.</summary>
     public static void WriteEndRequest(
         Span<byte> destination, ushort requestId, uint appStatus, ProtocolStatus protocolStatus)
     {
@@ -21,7 +21,7 @@ internal static class RecordWriter
             ((ulong)appStatus << 32) | ((ulong)protocolStatus << 24));
     }
 
-    /// <summary>Section 4.2: the unknown type, seven reserved bytes.</summary>
+    /// <summary>Writes UNKNOWN_TYPE (section 4.2): the unknown type, seven reserved bytes.</summary>
     public static void WriteUnknownType(Span<byte> destination, RecordType unknown)
     {
         WriteHeader(

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>Why the server answers a request itself. Other requests are not affected.</summary>
+/// <summary>The reason why the server itself responds to a request. Other requests are not affected.</summary>
 internal enum RequestRejection : byte
 {
     None,

@@ -4,52 +4,52 @@ internal enum ConnectionPhase : byte
 {
     Open,
 
-    /// <summary>It is closed after the last response.</summary>
+    /// <summary>The connection closes after the last response.</summary>
     Closing,
 
-    /// <summary>It is idle and about to be closed, but a request that comes first is still answered.</summary>
+    /// <summary>The connection is idle and about to close, but a request that arrives first is still served.</summary>
     Leaving,
 
-    /// <summary>It has failed: after the current record, one follows that the web server takes for an error.</summary>
+    /// <summary>The connection has failed: the next record makes the web server detect an error.</summary>
     Cutting,
 
     /// <summary>The server sends nothing more and discards input, within limits, until the web server closes.</summary>
     Draining,
 
-    /// <summary>It is about to be reset: nothing more is sent or parsed.</summary>
+    /// <summary>The connection is about to be reset: nothing more is sent or parsed.</summary>
     Resetting,
 
     Closed,
 }
 
-/// <summary>What a transport must do with a connection.</summary>
+/// <summary>The action that a transport must take on a connection.</summary>
 internal enum CloseAction : byte
 {
     /// <summary>The connection stays open.</summary>
     None,
 
-    /// <summary>Close it: the web server neither expects nor sends anything more.</summary>
+    /// <summary>Close the connection: the web server neither expects nor sends anything more.</summary>
     Close,
 
-    /// <summary>Reset it, so that the web server sees an error.</summary>
+    /// <summary>Reset the connection, so that the web server detects an error.</summary>
     Reset,
 
-    /// <summary>Reset it, unless there is input. nginx repeats a request that finds the connection reset.</summary>
+    /// <summary>Reset the connection, unless there is input. nginx retries a request on a reset connection.</summary>
     ResetUnlessInput,
 
     /// <summary>Send nothing more, but keep receiving: a reset would destroy the response in delivery.</summary>
     HalfClose,
 }
 
-/// <summary>How a request ends on the wire.</summary>
+/// <summary>The records or the reset that end a request.</summary>
 internal enum RequestEnding : byte
 {
-    /// <summary>With the end of STDOUT and END_REQUEST.</summary>
+    /// <summary>The end of STDOUT and END_REQUEST.</summary>
     Complete,
 
     /// <summary>
-    /// The same and an empty management record, because the connection is closed although the web server wants to keep
-    /// it: a close may come too late for its next request, but it does not reuse a connection after unexpected data.
+    /// Like Complete, plus an empty management record, because the connection closes against the web server's wish: the
+    /// close may be too late for its next request, but it does not reuse a connection after unexpected data.
     /// </summary>
     CompleteWithFarewell,
 
@@ -57,12 +57,12 @@ internal enum RequestEnding : byte
     CutByEndRequest,
 
     /// <summary>
-    /// A record that every web server takes for an error (ABORT_REQUEST), then a close. For nginx, a bare close looks
-    /// like the end of a response without Content-Length.
+    /// A record that every web server treats as an error (ABORT_REQUEST), then a close. To nginx, a close alone means
+    /// the end of a response without Content-Length.
     /// </summary>
     CutByClose,
 
-    /// <summary>The connection is reset, which the web server sees as an error.</summary>
+    /// <summary>A reset, which the web server detects as an error.</summary>
     CutByReset,
 }
 
@@ -72,10 +72,10 @@ internal enum RequestEnding : byte
 /// </summary>
 internal struct ConnectionLifetime
 {
-    // How much is read and discarded if a peer keeps sending after its last response.
+    // The maximum input to discard from a peer that keeps sending after its last response.
     private const long MaxDrainLength = 64 * 1024 * 1024;
 
-    // Since when the peer should close, or take the end of a cut response, if it should.
+    // The time since which the peer should close or accept the end of a cut response, if it should.
     private long? _endingSince;
     private long _drainedLength;
     private bool _dropsInput;
@@ -112,14 +112,14 @@ internal struct ConnectionLifetime
             Phase = ConnectionPhase.Closing;
     }
 
-    /// <summary>The input is not FastCGI: one response is sent, and nothing more is parsed.</summary>
+    /// <summary>Called if the input is not FastCGI: one response is sent, and nothing more is parsed.</summary>
     public void CloseAfterRefusal()
     {
         CloseAfterLast();
         _dropsInput = true;
     }
 
-    /// <summary>A response is complete, and its request is about to leave.</summary>
+    /// <summary>Called when a response is complete and its request is about to leave.</summary>
     public RequestEnding OnComplete(bool keepsConnection, bool isStopping, bool isLast)
     {
         if (!keepsConnection || isStopping)
@@ -129,10 +129,10 @@ internal struct ConnectionLifetime
             : RequestEnding.Complete;
     }
 
-    /// <summary>A request leaves without a complete response: the application or the server has failed.</summary>
+    /// <summary>Called when a request leaves with an incomplete response: the application or server failed.</summary>
     /// <param name="harmsOthers">Whether closing the connection would destroy other responses.</param>
     /// <param name="canReset">Whether the peer sees a reset as an error, not as the end.</param>
-    /// <param name="cutsSend">Whether what is being sent is no longer wanted.</param>
+    /// <param name="cutsSend">Whether to drop the rest of the current send.</param>
     public RequestEnding OnCut(bool harmsOthers, bool canReset, bool cutsSend, long now)
     {
         if (harmsOthers)
@@ -149,8 +149,8 @@ internal struct ConnectionLifetime
         return RequestEnding.CutByClose;
     }
 
-    /// <summary>A request has left the table, and its ending, if any, is queued.</summary>
-    /// <returns>Whether to close the connection after what is queued.</returns>
+    /// <summary>Called when a request has left the table and its ending, if any, is queued.</summary>
+    /// <returns>Whether to close the connection after the queued output.</returns>
     public bool OnRequestLeft(bool isInputOver, bool hasRequests, long now)
     {
         _isInputComplete = isInputOver && _isInputComplete != false;
@@ -161,8 +161,8 @@ internal struct ConnectionLifetime
         return Phase is ConnectionPhase.Closing or ConnectionPhase.Cutting;
     }
 
-    /// <summary>The connection was idle for too long, or the server stops.</summary>
-    /// <returns>Whether to close the connection after what is queued.</returns>
+    /// <summary>Closes a connection that was idle for too long, or because the server stops.</summary>
+    /// <returns>Whether to close the connection after the queued output.</returns>
     public bool TryLeave()
     {
         if (Phase != ConnectionPhase.Open)
@@ -172,9 +172,9 @@ internal struct ConnectionLifetime
         return true;
     }
 
-    /// <summary>The connection cannot continue. Call it again if the record of a cut cannot be sent.</summary>
-    /// <param name="mustCut">Whether a response would look complete without a record that says otherwise.</param>
-    /// <returns>Whether this call decided that.</returns>
+    /// <summary>Ends a failed connection. Call it again if the record of a cut cannot be sent.</summary>
+    /// <param name="mustCut">Whether a response would look complete without the record of a cut.</param>
+    /// <returns>Whether this call decided the end.</returns>
     public bool TryFail(bool mustCut, long now)
     {
         if (IsOver)
@@ -205,14 +205,14 @@ internal struct ConnectionLifetime
         }
     }
 
-    /// <summary>The transport has found no input on a connection that is leaving.</summary>
-    /// <returns>Whether to reset it. If not, a request has arrived meanwhile.</returns>
+    /// <summary>Called when the transport has found no input on a connection that is leaving.</summary>
+    /// <returns>Whether to reset the connection. If not, a request has arrived meanwhile.</returns>
     public bool TryCloseIdle(long now) => Phase == ConnectionPhase.Leaving && TryFail(mustCut: false, now);
 
     /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>
     public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;
 
-    /// <summary>Whether the peer has neither closed nor taken the end of a cut response in time.</summary>
+    /// <summary>Whether the peer has neither closed nor accepted the end of a cut response in time.</summary>
     public readonly bool IsEndOverdue(TimeProvider time, long now, TimeSpan timeout)
         => _endingSince is { } since && time.GetElapsedTime(since, now) >= timeout;
 }

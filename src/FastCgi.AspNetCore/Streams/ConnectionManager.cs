@@ -5,10 +5,10 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>All connections of a server: their limit, their clock, and how they end.</summary>
 internal sealed class ConnectionManager(StreamContext server, Histogram<double>? durations = null)
 {
-    // For the web servers, to accept the ends of cut responses.
+    // The time for web servers to accept the ends of cut responses.
     private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(5);
 
-    // A stop that takes longer is explained. Idle connections are closed sooner.
+    // If a stop takes longer, the reason is logged. Idle connections are closed sooner.
     private static readonly TimeSpan s_longStop = TimeSpan.FromSeconds(5);
 
     private readonly Lock _lock = new();
@@ -34,7 +34,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     public StreamContext Server => server;
 
-    /// <summary>The time of the last tick, which is precise enough for seconds, and free.</summary>
+    /// <summary>The time of the last tick: precise to a second, without a system call.</summary>
     public long Now => server.Time.LastTick;
 
     /// <summary>Whether the server stops, so that each connection closes after its next response.</summary>
@@ -57,7 +57,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return count;
     }
 
-    /// <param name="onIdle">Called once, when there was no request for the time of <c>IdleExit</c>.</param>
+    /// <param name="onIdle">Called once, after <c>IdleExit</c> without a request.</param>
     public void Start(Action onIdle)
     {
         _onIdle = server.Options.IdleExit is null ? null : onIdle;
@@ -107,7 +107,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
                 (durations, connection.Age), static closed => closed.durations.Record(closed.Age), server.Log);
     }
 
-    /// <summary>A connection is closed, and the application has finished all its requests.</summary>
+    /// <summary>Called when a connection is closed and the application has finished all its requests.</summary>
     public void OnOver()
     {
         lock (_lock)
@@ -146,7 +146,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             Volatile.Write(ref _abortedAt, Now);
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
             await Task.WhenAny(_allGone.Task, _allGoneAtTick.Task).ConfigureAwait(false);
-            // No tick closes the rest, whose web servers have neither taken the ends nor closed.
+            // No tick will close the rest, whose web servers have neither accepted the ends nor closed.
             ForEach(static connection => connection.Fail());
             var unfinished = CountUnfinished();
             if (requests > 0 || unfinished > 0)
@@ -208,7 +208,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             server.Statistics.OnSampleDue(GetTotals());
         if (_onIdle is not null)
             CheckIdle(_onIdle, since, now);
-        // The last: the rest of the stop may run here.
+        // Must be the last call: the rest of the stop may run inside it.
         if (IsStopping)
             ContinueStop(now);
     }
@@ -238,7 +238,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         _onIdle = null;
     }
 
-    /// <summary>Adds up what connections have carried, and visits the open ones.</summary>
+    /// <summary>Sums the traffic of all connections, and visits the open ones.</summary>
     public Totals GetTotals(Action<FastCgiConnection>? visit = null)
     {
         Totals open = default;
@@ -254,7 +254,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         => [.. ToList().OrderByDescending(static connection => connection.Age).Take(maxCount)
             .Select(static connection => connection.Describe())];
 
-    /// <summary>Describes the oldest requests. The others cost next to nothing.</summary>
+    /// <summary>Describes the oldest requests. Skipping the others costs next to nothing.</summary>
     public IReadOnlyList<RequestDescription> DescribeRequests(int maxCount)
     {
         var oldest = ToList().SelectMany(static connection => connection.ListRequests())
@@ -269,7 +269,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             left.BytesReceived + right.BytesReceived,
             left.BytesSent + right.BytesSent);
 
-    /// <returns>What the others have carried, which are closed.</returns>
+    /// <returns>The traffic of the closed connections.</returns>
     private Totals ForEach(Action<FastCgiConnection> visit)
     {
         // Pooled: with thousands of connections, a new array per second would go to the large object heap.

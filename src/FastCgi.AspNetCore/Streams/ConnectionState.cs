@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>What the lock of a connection guards. A mutable struct: reach it by reference, do not copy it.</summary>
+/// <summary>The state that the lock of a connection guards. A mutable struct: use references, do not copy it.</summary>
 internal struct ConnectionState
 {
     public RecordReader Reader;
@@ -15,10 +15,10 @@ internal struct ConnectionState
     /// <summary>The id of the last request that began; 0 before the first.</summary>
     public ushort LastId;
 
-    /// <summary>Whether the web server has multiplexed, or has asked whether it may.</summary>
+    /// <summary>Whether the web server has multiplexed, or has queried whether it may.</summary>
     public bool IsMultiplexed;
 
-    /// <summary>Whether a reset harms more than this connection; null until a request has told.</summary>
+    /// <summary>Whether a reset harms other connections; null until a request has named the web server.</summary>
     public bool? ForbidsReset;
     public long PausedSince;
 
@@ -27,13 +27,13 @@ internal struct ConnectionState
     public long ReceivedLength;
 }
 
-/// <summary>What a connection has to send, and what it is sending.</summary>
+/// <summary>The queued and the current output of a connection.</summary>
 internal struct SendQueue
 {
     /// <summary>Records that belong to no response.</summary>
     public BufferChain Control;
 
-    /// <summary>The queue is a ring: the last stream refers to the first.</summary>
+    /// <summary>The last stream of the queue, a ring: it refers to the first.</summary>
     public RequestStream? LastQueued;
     public BufferBlock? Sending;
     public int SendingLength;
@@ -41,13 +41,13 @@ internal struct SendQueue
     public long SentLength;
     public long SendNumber;
 
-    /// <summary>How many of the bytes that were given to the transport are complete responses.</summary>
-    public long AnswersEnd;
+    /// <summary>The number of sent bytes up to the end of the last complete response.</summary>
+    public long ResponsesEnd;
 
-    /// <summary>The responses whose application waits for a send.</summary>
+    /// <summary>The responses with a flush that waits for a send.</summary>
     public List<RequestStream>? Waiters;
 
-    /// <summary>How often a send has made progress, with the number of sends, when that was last checked.</summary>
+    /// <summary>The number of sends, and of their progress, at the last check.</summary>
     public long SeenSteps;
     public long LastStepSeenAt;
 
@@ -55,7 +55,7 @@ internal struct SendQueue
     public readonly bool IsIdle => !IsSending && LastQueued is null && Control.Head is null;
 }
 
-/// <summary>What the lock of its connection guards of a stream.</summary>
+/// <summary>The state of a stream that the lock of its connection guards.</summary>
 internal struct StreamState
 {
     public PieceBuffer Parameters;
@@ -65,7 +65,7 @@ internal struct StreamState
     public RequestStream? NextQueued;
     public FlushWait? Waiter;
 
-    /// <summary>The memory that the current send carries for this response.</summary>
+    /// <summary>The memory of this response in the current send.</summary>
     public long SendingLength;
 
     /// <summary>The number of that send; 0 before the first.</summary>

@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>The engine, as its connection sees it. One thread at a time calls OnReceived and OnClosed.</summary>
+/// <summary>The interface of an engine to its connection. One thread at a time calls OnReceived and OnClosed.</summary>
 internal abstract class ConnectionTransport
 {
-    /// <summary>The web server's address, or <see langword="null"/> if unknown.</summary>
+    /// <summary>The web server's address; <see langword="null"/> if unknown.</summary>
     public abstract EndPoint? RemoteEndPoint { get; }
 
     public virtual string DescribePeer()
@@ -15,26 +15,26 @@ internal abstract class ConnectionTransport
     /// <summary>The sent bytes that are not delivered, so that a reset would destroy them; null if unknown.</summary>
     public virtual long? UndeliveredLength => null;
 
-    /// <summary>Whether there is input to receive; <see langword="null"/> if only a read can tell.</summary>
+    /// <summary>Whether there is input to receive; <see langword="null"/> if only a read can determine it.</summary>
     public virtual bool? HasInput => null;
 
     public abstract void ResumeReceiving();
 
-    /// <summary>Runs what has become ready without a receive, such as a request that has waited for a slot.</summary>
+    /// <summary>Runs requests that became ready without a receive, such as one that has waited for a slot.</summary>
     public abstract void Run(ref ReadyRequests ready);
 
-    /// <summary>Sends a chain. Only one send is in progress; after it, the caller takes the blocks back.</summary>
+    /// <summary>Sends a chain. At most one send is in progress. After it, the caller owns the blocks again.</summary>
     /// <returns>Whether all is sent or lost. If not, <see cref="RecordOutput.OnSent"/> is called later.</returns>
     public abstract bool Send(BufferBlock chain);
 
     /// <summary>
-    /// If the current send is cut (<see cref="RecordOutput.IsSendCut"/>), drops all blocks but the one that is begun:
+    /// If the current send is cut (<see cref="RecordOutput.IsSendCut"/>), drops all blocks except a partly sent one:
     /// each holds whole records. If possible, neither this nor the ending waits for the peer. Any thread may call it.
     /// </summary>
     public virtual void CutSend()
     {
     }
 
-    /// <summary>Does what DecideClose returns. Any thread may call it, at any time, and more than once.</summary>
+    /// <summary>Executes the action of DecideClose. Any thread may call it, at any time and repeatedly.</summary>
     public abstract void Close();
 }

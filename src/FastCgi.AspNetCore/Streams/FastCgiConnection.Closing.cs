@@ -33,7 +33,7 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Aborts a request: the client sees an incomplete response, and other responses are not harmed.</summary>
-    /// <returns>Whether this call aborted it.</returns>
+    /// <returns>Whether this call aborted the request.</returns>
     public bool TryAbort(RequestStream request, Exception reason)
     {
         RequestEnding ending;
@@ -65,7 +65,7 @@ internal sealed partial class FastCgiConnection
     /// Ends the connection and its requests. The peer sees an error: a reset or, where a reset looks like the end of
     /// the response, a record. If that record cannot be sent in time, this is called again.
     /// </summary>
-    /// <param name="canSend">Whether the peer would understand what follows: no bytes were lost.</param>
+    /// <param name="canSend">Whether the peer can parse further records, because no bytes were lost.</param>
     public void Fail(bool canSend = true)
     {
         bool isCut;
@@ -77,12 +77,12 @@ internal sealed partial class FastCgiConnection
             if (!scope.State.Lifetime.TryFail(mustCut, _manager.Now))
                 return;
 
-            // Now, not when the transport acts: no handler may believe that what it writes until then is sent.
+            // Now, not when the transport acts: no handler may believe that its output until then is sent.
             DropAll(scope, AbortCause.Server, error: null, ref ready);
             isCut = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
             if (isCut)
             {
-                // Also of responses that are complete, but not sent.
+                // Also for responses that are complete, but not sent.
                 RecordOutput.DropQueued(scope);
                 Output.CutSend(scope);
                 Output.WriteControl(scope, WriteEnding(
@@ -104,7 +104,7 @@ internal sealed partial class FastCgiConnection
         Run(ref ready);
     }
 
-    /// <summary>Has requests executed on other threads.</summary>
+    /// <summary>Schedules requests on other threads.</summary>
     public void Run(ref ReadyRequests ready)
     {
         if (!ready.HasWork)
@@ -138,8 +138,8 @@ internal sealed partial class FastCgiConnection
         return TryCloseIdle(scope);
     }
 
-    /// <param name="error">What the application's reads fail with.</param>
-    /// <returns>Whether it was to be reset.</returns>
+    /// <param name="error">The exception that the application's reads throw.</param>
+    /// <returns>Whether the transport was to reset it.</returns>
     public bool OnClosed(Exception error)
     {
         var ready = new ReadyRequests();
@@ -163,7 +163,7 @@ internal sealed partial class FastCgiConnection
         return isReset;
     }
 
-    /// <summary>The application of a request that has left has returned. Its callbacks are still pending.</summary>
+    /// <summary>Called when the application returns from a request that left. Callbacks are still pending.</summary>
     public void OnApplicationReturned()
     {
         var left = Interlocked.Decrement(ref _unreturnedCount);
@@ -171,14 +171,14 @@ internal sealed partial class FastCgiConnection
             Invariants.Require(left >= 0, "More applications have returned than requests have begun.");
     }
 
-    /// <summary>A request that has left is finished.</summary>
+    /// <summary>Called when a request that has left is finished.</summary>
     public void OnRequestOver()
     {
         if (EndUse())
             _manager.OnOver();
     }
 
-    /// <summary>The transport, or a request, is finished.</summary>
+    /// <summary>Called when the transport, or a request, is finished.</summary>
     /// <returns>Whether it was the last.</returns>
     public bool EndUse()
     {
@@ -189,7 +189,7 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>The only way to remove a request from the table.</summary>
-    /// <returns>Whether this call removed it.</returns>
+    /// <returns>Whether this call removed the request.</returns>
     private bool TryRemove(ConnectionScope scope, RequestStream request, RequestPhase how)
     {
         if (request.HasLeft)
@@ -236,7 +236,7 @@ internal sealed partial class FastCgiConnection
     private RequestEnding DecideCut(ConnectionScope scope, RequestStream request, bool cutsSend)
     {
         var canReset = CanReset(scope);
-        var harmsOthers = scope.State.Requests.Count > 0 || Output.HasOtherAnswers(scope, request, canReset);
+        var harmsOthers = scope.State.Requests.Count > 0 || Output.HasOtherResponses(scope, request, canReset);
         var ending = scope.State.Lifetime.OnCut(harmsOthers, canReset, cutsSend, _manager.Now);
         if (ending == RequestEnding.CutByEndRequest && !request.KeepConnection)
             scope.State.Lifetime.CloseAfterLast();
@@ -248,7 +248,7 @@ internal sealed partial class FastCgiConnection
     private bool TryCloseIdle(ConnectionScope scope)
         => !IsInRecord(scope, _manager.Now) && scope.State.Lifetime.TryCloseIdle(_manager.Now);
 
-    /// <summary>Finds a request of whose response a part was queued.</summary>
+    /// <summary>Finds a request whose response was partly queued.</summary>
     private static RequestStream? FindStarted(ConnectionScope scope)
     {
         foreach (var request in scope.State.Requests)

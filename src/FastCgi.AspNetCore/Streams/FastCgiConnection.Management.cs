@@ -43,7 +43,7 @@ internal sealed partial class FastCgiConnection
         if (reader.IsMalformed)
             return ProtocolError.MalformedGetValues;
 
-        // A web server that asks is about to multiplex.
+        // A web server that queries this is about to multiplex.
         scope.State.IsMultiplexed |= _server.Options.Limits.MaxRequestsPerConnection > 1
             && result[..length].IndexOf(ProtocolConstants.MultiplexesConnectionsName) >= 0;
 

@@ -14,7 +14,7 @@ internal sealed partial class FastCgiConnection
                 : ProtocolError.BeginRequestLength;
 
         var body = BeginRequestBody.Parse(content);
-        // A record that came in pieces is complete.
+        // A record that arrived in pieces is complete.
         scope.State.PartialContent = default;
         var id = piece.Header.RequestId;
         if (scope.State.Requests.Find(id) is not null)
@@ -33,7 +33,7 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
         }
 
-        // Requests beyond the limit get a response that explains it, after their params are complete.
+        // Requests beyond the limit get a response that explains it, after their parameters are complete.
         var limit = _server.Options.Limits.MaxRequestsPerConnection;
         if (scope.State.Requests.Count >= 2 * limit)
         {
@@ -43,9 +43,9 @@ internal sealed partial class FastCgiConnection
         }
 
         scope.State.IsMultiplexed |= scope.State.Requests.Count > 0 || scope.State.Output.LastQueued is not null;
-        // A web server that reuses an id has received the END_REQUEST of the last response, and all before it.
+        // A web server that reuses an id has received all responses up to the last END_REQUEST.
         if (id == scope.State.LastId && !scope.State.IsMultiplexed)
-            scope.State.Output.AnswersEnd = 0;
+            scope.State.Output.ResponsesEnd = 0;
         scope.State.LastId = id;
         var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
         var request = _server.CreateStream(

@@ -17,7 +17,7 @@ internal sealed partial class FastCgiConnection
             var limits = _server.Options.Limits;
             CheckRequests(scope, since, now, ref ready);
             closes = CloseIfUnused(scope, now, limits.KeepAliveTimeout);
-            // A cut response has a deadline of its own.
+            // A cut response has a separate deadline.
             var isCutting = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
             isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout) && !isCutting;
             isOverdue = scope.State.Lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout)
@@ -63,7 +63,7 @@ internal sealed partial class FastCgiConnection
         var time = _server.Time;
         var limits = _server.Options.Limits;
         var slowThreshold = _server.MeasuresAges ? _server.Options.SlowRequestThreshold : null;
-        // Of bodies that block other requests. On a connection for one request at a time, they block none.
+        // For bodies that block other requests. Without multiplexing, they block none.
         var refusesUnread = _isReceivePaused && scope.State.IsMultiplexed
             && time.GetElapsedTime(scope.State.PausedSince, now) >= limits.UnreadBodyTimeout;
         foreach (var request in scope.State.Requests)
@@ -87,14 +87,14 @@ internal sealed partial class FastCgiConnection
     private bool IsRecordOverdue(ConnectionScope scope, long now)
         => scope.State.PartialContent.Length > 0 && scope.State.Requests.Count == 0 && !IsInRecord(scope, now);
 
-    /// <summary>Whether a record is being received that may be the next request, and that is not overdue.</summary>
+    /// <summary>Whether a record that may be the next request is being received and is not overdue.</summary>
     private bool IsInRecord(ConnectionScope scope, long now)
     {
         var since = Math.Max(scope.State.RecordSince, scope.State.Lifetime.IdleSince);
         return scope.State.Reader.IsInRecord && _server.Time.GetElapsedTime(since, now) < ParametersTimeout;
     }
 
-    /// <summary>Whether input that is no request, such as endless GET_VALUES, has prevented the close.</summary>
+    /// <summary>Whether input other than requests, such as endless GET_VALUES, has prevented the close.</summary>
     private bool IsUnusedTwiceAsLong(ConnectionScope scope, long now)
         => scope.State.RequestCount == 0
             && _server.Time.GetElapsedTime(scope.State.Lifetime.IdleSince, now) / 2 >= ParametersTimeout;

@@ -48,7 +48,7 @@ internal sealed partial class FastCgiConnection
 
     public StreamContext Context => _server;
 
-    /// <summary>The complete requests that are not answered.</summary>
+    /// <summary>The number of complete requests without a response.</summary>
     public int RequestCount
     {
         get
@@ -61,10 +61,10 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    /// <summary>Whether a request is not over. It may have left. Asked only while the connection is open.</summary>
+    /// <summary>Whether a request is not over. It may have left. Called only while the connection is open.</summary>
     public bool HasUnfinished => Volatile.Read(ref _uses) > 1;
 
-    /// <summary>Whether it has requests, even if their params are still arriving.</summary>
+    /// <summary>Whether there are requests, even if their parameters are still arriving.</summary>
     public bool HasRequests()
     {
         using var scope = EnterLock();
@@ -86,8 +86,8 @@ internal sealed partial class FastCgiConnection
     public void RequireLock(ConnectionScope scope) => scope.Require(_state);
 
     /// <summary>Parses bytes that are split anywhere, and keeps no reference to them.</summary>
-    /// <param name="ready">Gets the requests that became ready, and the reports.</param>
-    /// <returns>Whether to keep receiving. If not, the transport will be told to resume.</returns>
+    /// <param name="ready">Receives the requests that became ready, and the reports.</param>
+    /// <returns>Whether to keep receiving. If not, the connection later makes the transport resume.</returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
@@ -172,7 +172,7 @@ internal sealed partial class FastCgiConnection
         return ProtocolError.None;
     }
 
-    /// <summary>Pauses receiving while too much of a body is unread, or the web server takes no responses.</summary>
+    /// <summary>Pauses receiving while too much of a body is unread, or the web server reads no responses.</summary>
     private void PauseIfMust(ConnectionScope scope)
     {
         if (_isReceivePaused || CanReceive(scope))
@@ -193,12 +193,12 @@ internal sealed partial class FastCgiConnection
                 return false;
         }
 
-        return RecordOutput.CountAnswers(scope) <= MaxPendingResponses;
+        return RecordOutput.CountResponses(scope) <= MaxPendingResponses;
     }
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
-    /// <summary>Resumes receiving if the application or the web server has read what paused it.</summary>
+    /// <summary>Resumes receiving if the application or the web server has read enough.</summary>
     public void ResumeReceiving()
     {
         if (!Volatile.Read(ref _isReceivePaused))
@@ -230,7 +230,7 @@ internal sealed partial class FastCgiConnection
         ready.Report(() => Report(error));
     }
 
-    private static ReadOnlySpan<byte> HttpAnswer =>
+    private static ReadOnlySpan<byte> HttpResponse =>
         "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 126\r\n\r\n"u8
         + "This port speaks FastCGI, not HTTP. Configure the web server to use FastCGI, "u8
         + "for example with fastcgi_pass or mod_proxy_fcgi.\n"u8;
@@ -247,7 +247,7 @@ internal sealed partial class FastCgiConnection
 
         using (var scope = EnterLock())
         {
-            Output.WriteControl(scope, HttpAnswer);
+            Output.WriteControl(scope, HttpResponse);
             Output.CloseWhenSent(scope);
         }
 

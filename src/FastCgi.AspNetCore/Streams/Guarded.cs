@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>State that is reached only with its lock. A method that takes a scope as a parameter needs it.</summary>
+/// <summary>State that is accessible only under its lock. A method with a scope parameter requires the lock.</summary>
 internal sealed class Guarded<T>(LockRank rank)
     where T : struct
 {

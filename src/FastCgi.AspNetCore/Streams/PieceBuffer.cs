@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>The params of a request, or a discrete record, in pieces. A mutable struct: do not copy it.</summary>
+/// <summary>The parameters of a request, or a discrete record, in pieces. A mutable struct: do not copy it.</summary>
 internal struct PieceBuffer
 {
     private const int MinCapacity = 512;
@@ -9,7 +9,7 @@ internal struct PieceBuffer
 
     public int Length { get; private set; }
 
-    /// <param name="isWhole">Whether it is a whole record and so, as a rule, the whole stream.</param>
+    /// <param name="isWhole">Whether the piece is a whole record and so, as a rule, the whole stream.</param>
     public void Append(ReadOnlySpan<byte> content, bool isWhole)
     {
         var needed = Length + content.Length;
@@ -24,7 +24,7 @@ internal struct PieceBuffer
         Length = needed;
     }
 
-    /// <summary>Takes a piece of a discrete record. The content is valid until the next piece of any record.</summary>
+    /// <summary>Adds a piece of a discrete record. The content is valid until the next piece of any record.</summary>
     /// <returns>Whether the content is complete and has the expected length.</returns>
     public bool TryComplete(in RecordPiece piece, int expectedLength, out ReadOnlySpan<byte> content)
     {
@@ -40,7 +40,7 @@ internal struct PieceBuffer
         return piece.IsEnd;
     }
 
-    /// <summary>Removes all content, without unused capacity, because a request may run for minutes.</summary>
+    /// <summary>Removes the content and returns it without unused capacity: a request may run for minutes.</summary>
     public byte[] RemoveAll()
     {
         if (_bytes is not null && _bytes.Length != Length)

@@ -1,13 +1,13 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>What one receive made ready, and what to log without locks. A mutable struct: do not copy it.</summary>
+/// <summary>Requests that one receive made ready, and reports for the log. A mutable struct: do not copy it.</summary>
 internal struct ReadyRequests
 {
     private RequestStream? _first;
     private RequestStream? _last;
     private List<Action>? _reports;
 
-    // Not linked: they may also be in the list of ready requests, here or elsewhere, and none of that may be lost.
+    // Not linked: they may also be in the list of ready requests, here or elsewhere, which must stay intact.
     private Queue<RequestStream>? _dropped;
 
     public readonly bool IsEmpty => _first is null && _dropped is not { Count: > 0 };
@@ -36,10 +36,10 @@ internal struct ReadyRequests
         return first;
     }
 
-    /// <summary>Adds something to log. A log provider may take any time for it.</summary>
+    /// <summary>Adds a report. A log provider may take any time for it.</summary>
     public void Report(Action report) => (_reports ??= []).Add(report);
 
-    /// <summary>Takes what is to be logged. The caller must not hold a lock.</summary>
+    /// <summary>Removes and returns the reports. The caller must not hold a lock.</summary>
     public IReadOnlyList<Action> TakeReports()
     {
         IReadOnlyList<Action>? reports = _reports;

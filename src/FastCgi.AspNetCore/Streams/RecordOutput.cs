@@ -1,13 +1,13 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>
-/// The output of a connection, shared by its requests and all threads. It takes whole records, gives queued responses
-/// turns of one large record, and keeps at most one send in progress. Its fields are read without the lock.
+/// The output of a connection, shared by its requests and all threads. It accepts whole records, sends one large
+/// record of each queued response in turn, and keeps at most one send in progress. Its fields are read unlocked.
 /// </summary>
 internal sealed class RecordOutput(
     BufferPool pool, FastCgiConnection connection, ConnectionTransport transport, Guarded<ConnectionState> state)
 {
-    // The maximum of one send: enough to keep the system busy, but little to hold for a slow peer.
+    // The maximum length of a send: enough to keep the system busy, but little memory for a slow peer.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
 
     private bool _isClosed;
@@ -20,21 +20,21 @@ internal sealed class RecordOutput(
     /// <summary>Whether the connection is gone, so that output is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
-    /// <summary>Whether the rest of the current send is no longer wanted. What is sent after it is.</summary>
+    /// <summary>Whether the rest of the current send must be dropped. Later sends are not affected.</summary>
     public bool IsSendCut => Volatile.Read(ref _isSendCut);
 
     /// <summary>Logs the records that are sent; <see langword="null"/> if that log is off.</summary>
     public RecordDescriber? SentRecords { get; init; }
 
-    /// <summary>Whether a reset would destroy other responses: queued, being sent, or held by the system.</summary>
+    /// <summary>Whether a reset would destroy other responses: queued, being sent, or in system buffers.</summary>
     /// <param name="canReset">Whether the connection would be reset. Otherwise, the system keeps what it holds.</param>
-    public bool HasOtherAnswers(ConnectionScope scope, RequestStream response, bool canReset)
+    public bool HasOtherResponses(ConnectionScope scope, RequestStream response, bool canReset)
     {
         ref var queue = ref scope.State.Output;
         var isOnlyQueued = queue.LastQueued == response && response.In(scope).NextQueued == response;
         if (queue.Control.Head is not null || (queue.LastQueued is not null && !isOnlyQueued))
             return true;
-        if (queue.AnswersEnd == 0)
+        if (queue.ResponsesEnd == 0)
             return false;
 
         // If the system cannot report that, the peer has read earlier responses, unless the connection was multiplexed.
@@ -42,10 +42,10 @@ internal sealed class RecordOutput(
             return scope.State.IsMultiplexed;
 
         var sent = queue.SentLength - (queue.IsSending ? queue.SendingLength : 0);
-        return sent - queue.AnswersEnd < (canReset ? undelivered : 0);
+        return sent - queue.ResponsesEnd < (canReset ? undelivered : 0);
     }
 
-    public static int CountAnswers(ConnectionScope scope)
+    public static int CountResponses(ConnectionScope scope)
     {
         var count = 0;
         if (scope.State.Output.LastQueued is not { } last)
@@ -65,7 +65,7 @@ internal sealed class RecordOutput(
     /// <summary>Queues a record that belongs to no response: a management record, or only END_REQUEST.</summary>
     public void WriteControl(ConnectionScope scope, ReadOnlySpan<byte> record)
     {
-        // Nobody would return the memory of a closed connection's queue.
+        // The queue of a closed connection would never return its memory.
         if (_isClosed || record.IsEmpty)
             return;
 
@@ -87,7 +87,7 @@ internal sealed class RecordOutput(
         Volatile.Write(ref _hasWork, true);
     }
 
-    /// <summary>The current send is unwanted. The caller then tells the transport, without the lock.</summary>
+    /// <summary>Cuts the current send. The caller must then notify the transport, without the lock.</summary>
     public void CutSend(ConnectionScope scope) => Volatile.Write(ref _isSendCut, scope.State.Output.IsSending);
 
     public void Enqueue(ConnectionScope scope, RequestStream response)
@@ -115,10 +115,10 @@ internal sealed class RecordOutput(
         RemoveAfter(scope, before);
     }
 
-    /// <summary>Sends what is queued, unless a send is in progress, which continues with it.</summary>
+    /// <summary>Sends queued records, unless a send is in progress, which then sends them.</summary>
     public void FlushNow()
     {
-        // Each thread calls this after it has queued something, so nothing that others queue now is missed.
+        // Each thread calls this after it has queued records, so none that others queue now are missed.
         if (Volatile.Read(ref _hasWork))
             SendCollected(CollectNext(isSendOver: false));
     }
@@ -142,7 +142,7 @@ internal sealed class RecordOutput(
         return time.GetElapsedTime(queue.LastStepSeenAt, now) >= limit;
     }
 
-    /// <summary>The connection is gone: drops what is queued and completes waiting flushes.</summary>
+    /// <summary>Drops queued output and completes waiting flushes, because the connection is gone.</summary>
     public void Abandon(ConnectionScope scope)
     {
         if (_isClosed)
@@ -159,7 +159,7 @@ internal sealed class RecordOutput(
             RemoveAfter(scope, last).DropQueued(scope);
     }
 
-    /// <summary>Takes the next send, for <see cref="SendCollected"/>, unless one is in progress.</summary>
+    /// <summary>Creates the next send, for <see cref="SendCollected"/>, unless one is in progress.</summary>
     public BufferBlock? Collect(ConnectionScope scope)
     {
         ref var queue = ref scope.State.Output;
@@ -170,7 +170,7 @@ internal sealed class RecordOutput(
         Volatile.Write(ref _isSendCut, false);
         queue.Sending = CollectBatch(scope);
         EndWaits(scope);
-        // The send that begins here also sends the rest of the queue.
+        // The send that starts here also sends the rest of the queue.
         Volatile.Write(ref _hasWork, queue.ClosesWhenSent);
         return queue.Sending;
     }
@@ -185,7 +185,7 @@ internal sealed class RecordOutput(
         }
     }
 
-    /// <summary>Takes back the blocks of the last send, and takes the content of the next.</summary>
+    /// <summary>Returns the blocks of the last send to their pool, and creates the next send.</summary>
     private BufferBlock? CollectNext(bool isSendOver)
     {
         BufferBlock? sent = null;
@@ -221,20 +221,20 @@ internal sealed class RecordOutput(
     {
         ref var queue = ref scope.State.Output;
         var batch = new BufferChain();
-        var hasAnswers = queue.Control.Head is not null;
+        var hasResponses = queue.Control.Head is not null;
         batch.Append(queue.Control.Clear());
         while (queue.LastQueued is { } last && batch.Length < MaxSendLength)
         {
             var response = RemoveAfter(scope, last);
-            hasAnswers |= response.HasLeft;
+            hasResponses |= response.HasLeft;
             if (!response.TakeTurn(scope, ref batch))
                 Enqueue(scope, response);
         }
 
         queue.SendingLength = batch.Length;
         queue.SentLength += batch.Length;
-        if (hasAnswers)
-            queue.AnswersEnd = queue.SentLength;
+        if (hasResponses)
+            queue.ResponsesEnd = queue.SentLength;
         return batch.Head;
     }
 

@@ -13,7 +13,7 @@ internal readonly record struct BodyRate(double BytesPerSecond, TimeSpan GracePe
 
 /// <summary>The request body. One thread appends STDIN and never waits; one, maybe another, reads it.</summary>
 /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
-/// <param name="createException">Creates what reads fail with; the number is the limit, if there is one.</param>
+/// <param name="createException">Creates the exception that reads throw; the number is the limit, if any.</param>
 internal sealed class RequestBody(
     BodyMemory memory, long? declaredLength, Func<BodyError, long, Exception> createException)
 {
@@ -27,7 +27,7 @@ internal sealed class RequestBody(
     private long _consumedLength;
     private long _examinedLength;
 
-    // The end of what the application may still hold, although it has advanced the read.
+    // The end of the data that the application may still hold, although it has advanced the read.
     private long _heldLength;
 
     private bool _isReading;
@@ -52,7 +52,7 @@ internal sealed class RequestBody(
     /// <summary>Whether a read is pending, so that its reader may resume at any time.</summary>
     public bool IsReading => Volatile.Read(ref _isReading);
 
-    /// <summary>A read is pending, so the body must arrive at the rate from now on. The first rate counts.</summary>
+    /// <summary>Requires the rate from now on, because a read is pending. The first rate counts.</summary>
     public void Time(BodyRate rate, long now)
     {
         if (_rate is null)
@@ -97,11 +97,11 @@ internal sealed class RequestBody(
             flush.GetAwaiter().GetResult();
     }
 
-    /// <summary>STDIN has ended. If bytes are missing, the client has failed, so reads fail too.</summary>
+    /// <summary>Called at the end of STDIN. If bytes are missing, the client has failed, so reads fail too.</summary>
     public void EndInput()
         => CompleteInput(_receivedLength < declaredLength ? createException(BodyError.UnexpectedEnd, 0) : null);
 
-    /// <summary>Nothing more arrives: pending and later reads end, with the exception if there is one.</summary>
+    /// <summary>Completes the body: pending and later reads end, with the exception, if any.</summary>
     public void CompleteInput(Exception? exception)
     {
         if (IsInputOver)
@@ -134,11 +134,11 @@ internal sealed class RequestBody(
         return true;
     }
 
-    /// <summary>A thread that checks afterwards whether receiving is paused sees the new lengths.</summary>
-    /// <param name="isRestHeld">Whether the application has the bytes that are not consumed.</param>
+    /// <summary>Advances the last read. A later check whether receiving is paused sees the new lengths.</summary>
+    /// <param name="isRestHeld">Whether the application still holds the bytes that are not consumed.</param>
     public void AdvanceTo(SequencePosition consumed, SequencePosition examined, bool isRestHeld)
     {
-        // The pipe checks too late. With a position in a reused segment, it would return those of other requests.
+        // The pipe checks too late: a position in a reused segment would return segments of other requests.
         if (_result is not { } result)
             throw new InvalidOperationException("No reading operation to complete.");
 
@@ -160,7 +160,7 @@ internal sealed class RequestBody(
 
     public void CancelPendingRead() => _pipe.Reader.CancelPendingRead();
 
-    /// <summary>Nothing more is read. The result of the last read stays intact: the application may use it.</summary>
+    /// <summary>Ends reading. The result of the last read stays intact, because the application may use it.</summary>
     public void CompleteReader()
     {
         if (_isReaderOver)
@@ -248,10 +248,10 @@ internal sealed class BodyDataRate(BodyRate required, long now)
     }
 }
 
-/// <summary>The memory of one body. Blocks that the application may still read at the end are not reused.</summary>
+/// <summary>The memory of one body. Blocks that the application may still read are not reused.</summary>
 internal sealed class BodyMemory(BufferPool pool) : MemoryPool<byte>
 {
-    /// <summary>Whether the application holds a part of it, so that the garbage collector gets all of it.</summary>
+    /// <summary>Whether the application holds a part. If so, the garbage collector frees all of it.</summary>
     public bool IsLeased { get; set; }
     public override int MaxBufferSize => int.MaxValue;
 

@@ -2,13 +2,13 @@ namespace FastCgi.AspNetCore.Streams;
 
 internal enum RequestSlot : byte
 {
-    /// <summary>There is no limit, or the request was refused or is over.</summary>
+    /// <summary>The request needs no slot: there is no limit, or it was refused or is over.</summary>
     None,
 
     Ordinary,
 
     Status,
 
-    /// <summary>It waits for one.</summary>
+    /// <summary>The request waits for a slot.</summary>
     Queued,
 }

@@ -14,7 +14,7 @@ internal abstract partial class RequestStream
     public long UnreadBodyLength => Body?.UnreadLength ?? 0;
     public long ReceivedBodyLength => Body?.ReceivedLength ?? 0;
 
-    /// <summary>The body, if it exists. The application's side reads it without the lock of the connection.</summary>
+    /// <summary>The body, if it exists. The application reads it without the lock of the connection.</summary>
     public RequestBody? Body => Volatile.Read(ref _body);
 
     /// <summary>Whether the web server sends a body; <see langword="null"/> while that is unknown.</summary>
@@ -37,7 +37,7 @@ internal abstract partial class RequestStream
             GetOrCreateBody(scope).Append(content);
     }
 
-    /// <summary>Reads of an incomplete body fail instead of waiting.</summary>
+    /// <summary>Makes reads of an incomplete body fail instead of waiting.</summary>
     public void EndStdin(ConnectionScope scope)
     {
         if (IsInputOver)
@@ -58,7 +58,7 @@ internal abstract partial class RequestStream
         return isEmpty ? _body : GetOrCreateBody(scope);
     }
 
-    /// <summary>What reads fail with, if the request is aborted or its body is refused.</summary>
+    /// <summary>The exception that reads throw, if the request is aborted or its body is refused.</summary>
     public Exception? GetInputError()
     {
         using var scope = connection.EnterLock();
@@ -76,7 +76,7 @@ internal abstract partial class RequestStream
         return true;
     }
 
-    /// <param name="rate">The rate that it missed, if that is the reason.</param>
+    /// <param name="rate">The rate that the body missed, if that is the reason.</param>
     public void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
     {
         FailInput(scope, OnBodyRefused(reason, rate, out var report));

@@ -1,16 +1,16 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <content>Records that wait to be sent. What is queued when the request leaves is still sent.</content>
+/// <content>Queued records. Those in the queue when the request leaves are still sent.</content>
 internal abstract partial class RequestStream
 {
     private bool _isFlushCanceled;
 
-    /// <summary>Whether the next wait for a flush is cancelled.</summary>
+    /// <summary>Whether the next wait for a flush is canceled.</summary>
     public bool IsFlushCanceled => Volatile.Read(ref _isFlushCanceled);
 
     public bool IsFlushWaiting(ConnectionScope scope) => In(scope).Waiter is not null;
 
-    /// <summary>Queues records, unless the request has left: then they are not needed.</summary>
+    /// <summary>Queues records, unless the request has left.</summary>
     public void Queue(BufferBlock? records)
     {
         if (records is null)
@@ -23,14 +23,14 @@ internal abstract partial class RequestStream
             Queue(scope, records);
     }
 
-    /// <summary>Sends what is queued. Waits while more than the limit is queued or being sent.</summary>
+    /// <summary>Sends queued records. Waits while more than the limit is queued or being sent.</summary>
     public ValueTask<FlushResult> SendAsync(CancellationToken cancellationToken)
     {
         connection.Output.FlushNow();
         FlushWait wait;
         using (var scope = connection.EnterLock())
         {
-            // Another thread has completed or aborted it.
+            // Another thread has completed or aborted the request.
             if (HasLeft)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
@@ -48,7 +48,7 @@ internal abstract partial class RequestStream
             cancellationToken.CanBeCanceled ? WaitAsync(wait, cancellationToken) : wait.Task);
     }
 
-    /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>
+    /// <summary>Makes the pending flush, or the next one, return as canceled.</summary>
     public void CancelPendingFlush()
     {
         using var scope = connection.EnterLock();
@@ -69,7 +69,7 @@ internal abstract partial class RequestStream
         CompleteWaiter(scope, new FlushResult(isCanceled: false, isCompleted: true));
     }
 
-    /// <summary>Drops what is queued. Called by the output, which has removed the stream from its queue.</summary>
+    /// <summary>Drops queued records. Called by the output, which has removed the stream from its queue.</summary>
     public void DropQueued(ConnectionScope scope)
     {
         BufferBlock.ReturnChain(In(scope).Queued.Clear());
@@ -97,7 +97,7 @@ internal abstract partial class RequestStream
         return queued.Head is null;
     }
 
-    /// <summary>A send has begun or ended: a flush need not wait any longer if there is room.</summary>
+    /// <summary>Called when a send has started or ended: a flush stops waiting if there is room.</summary>
     public void EndWait(ConnectionScope scope)
     {
         if (HasRoom(scope))
@@ -126,7 +126,7 @@ internal abstract partial class RequestStream
         }
         catch (OperationCanceledException)
         {
-            // If no flush waits any longer, a later cancellation is meant for the next one.
+            // If no flush is waiting, a later cancellation applies to the next one.
             using var scope = connection.EnterLock();
             if (--wait.Count == 0 && In(scope).Waiter == wait)
                 CompleteWaiter(scope, default);

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>A request as FastCGI knows it. The abstract members are what only the stage above knows.</summary>
+/// <summary>The FastCGI side of a request. The HTTP side implements the abstract members.</summary>
 internal abstract partial class RequestStream(FastCgiConnection connection, in RequestStart start)
 {
     // A byte, because there is one for each waiting request.
@@ -23,7 +23,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public RequestPhase Phase => (RequestPhase)Volatile.Read(ref _phase);
     public bool HasAllParameters => Phase != RequestPhase.Receiving;
 
-    /// <summary>Whether the request has left its connection, which then takes no more of the response.</summary>
+    /// <summary>Whether the request has left its connection, which then accepts no more output.</summary>
     public bool HasLeft => Phase >= RequestPhase.Ended;
     public bool IsAborted => Phase is RequestPhase.Dropped or RequestPhase.Aborted;
     public bool IsOver => Phase == RequestPhase.Over;
@@ -35,7 +35,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         return ref _state;
     }
 
-    /// <param name="isWhole">Whether it is the whole content of its record.</param>
+    /// <param name="isWhole">Whether the piece is the whole content of its record.</param>
     public void AppendParameters(ConnectionScope scope, ReadOnlySpan<byte> content, bool isWhole)
     {
         if (Rejection != RequestRejection.None)
@@ -55,8 +55,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             Rejection = rejection;
     }
 
-    /// <summary>The params are complete, or the request is rejected.</summary>
-    /// <returns>Whether it can be executed. If not, it waits for a slot.</returns>
+    /// <summary>Called when the parameters are complete, or the request is rejected.</summary>
+    /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
     public bool TryMakeReady(ConnectionScope scope)
     {
         Prepare(In(scope).Parameters.RemoveAll());
@@ -64,7 +64,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         return TryAdmit();
     }
 
-    /// <returns>Whether this call claimed it. At most one does; none if the request was aborted before.</returns>
+    /// <returns>Whether this call claimed the request. At most one does; none if it was aborted before.</returns>
     public bool TryClaim() => TryMove(RequestPhase.Waiting, RequestPhase.Running);
 
     /// <summary>Claims a request that was aborted before a thread had claimed it, in order to complete it.</summary>
@@ -77,7 +77,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         connection.Run(ref ready);
     }
 
-    /// <summary>Makes the request leave its connection. Only a thread that claims the request interferes.</summary>
+    /// <summary>Records how the request left its connection. Only a thread that claims it can race with this.</summary>
     public void Leave(ConnectionScope scope, RequestPhase how)
     {
         RequestPhase before;
@@ -87,8 +87,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
     }
 
-    /// <summary>The request has left the connection: fails reads and drops output.</summary>
-    /// <param name="error">What reads fail with; <see langword="null"/> for an exception by the cause.</param>
+    /// <summary>Fails reads and drops output, because the request has left the connection.</summary>
+    /// <param name="error">The exception that reads throw; <see langword="null"/> to derive it from the cause.</param>
     public void Abort(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
         var reason = OnAborting(cause, error, ref ready);
@@ -97,7 +97,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         DropQueued(scope);
         if (Phase == RequestPhase.Dropped)
         {
-            // Queues may hold it until blocked handlers return. A thread must complete it, to release its slot.
+            // Queues may hold the request until blocked handlers return. Completing it now releases its slot.
             CloseInput(scope, reason);
             OnDropped();
             ready.AddDropped(this);
@@ -106,7 +106,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         OnAborted();
     }
 
-    /// <summary>The application has returned, or was not called: nothing can be read or written from now on.</summary>
+    /// <summary>Ends reading and writing, because the application has returned or was not called.</summary>
     protected void Close(Func<Exception> createError)
     {
         Volatile.Write(ref _phase, (int)RequestPhase.Over);
@@ -117,62 +117,62 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         CloseInput(scope, createError());
     }
 
-    /// <summary>Whether the web server that has sent the request must not be reset.</summary>
+    /// <summary>Whether connections of the web server that sent the request must not be reset.</summary>
     public abstract bool ForbidsReset { get; }
 
     public abstract RequestDescription Describe(ConnectionScope scope, long now);
 
-    /// <summary>The request takes longer than the threshold. Called under the lock of the connection.</summary>
+    /// <summary>Called under the lock of the connection if the request takes longer than the threshold.</summary>
     public abstract void OnSlow(RequestDescription description, ref ReadyRequests ready);
 
-    /// <summary>Maps the params and begins the body. It may reject the request.</summary>
+    /// <summary>Maps the parameters and creates the body. May reject the request.</summary>
     protected abstract void Prepare(byte[] parameters);
 
     /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
     protected abstract bool TryAdmit();
 
-    /// <returns>What reads fail with.</returns>
+    /// <returns>The exception that reads throw.</returns>
     protected abstract Exception OnAborting(AbortCause cause, Exception? error, ref ReadyRequests ready);
 
     protected abstract void OnDropped();
 
     protected abstract void OnAborted();
 
-    /// <summary>The server refuses the rest of the body.</summary>
+    /// <summary>Called when the server refuses the rest of the body.</summary>
     /// <param name="report">The action that logs it, for a call without the lock.</param>
-    /// <returns>What reads fail with.</returns>
+    /// <returns>The exception that reads throw.</returns>
     protected abstract Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report);
 
     private bool TryMove(RequestPhase from, RequestPhase to)
         => Interlocked.CompareExchange(ref _phase, (int)to, (int)from) == (int)from;
 }
 
-/// <summary>The thread that moves it to Running, or from Dropped to Aborted, executes the request.</summary>
+/// <summary>The thread that changes Waiting to Running, or Dropped to Aborted, executes the request.</summary>
 internal enum RequestPhase
 {
     Receiving,
 
     Waiting,
 
-    /// <summary>A thread has claimed it: the application runs it, or the server answers it.</summary>
+    /// <summary>A thread has claimed the request and calls the application, or the server itself responds.</summary>
     Running,
 
-    /// <summary>It has left its connection with a complete response.</summary>
+    /// <summary>The request has left its connection with a complete response.</summary>
     Ended,
 
-    /// <summary>It was aborted before a thread had claimed it. The first thread that finds it completes it.</summary>
+    /// <summary>The request was aborted before a thread claimed it. The first thread to find it completes it.</summary>
     Dropped,
 
-    /// <summary>It has left its connection because the web server, the application or this server aborted it.</summary>
+    /// <summary>The web server, the application, or this server aborted the request, and it left.</summary>
     Aborted,
 
-    /// <summary>It has left its connection with a response that the client sees is incomplete.</summary>
+    /// <summary>The request has left its connection with a response that clients recognize as incomplete.</summary>
     Cut,
 
-    /// <summary>The application has also returned, or was not called: nothing can be read or written.</summary>
+    /// <summary>Also, the application has returned or was not called: nothing can be read or written.</summary>
     Over,
 }
 
-/// <summary>What BEGIN_REQUEST says, its number on the connection, and when it came by the server's clock.</summary>
+/// <summary>The content of BEGIN_REQUEST, its number on the connection, and its time by the server's clock.</summary>
 internal readonly record struct RequestStart(
     ushort Id, FastCgiRole Role, bool KeepConnection, uint Sequence, long BeganAt);

@@ -37,7 +37,7 @@ internal struct RequestTable
 
     public readonly Enumerator GetEnumerator() => new(_single, (_others ?? s_none).GetEnumerator());
 
-    /// <summary>Requests may be removed meanwhile, but not added.</summary>
+    /// <summary>Enumerates the requests. They may be removed meanwhile, but not added.</summary>
     public struct Enumerator(RequestStream? single, Dictionary<ushort, RequestStream>.Enumerator others)
     {
         private RequestStream? _single = single;

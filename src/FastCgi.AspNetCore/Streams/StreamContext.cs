@@ -1,13 +1,13 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>What the connections of one server share.</summary>
+/// <summary>The state that all connections of a server share.</summary>
 internal class StreamContext
 {
     public required FastCgiServerOptions Options { get; init; }
 
     public required Func<FastCgiConnection, RequestStart, RequestStream> CreateStream { get; init; }
 
-    /// <summary>Creates what a read of a body fails with; the number is the limit, if there is one.</summary>
+    /// <summary>Creates the exception that reads of a body throw; the number is the limit, if any.</summary>
     public required Func<BodyError, long, Exception> CreateBodyException { get; init; }
 
     /// <summary>Called, without locks, with the name of another protocol, and the peer that uses it.</summary>
@@ -32,12 +32,12 @@ internal class StreamContext
     /// <summary>Whether the age of requests always matters. Otherwise it does while the status is watched.</summary>
     public bool MeasuresAges { get; init; }
 
-    /// <summary>Whether the time of the last tick is not precise enough for the beginning of a request.</summary>
+    /// <summary>Whether the time of the last tick is not precise enough for the start of a request.</summary>
     public bool NeedsExactTimes => MeasuresAges || Statistics.IsWatched;
 
     /// <summary>Gets the current descriptor limit of the process, which prlimit(1) may change.</summary>
     public required Func<long> GetMaxDescriptors { get; init; }
 
-    /// <summary>Gets the limit of connections that follows from it.</summary>
+    /// <summary>Gets the limit of connections that follows from the descriptor limit.</summary>
     public required Func<long> GetMaxConnections { get; init; }
 }

@@ -1,10 +1,10 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Handles connections that a listener cannot take, and logs each kind once a minute.</summary>
-/// <param name="socket">The listening socket; <see langword="null"/> if another transport has it.</param>
+/// <summary>Handles connections that cannot be accepted, and logs each kind of failure once a minute.</summary>
+/// <param name="socket">The listening socket; <see langword="null"/> if another transport owns it.</param>
 internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamContext server) : IDisposable
 {
-    // How many connections are closed at once if there are no descriptors. The others follow after the delay.
+    // The number of connections to close at once if there are no descriptors. Others follow after the delay.
     private const int MaxClosedInARow = 64;
 
     private readonly DescriptorReserve? _reserve = OperatingSystem.IsLinux() && socket is not null ? new() : null;
@@ -14,10 +14,10 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
     private readonly LogThrottle _startsFailed = new(server.Time);
     private long _closed;
 
-    /// <summary>How long to wait for descriptors or memory before the next attempt.</summary>
+    /// <summary>The delay before the next attempt, to wait for descriptors or memory.</summary>
     public static TimeSpan RetryDelay { get; } = TimeSpan.FromMilliseconds(100);
 
-    /// <summary>A connection was lost before it was accepted. The next one may succeed.</summary>
+    /// <summary>Called when a connection was lost before it was accepted. The next one may succeed.</summary>
     public void OnLost(SocketException exception)
     {
         if (_lost.TryAcquire(out var count))
@@ -47,7 +47,7 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
             Report(log => log.ConnectionStartFailed(endPoint, exception));
     }
 
-    /// <summary>Whether an accepted connection has one of the last descriptors. The caller must close it.</summary>
+    /// <summary>Whether a connection uses one of the last descriptors. If so, the caller must close it.</summary>
     public bool IsBeyondLimit(nint descriptor)
     {
         if (!OperatingSystem.IsLinux() || descriptor < server.GetMaxConnections())
@@ -57,10 +57,10 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
         return true;
     }
 
-    /// <summary>A connection beyond the limit was closed. That frees a descriptor, so there is no delay.</summary>
+    /// <summary>Called after closing a connection beyond the limit. This freed a descriptor: no delay.</summary>
     public void OnBeyondLimit() => ReportFailed(Libc.ErrorTooManyOpenFiles);
 
-    /// <summary>The listener pauses. Without descriptors, it closes connections: web servers see an error.</summary>
+    /// <summary>Called when the listener pauses. Without descriptors, closes connections to show an error.</summary>
     public void OnFailed(int error)
     {
         if (_reserve is not null && error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Which peers may connect to an endpoint. The server fully trusts what an allowed peer sends.</summary>
+/// <summary>The peers that may connect to an endpoint. The server fully trusts the data of allowed peers.</summary>
 internal sealed class PeerPolicy
 {
     public static PeerPolicy Everybody { get; } = new();

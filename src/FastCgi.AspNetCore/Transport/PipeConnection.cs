@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>A connection over pipes. The application runs on other threads, so that this one always receives.</summary>
+/// <summary>A connection over pipes. The application runs on other threads, so that this can always receive.</summary>
 internal sealed class PipeConnection : ConnectionTransport
 {
     private static readonly TimeSpan s_longestTimer = TimeSpan.FromDays(49);
@@ -8,13 +8,13 @@ internal sealed class PipeConnection : ConnectionTransport
     private readonly ConnectionContext _context;
     private readonly ConnectionManager _manager;
 
-    // Does what pipes cannot: half-close, reset, and report undelivered bytes.
+    // For operations that pipes lack: half-close, reset, and the number of undelivered bytes.
     private readonly Socket? _socket;
     private readonly RequestScheduler _scheduler;
     private readonly SemaphoreSlim _resume = new(0);
     private readonly TaskCompletionSource _outputEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    // Of the pipe writer. If a send is writing to its memory when the connection ends, the send completes it.
+    // Counts uses of the pipe writer. A send that uses its memory when the connection ends completes it.
     private UseCount _writer;
     private bool _ignoresPause;
     private bool _isLeaving;
@@ -37,7 +37,7 @@ internal sealed class PipeConnection : ConnectionTransport
     public override long? UndeliveredLength => _socket switch
     {
         null => null,
-        // The peer already has what a Unix socket has taken.
+        // A Unix socket has already delivered sent data to the peer.
         { AddressFamily: AddressFamily.Unix } => 0,
         _ when OperatingSystem.IsLinux()
             => AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0),
@@ -67,7 +67,7 @@ internal sealed class PipeConnection : ConnectionTransport
         if (_writer.IsUsed)
         {
             AbortTransport("The connection is closed during a send.");
-            // If the peer takes nothing, the send never ends unless the transport ends it.
+            // If the peer reads nothing, the send never ends unless the transport ends it.
             Ask(static transport => transport.Output.CancelPendingFlush());
         }
 
@@ -76,7 +76,7 @@ internal sealed class PipeConnection : ConnectionTransport
         await DisposeContextAsync().ConfigureAwait(false);
     }
 
-    /// <summary>A transport may send what is left in its pipe before it ends, and the peer may take nothing.</summary>
+    /// <summary>Limits the time in which a transport sends the rest of its pipe: the peer may read nothing.</summary>
     private async Task DisposeContextAsync()
     {
         var disposing = _context.DisposeAsync().AsTask();
@@ -101,7 +101,7 @@ internal sealed class PipeConnection : ConnectionTransport
 
     public override bool Send(BufferBlock chain)
     {
-        // Bytes were lost, so the peer would misread any that follow.
+        // Bytes were lost, so the peer would misread later ones.
         if (Volatile.Read(ref _isLost) || !_writer.TryBegin())
             return true;
 
@@ -116,7 +116,7 @@ internal sealed class PipeConnection : ConnectionTransport
         return true;
     }
 
-    /// <summary>What is left of a record then fits sooner.</summary>
+    /// <summary>Enlarges the send buffer, so that the rest of a record fits sooner.</summary>
     public override void CutSend() => AskSocket(static socket => socket.SendBufferSize = int.MaxValue, 0);
 
     public override void Close()
@@ -135,7 +135,7 @@ internal sealed class PipeConnection : ConnectionTransport
             AskSocket(Shutdown, false);
         else
             EndOutput();
-        // The pending read returns what there is, if anything.
+        // The pending read returns available input, if any.
         if (action != CloseAction.HalfClose)
             Ask(static transport => transport.Input.CancelPendingRead());
         Volatile.Write(ref _ignoresPause, true);
@@ -181,7 +181,7 @@ internal sealed class PipeConnection : ConnectionTransport
         while (true)
         {
             var result = await input.ReadAsync().ConfigureAwait(false);
-            // The thread that cancelled the read, such as the clock's, must not receive in place of the transport's.
+            // The thread that canceled the read, such as the clock's, must not continue to receive.
             if (result.IsCanceled)
                 await Task.Yield();
             if (IsIdle(in result))
@@ -204,7 +204,7 @@ internal sealed class PipeConnection : ConnectionTransport
             input.AdvanceTo(result.Buffer.End);
             if (Volatile.Read(ref _isEnding))
                 return;
-            // A permit may be left from an earlier pause.
+            // A permit of an earlier pause may be left.
             while (!canReceive && Connection.IsReceivePaused && !Volatile.Read(ref _ignoresPause))
                 await _resume.WaitAsync().ConfigureAwait(false);
         }
@@ -240,12 +240,12 @@ internal sealed class PipeConnection : ConnectionTransport
         var output = _context.Transport.Output;
         for (var block = chain; block is not null; block = block.Next)
             output.Write(block.UsedSpan);
-        // If it is completed, nobody reads what was written.
+        // If it is completed, nothing reads the written bytes.
         if (await output.FlushAsync().ConfigureAwait(false) is { IsCanceled: true } or { IsCompleted: true })
             throw new OperationCanceledException();
     }
 
-    /// <summary>Sends without the pipe, whose reader continues with the next bytes after a failed send.</summary>
+    /// <summary>Sends without the pipe, because its reader continues with later bytes after a failed send.</summary>
     private async ValueTask SendAsync(Socket socket, BufferBlock chain)
     {
         for (var block = chain; block is not null && !Connection.Output.IsSendCut; block = block.Next)
@@ -257,7 +257,7 @@ internal sealed class PipeConnection : ConnectionTransport
 
     private async Task EndSendAsync(Task transfer)
     {
-        // The transport may be anyone's, and throw anything.
+        // A custom transport may throw anything.
         await transfer.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (!transfer.IsCompletedSuccessfully)
         {

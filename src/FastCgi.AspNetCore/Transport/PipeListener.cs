@@ -19,7 +19,7 @@ internal sealed class PipeListener(
         }
         finally
         {
-            // Even if that failed or timed out, because nothing stops the listener a second time.
+            // Even after a failure or timeout, because nothing stops the listener a second time.
             await listener.DisposeAsync().AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
         }
     }

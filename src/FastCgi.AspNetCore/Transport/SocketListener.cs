@@ -40,7 +40,7 @@ internal sealed class SocketListener(
         _failures.Dispose();
     }
 
-    /// <returns>Whether there may be more. If not, the queue is empty.</returns>
+    /// <returns>Whether there may be more connections. If not, the queue is empty.</returns>
     private bool TryAccept()
     {
         try
@@ -82,7 +82,7 @@ internal sealed class SocketListener(
             }
             catch (Exception exception)
             {
-                // Without descriptors or memory, anything can fail.
+                // Without descriptors or memory, any step can fail.
                 _failures.OnStartFailed(exception);
             }
 
@@ -91,7 +91,7 @@ internal sealed class SocketListener(
         }
     }
 
-    /// <exception cref="SocketException">No descriptor is left. Another process may have some.</exception>
+    /// <exception cref="SocketException">No descriptor is left. Another process may have free ones.</exception>
     private void OnAccepted(Socket accepted)
     {
         if (_failures.IsBeyondLimit(accepted.Handle))

@@ -11,7 +11,7 @@ internal static class ConnectionState
         state = (state * 8) + Shrink(inside.Requests.Count);
         state = (state * 8) + Shrink(CountHalfOpen(ref inside.Requests));
         state = (state * 8) + Shrink(UnreturnedCount(connection));
-        state = (state * 8) + Shrink(RecordOutput.CountAnswers(scope));
+        state = (state * 8) + Shrink(RecordOutput.CountResponses(scope));
         state = (state * 2) + (inside.PartialContent.Length > 0 ? 1UL : 0);
         state = (state * 2) + (inside.IsMultiplexed ? 1UL : 0);
         state = (state * 2) + (connection.IsReceivePaused ? 1UL : 0);

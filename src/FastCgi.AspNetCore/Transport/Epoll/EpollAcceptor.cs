@@ -5,12 +5,12 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, int descriptor, TimeProvider time)
     : IEpollSource
 {
-    // How many connections are accepted at once. The others follow after the requests of existing connections.
+    // The number of connections to accept at once. Others follow after the requests of existing connections.
     private const int MaxAcceptsInARow = 64;
 
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    // An attempt to accept, or to watch the socket again, is a use.
+    // Counts running attempts to accept, or to watch the socket again.
     private UseCount _uses;
     private long _failedAt;
 
@@ -18,7 +18,7 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
 
     /// <returns>Whether the system can watch the socket. If not, <see cref="Libc.LastError"/> has the reason.</returns>
     public bool TryStart()
-        // A system that does not know the flag wakes all loops for each connection.
+        // A system without the flag wakes all loops for each connection.
         => loop.Add(this, descriptor, Libc.EpollIn | Libc.EpollExclusive)
             || (Libc.LastError == Libc.ErrorInvalid && loop.Add(this, descriptor, Libc.EpollIn));
 
@@ -41,7 +41,7 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
     }
 
     /// <summary>Stops accepting. Any thread may call it.</summary>
-    /// <returns>Completes when the connection that is being accepted, if any, has started.</returns>
+    /// <returns>A task that completes when a connection that is being accepted has started.</returns>
     public Task StopAsync()
     {
         if (_uses.Close())
@@ -49,7 +49,7 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
         return _stopped.Task;
     }
 
-    /// <summary>Accepts again after the delay. Called by the loop, as soon as it can.</summary>
+    /// <summary>Resumes accepting after the delay. Called by the loop as often as it can.</summary>
     /// <returns>Whether there is nothing left to try.</returns>
     public bool TryRestart()
     {
@@ -70,7 +70,7 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
             End();
     }
 
-    /// <summary>Runs once, when no use can begin: nothing watches the socket again.</summary>
+    /// <summary>Runs once, after the last attempt: nothing watches the socket again.</summary>
     private void End()
     {
         loop.Forget(this, descriptor);

@@ -9,10 +9,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private const uint Interest = Libc.EpollIn | Libc.EpollPeerHangUp | Libc.EpollEdgeTriggered;
     private const uint PeerIsGone = Libc.EpollPeerHangUp | Libc.EpollHangUp | Libc.EpollError;
 
-    // Limits receives in a row if the peer fills the buffer each time, so that others get their turn.
+    // Limits receives in a row from a peer that fills the buffer each time, so that others get their turn.
     private const int MaxReceivesInARow = 16;
 
-    // The progress of the accepting thread, which is not the loop's. It owns the connection until it is done.
+    // The states of the start, on a thread that is not the loop's. It owns the connection until Started.
     private const int New = 0;
     private const int EndWaits = 1;
     private const int Started = 2;
@@ -23,7 +23,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private BufferBlock? _unsent;
     private int _unsentOffset;
 
-    // While the descriptor is in use it is not closed, so its number cannot mean another connection.
+    // While the descriptor is in use, it stays open, so its number cannot refer to another connection.
     private UseCount _uses;
     private int _start;
     private int _isQueuedToClose;
@@ -51,7 +51,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     {
         get
         {
-            // The peer already has what a Unix socket has taken.
+            // A Unix socket has already delivered sent data to the peer.
             if (!_isTcp || !_uses.TryBegin())
                 return 0;
 
@@ -62,21 +62,21 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         }
     }
 
-    /// <summary>Only the loop's thread asks, which is also the one that closes.</summary>
+    /// <summary>Queried only by the loop's thread, which also closes the socket.</summary>
     public override bool? HasInput => Libc.HasInput(_socket);
 
     public override EndPoint? RemoteEndPoint => AskSocket(PeerAddress.Get);
 
     public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
-    /// <summary>Begins to receive. Called once, on the accepting thread.</summary>
+    /// <summary>Starts receiving. Called once, on the accepting thread.</summary>
     public void Start()
     {
         if (!_loop.Add(this, _socket, Interest))
             throw new IOException($"epoll cannot wait for the connection: {Libc.GetMessage(Libc.LastError)}. If the "
                 + "user has reached the system's limit, raise fs.epoll.max_user_watches (sysctl).");
 
-        // It may have been ended meanwhile, for example because the server stops.
+        // It may have ended meanwhile, for example because the server stops.
         if (Interlocked.Exchange(ref _start, Started) == EndWaits)
             _loop.QueueToClose(this);
     }
@@ -96,7 +96,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if ((events & (Libc.EpollIn | PeerIsGone)) == 0)
             return;
 
-        // A web server that has gone will not take a response, so its unreceived input does not matter.
+        // A web server that disconnected accepts no response, so its unreceived input does not matter.
         var mustPause = Connection.IsReceivePaused && !_isDraining;
         if ((mustPause || Receive()) && (events & PeerIsGone) == 0)
             return;
@@ -112,11 +112,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             return;
 
         var isResumed = _loop.Modify(this, _socket, Interest);
-        // A thread that found the socket full at this moment has requested the event before it was cancelled here.
+        // A thread that found the socket full at this moment requested the event before it was canceled here.
         if (Volatile.Read(ref _unsent) is not null)
             isResumed &= _loop.Modify(this, _socket, Interest | Libc.EpollOut);
         EndUse();
-        // Otherwise, input would never be received, and nothing would report it.
+        // Otherwise, input would never be received or reported.
         if (!isResumed)
             Connection.Fail();
     }
@@ -126,7 +126,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
     public override bool Send(BufferBlock chain)
     {
-        // Bytes were lost, so the peer would misread any that follow.
+        // Bytes were lost, so the peer would misread later ones.
         if (Volatile.Read(ref _isLost) || !_uses.TryBegin())
             return true;
 
@@ -144,7 +144,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (!_uses.TryBegin())
             return;
 
-        // What is left of a record then fits, even if the peer reads nothing.
+        // The rest of a record then fits, even if the peer reads nothing.
         Libc.EnlargeSendBuffer(_socket);
         EndUse();
         ContinueSend();
@@ -156,10 +156,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             _loop.QueueToClose(this);
     }
 
-    /// <summary>Does what <see cref="Close"/> requested. Called on the loop's thread.</summary>
+    /// <summary>Executes the action that <see cref="Close"/> requested. Called on the loop's thread.</summary>
     public void CloseAsDecided()
     {
-        // The descriptor is about to be added to epoll. If we closed it now, its number could mean another connection.
+        // The descriptor is about to be added to epoll. If closed now, its number could refer to another connection.
         if (Volatile.Read(ref _start) != Started && Interlocked.CompareExchange(ref _start, EndWaits, New) != Started)
             return;
 
@@ -176,7 +176,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             CloseNow();
     }
 
-    /// <summary>Called on the loop's thread or, before the connection has started, on the accepting thread.</summary>
+    /// <summary>Runs on the loop's thread or, before the connection has started, on the accepting thread.</summary>
     public void CloseNow()
     {
         if (_isClosed)
@@ -213,7 +213,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             if (!Connection.OnReceived(new ReadOnlySpan<byte>(_loop.ReceiveBuffer, length), ref _loop.BeginReady(this)))
                 return true;
 
-            // A short receive has emptied the socket. Later input raises another event.
+            // A short receive has emptied the socket. New input raises another event.
             if (length < EpollLoop.ReceiveBufferLength)
                 return true;
         }
@@ -222,7 +222,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return true;
     }
 
-    /// <summary>What reads fail with. If the server has closed the connection, it has no requests any more.</summary>
+    /// <summary>Creates the exception that reads throw. If the server closed the connection, there are none.</summary>
     private ConnectionResetException GetCloseReason()
         => _error == 0
             ? new ConnectionResetException("The web server closed the connection.")
@@ -238,7 +238,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         var isCut = false;
         if (Interlocked.Exchange(ref _unsent, null) is { } unsent)
         {
-            // Only now: until this thread has taken the rest, another one may end this send and begin the next.
+            // Not earlier: until this thread has the rest, another one may end this send and start the next.
             isCut = Connection.Output.IsSendCut;
             isSent = (isCut && TryDropRest(unsent)) || Send(unsent, _unsentOffset, out isLost);
             if (!isSent)
@@ -256,8 +256,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             ContinueSend();
     }
 
-    /// <summary>Drops the blocks after the one that is being sent.</summary>
-    /// <returns>Whether nothing is left, because that block is not begun either.</returns>
+    /// <summary>Drops the blocks after the current one.</summary>
+    /// <returns>Whether nothing is left, because no byte of the current block was sent either.</returns>
     private bool TryDropRest(BufferBlock unsent)
     {
         BufferBlock.ReturnChain(unsent.Next);
@@ -265,17 +265,17 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return _unsentOffset == 0;
     }
 
-    /// <summary>Sends what the socket takes and leaves the rest to the loop. The caller has begun a use.</summary>
-    /// <returns>Whether all is sent or lost. If not, the chain belongs to the thread that takes it.</returns>
+    /// <summary>Sends as much as the socket accepts; the loop sends the rest. The caller must hold a use.</summary>
+    /// <returns>Whether all is sent or lost. If not, the chain belongs to the thread that removes it.</returns>
     private bool Send(BufferBlock chain, int offset, out bool isLost)
     {
         var rest = SocketSend.Send(_socket, chain, ref offset, out isLost);
         if (rest is not null)
         {
             _unsentOffset = offset;
-            // Either this thread sees that the send is cut, or the one that cuts it sees the rest.
+            // Either this thread sees that the send is cut, or the thread that cuts it sees the rest.
             Interlocked.Exchange(ref _unsent, rest);
-            // Without the event, the rest would never be sent, unless the loop has taken it on an earlier one.
+            // Without the event, the rest would never be sent, unless the loop has removed it on an earlier one.
             if (_loop.Modify(this, _socket, Interest | Libc.EpollOut)
                 || Interlocked.Exchange(ref _unsent, null) is null)
                 return false;
@@ -287,7 +287,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return true;
     }
 
-    /// <summary>Any thread may call it, such as one that reads the status while the connection closes.</summary>
+    /// <summary>Queries the socket. Any thread may call it, even while the connection closes.</summary>
     private T? AskSocket<T>(Func<Socket, T?> ask)
         where T : class
     {
@@ -311,7 +311,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             CloseSocket();
     }
 
-    /// <summary>Runs exactly once, after the last use: no other thread has the descriptor or the chain.</summary>
+    /// <summary>Runs once, after the last use: no other thread uses the descriptor or the chain.</summary>
     private void CloseSocket()
     {
         Libc.Close(_socket);

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>Accepts connections. All loops wait for them, and the loop with the fewest gets each.</summary>
+/// <summary>Accepts connections. All loops wait for them; the loop with the fewest connections gets each.</summary>
 internal sealed class EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
     : TransportListener(listeningSocket.EndPoint)
 {
@@ -70,7 +70,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         _failures.Dispose();
     }
 
-    /// <summary>Any thread may call it. Without descriptors or memory, anything can fail.</summary>
+    /// <summary>Accepts a connection on any thread. Without descriptors or memory, any step can fail.</summary>
     private AcceptOutcome AcceptOne()
     {
         try
@@ -94,7 +94,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         }
 
         var error = Libc.LastError;
-        // A Unix socket that another process has shut down reports an empty queue, yet raises the event without end.
+        // A Unix socket that another process has shut down reports an empty queue, yet raises the event endlessly.
         if (error == Libc.ErrorAgain && _isEmpty && Libc.IsShutDown((int)_socket.Handle))
             error = Libc.ErrorInvalid;
         // A withdrawn socket with an empty queue reports this error. So does one that another process has shut down.
@@ -131,7 +131,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
             return AcceptOutcome.Taken;
         }
 
-        // Another process may have room, and must get the next connection.
+        // Another process may have a free slot, and must get the next connection.
         _failures.OnFailed(Libc.ErrorTooManyOpenFiles);
         return AcceptOutcome.Failed;
     }

@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>One loop over epoll. If the application keeps its thread, another one continues with its events.</summary>
+/// <summary>One loop over epoll. If the application keeps its thread, another thread continues the loop.</summary>
 internal sealed unsafe class EpollLoop : IDisposable
 {
     /// <summary>The largest record and its header.</summary>
@@ -21,7 +21,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(
         MaxEvents + 1, (nuint)sizeof(EpollEvent));
 
-    // By the key in their events. A key is never used again, so an event of a source that was removed finds nothing.
+    // By the key in their events. Keys are never reused, so an event of a removed source finds nothing.
     private readonly ConcurrentDictionary<ulong, IEpollSource> _sources = new();
     private ulong _lastKey = WakeUpKey;
     private int _sourceCount;
@@ -98,8 +98,8 @@ internal sealed unsafe class EpollLoop : IDisposable
         return false;
     }
 
-    /// <summary>Changes the awaited events and raises those that are already due. Any thread may call it.</summary>
-    /// <returns>Whether the system did so. If not, an expected event may not come.</returns>
+    /// <summary>Changes the awaited events and raises those already pending. Any thread may call it.</summary>
+    /// <returns>Whether the system accepted it. If not, an expected event may not arrive.</returns>
     public bool Modify(IEpollSource source, int descriptor, uint events)
         => _epoll.Modify(descriptor, events, source.Key);
 
@@ -119,7 +119,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>Calls <see cref="EpollAcceptor.TryRestart"/> until it succeeds. Called on the loop's thread.</summary>
     public void RetryLater(EpollAcceptor acceptor) => _failed.Add(acceptor);
 
-    /// <summary>Gets where to put the requests that become ready now, all from this connection.</summary>
+    /// <summary>Gets the list for the requests that now become ready, all from this connection.</summary>
     public ref ReadyRequests BeginReady(EpollConnection connection)
     {
         _received = connection;
@@ -137,12 +137,12 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
         while (Interlocked.CompareExchange(ref _firstToEnd, connection, first) != first);
 
-        // A running loop checks before it waits. The calling thread is no criterion: it may have lost the loop.
+        // A running loop checks before it waits. Do not check the calling thread: it may have lost the loop.
         if (Volatile.Read(ref _isWaiting) != 0 && Interlocked.Exchange(ref _isWaiting, 0) != 0)
             Wake();
     }
 
-    /// <summary>Ends the wait. Harmless after the loop has ended, because a handler may outlive it.</summary>
+    /// <summary>Ends the wait. Harmless after the loop has ended: a handler may outlive it.</summary>
     public void Wake() => _wakeUp.Signal();
 
     /// <summary>Ends the loop. Its connections must be closed.</summary>
@@ -152,7 +152,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         Wake();
     }
 
-    /// <summary>Frees what the loop owns. No thread may run it, now or later.</summary>
+    /// <summary>Frees the resources of the loop. No thread may run it any longer.</summary>
     public void Dispose()
     {
         _epoll.Dispose();
@@ -167,7 +167,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         _eventCount = 0;
         if (_failed.Count > 0 && milliseconds != 0)
             milliseconds = (int)AcceptFailures.RetryDelay.TotalMilliseconds;
-        // Either a thread that queues a connection sees that we wait, or we see the connection.
+        // Either a thread that queues a connection sees this flag, or this thread sees the connection.
         Interlocked.Exchange(ref _isWaiting, 1);
         if (Volatile.Read(ref _firstToEnd) is null)
             _eventCount = _epoll.Wait(_events, MaxEvents, milliseconds);
@@ -185,7 +185,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         Thread.Sleep(s_pauseAfterFailure);
     }
 
-    /// <returns>Whether an event has begun a batch. If not, all events are done.</returns>
+    /// <returns>Whether an event started a batch. If not, all events are handled.</returns>
     private bool TryFinishEvents(RunQueue queue)
     {
         while (true)
@@ -213,7 +213,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
     }
 
-    /// <summary>A failure while handling an event ends its connection.</summary>
+    /// <summary>Handles an event. A failure ends its connection.</summary>
     private void OnEvent(IEpollSource source, uint events) => ThreadRoot.Run(
         (source, events, Log), static next => next.source.OnEvent(next.events), Log, static next => Fail(
             next.source as EpollConnection, next.Log));

@@ -5,7 +5,7 @@ internal static unsafe class SocketSend
     // Vectors per call. A send of the output has no more blocks, unless they are nearly empty.
     private const int MaxVectors = 64;
 
-    /// <param name="offset">The sent bytes of the first block; on return, those of the returned block.</param>
+    /// <param name="offset">The number of sent bytes of the first block; on return, of the returned block.</param>
     /// <returns>The block at which the socket was full, or <see langword="null"/> if nothing is left to send.</returns>
     public static BufferBlock? Send(int socket, BufferBlock block, ref int offset, out bool isLost)
     {
