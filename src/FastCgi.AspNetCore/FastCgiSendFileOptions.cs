@@ -2,8 +2,8 @@ namespace FastCgi.AspNetCore;
 
 /// <summary>
 /// Configures folders whose files the web server sends itself. For static files, <c>Results.File</c> and
-/// <c>SendFileAsync</c>, the application then sends no body to the web server. It still sends other files, and
-/// responses that the web server would change.
+/// <c>SendFileAsync</c>, the application then sends no body to the web server. It still sends other
+/// files itself, and responses that the web server would change.
 /// </summary>
 public sealed class FastCgiSendFileOptions
 {

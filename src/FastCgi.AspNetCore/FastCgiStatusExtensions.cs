@@ -31,7 +31,7 @@ public static class FastCgiStatusExtensions
         ArgumentNullException.ThrowIfNull(endpoints);
         if (endpoints.ServiceProvider.GetService<IServer>() is FastCgiServer server)
             server.HasStatusEndpoint = true;
-        return endpoints.Map(pattern, StatusEndpoint.AnswerAsync).WithDisplayName("FastCGI status")
+        return endpoints.Map(pattern, StatusEndpoint.RespondAsync).WithDisplayName("FastCGI status")
             .WithMetadata(new StatusMarker());
     }
 }

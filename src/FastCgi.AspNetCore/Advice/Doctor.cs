@@ -7,10 +7,10 @@ internal sealed class Doctor(
 {
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
 
-    // Connections per second at which keep-alive pays.
+    // Connections per second above which keep-alive is worthwhile.
     private const double ManyConnections = 20;
 
-    // In seconds, at this many checks in a row. A pool that is merely busy handles waiting work within milliseconds.
+    // The wait in seconds, at this many checks in a row. A pool that is merely busy handles work in milliseconds.
     private const double MaxPoolWait = 1;
     private const int MinPoolWaiting = 10;
     private const int MaxStarvedChecks = 2;
@@ -42,7 +42,7 @@ internal sealed class Doctor(
     /// <summary>mod_fcgid, which starts the process, cannot keep connections open.</summary>
     public bool IsSpawned { get; init; }
 
-    /// <summary>Checks on a thread of its own, which a log provider may block.</summary>
+    /// <summary>Checks on a separate thread, because log providers may block.</summary>
     public void Start()
         => _checks = ThreadRoot.Repeat("FastCgi doctor", time, this, static doctor => doctor.Check(), Interval, _log);
 
@@ -58,7 +58,7 @@ internal sealed class Doctor(
         _totals = totals;
 
         CheckFrontEnds(connectionRate);
-        CheckAnswers();
+        CheckResponses();
         CheckGivenUpRequests();
         CheckThreads(seconds);
         CheckDescriptors();
@@ -95,7 +95,7 @@ internal sealed class Doctor(
             one => _log.ConnectionsNotKept(one.Software, rate, FrontEndLines.KeptConnections(one.Software)!));
     }
 
-    private void CheckAnswers()
+    private void CheckResponses()
     {
         var dropping = advisor.FrontEnds.GetAll()
             .FirstOrDefault(static frontEnd => frontEnd is { Challenges: >= MinChallenges, PassesAuthorization: false }

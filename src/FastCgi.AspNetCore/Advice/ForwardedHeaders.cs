@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>Finds what the application took from a header of any name although the web server passes it.</summary>
+/// <summary>Finds properties that the application read from headers, although the web server passes them.</summary>
 internal static class ForwardedHeaders
 {
     private const int MaxHeaderName = 100;
@@ -43,7 +43,7 @@ internal static class ForwardedHeaders
         }
     }
 
-    /// <summary>Whether a header says the scheme: by its name, by a flag, by the port, or in JSON.</summary>
+    /// <summary>Whether a header contains the scheme: by name, as a flag, as a port, or in JSON.</summary>
     private static bool IsScheme(string scheme, string header, string value)
     {
         if (value.Equals(scheme, StringComparison.OrdinalIgnoreCase)

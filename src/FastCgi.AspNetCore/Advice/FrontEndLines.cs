@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>Configuration lines that web servers lack, as in <c>docs/front-ends</c>.</summary>
+/// <summary>Lines to add to the configuration of web servers, as in <c>docs/front-ends</c>.</summary>
 internal static class FrontEndLines
 {
     private const string BehindLoadBalancer =

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>The web servers that were seen, a bounded number, and what one sampled request per second shows.</summary>
+/// <summary>A bounded number of web servers, and the properties of one sampled request per second.</summary>
 internal sealed class FrontEnds(TimeProvider time)
 {
     private const int MaxCount = 16;
@@ -37,7 +37,7 @@ internal sealed class FrontEnds(TimeProvider time)
         }
     }
 
-    /// <summary>Notes of a web server that was sampled whether it passes Authorization.</summary>
+    /// <summary>Records whether a sampled web server passes Authorization.</summary>
     public void NoteAuthorization(string software, bool isPassed)
     {
         lock (_lock)
@@ -56,24 +56,24 @@ internal sealed class FrontEnds(TimeProvider time)
     }
 }
 
-/// <summary>A web server, and how many of its sampled requests have a property.</summary>
+/// <summary>A web server, and the number of its sampled requests with each property.</summary>
 internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
 {
     public long Samples { get; private init; }
     public long Kept { get; private init; }
     public long WithScheme { get; private init; }
 
-    /// <summary>Requests that seem to have come over TLS, without HTTPS and REQUEST_SCHEME.</summary>
+    /// <summary>The number of requests apparently over TLS, without HTTPS and REQUEST_SCHEME.</summary>
     public long LackingScheme { get; private init; }
     public long WithTarget { get; private init; }
 
-    /// <summary>Requests without HTTP_HOST, except HTTP/1.0, which requires no host.</summary>
+    /// <summary>The number of requests without HTTP_HOST, except HTTP/1.0, which requires no host.</summary>
     public long LackingHost { get; private init; }
     public long WithClient { get; private init; }
     public long WithUser { get; private init; }
     public bool PassesAuthorization { get; private init; }
 
-    /// <summary>Requests without Authorization that were answered with a challenge.</summary>
+    /// <summary>The number of requests without Authorization that got a challenge.</summary>
     public long Challenges { get; private init; }
 
     public static FrontEnd Sample(

@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>The last requests aborted without an answer. Those that a timeout ended have the same age.</summary>
+/// <summary>The last requests aborted without a response. Those that a timeout ended have the same age.</summary>
 internal sealed class GivenUpRequests
 {
-    /// <summary>Three of the same age are not a coincidence.</summary>
+    /// <summary>The number of requests of one age that are not a coincidence.</summary>
     public const int MinCount = 3;
 
     // Some web servers check timeouts once a second.

@@ -33,7 +33,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         if (request.Head.LacksTarget && TryAcquire(Target, out var count))
             log.ParametersMissing(
                 Target, count, "the application sees requests for /", RequestRejections.ParameterAdvice);
-        // Before the answer, so that an operator who sees the answer also finds its explanation.
+        // Before the response, so that an operator who sees it also finds the explanation.
         if (request.Rejection != RequestRejection.None)
             AdviseOnRejection(request);
     }
@@ -44,7 +44,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         AdviseOnHeadLength(request);
         AdviseOnDroppedHeaders(request);
         if (request.IsForApplication)
-            AdviseOnAnswer(request);
+            AdviseOnResponse(request);
     }
 
     public override void OnGivenUp(string? software, TimeSpan age) => GivenUpRequests.Add(age, Clean(software));
@@ -106,7 +106,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
     private void CheckPort(string host, RequestParameters parameters)
     {
-        // Not a host name: made up by the client.
+        // Not a host name: the client invented it.
         if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':') || Uri.CheckHostName(host) == UriHostNameType.Unknown)
             return;
 

@@ -4,7 +4,7 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>Reports who can connect to a Unix socket, because web servers hardly explain it. Ignores ACLs.</summary>
+/// <summary>Reports who can connect to a Unix socket: web servers do not explain it. Ignores ACLs.</summary>
 [SupportedOSPlatform("linux")]
 internal static class SocketReach
 {

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>Requests answered 404 while all share their first segment: the path base may be missing.</summary>
+/// <summary>Requests that got a 404 while all share their first segment: the path base may be missing.</summary>
 internal sealed class UnmappedPaths
 {
     private const int MinCount = 5;
@@ -14,7 +14,7 @@ internal sealed class UnmappedPaths
 
     public void AddNotFound(string? path)
     {
-        // Browsers request /favicon.ico whatever the location of the application is.
+        // Browsers request /favicon.ico regardless of the path of the application.
         if (IsOver || path is not ['/', ..] || path.IndexOf('/', 1) is not (> 0 and var end))
             return;
 

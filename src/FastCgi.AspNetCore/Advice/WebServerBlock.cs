@@ -7,7 +7,7 @@ internal sealed record WebServerBlock(string Server, string File, string Command
     private static readonly string[] s_serverFolders =
         ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-    /// <param name="hasIPv6">With IPv6, localhost is ::1 first, where Debian's default site answers.</param>
+    /// <param name="hasIPv6">With IPv6, localhost is ::1 first, where Debian's default site listens.</param>
     public static IReadOnlyList<WebServerBlock> Create(
         EndPoint endPoint, string pathBase, string applicationName, bool hasIPv6, Func<string, bool> exists)
     {

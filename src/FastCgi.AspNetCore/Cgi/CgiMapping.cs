@@ -3,14 +3,14 @@ using System.Text.Unicode;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>How a server maps parameters to requests: a snapshot of its options, and the shared strings.</summary>
+/// <summary>The mapping of parameters to requests: a snapshot of the options, and shared strings.</summary>
 internal sealed class CgiMapping
 {
     public int MaxParameterCount { get; init; } = int.MaxValue;
     public FastCgiPathSource PathSource { get; init; }
     public bool TrustScriptName { get; init; }
 
-    /// <summary>Empty, or with a leading and without a trailing slash.</summary>
+    /// <summary>The path base: empty, or with a leading and without a trailing slash.</summary>
     public string PathBase { get; init; } = string.Empty;
 
     public byte[] PathBaseBytes => field ??= Encoding.UTF8.GetBytes(PathBase);
@@ -58,11 +58,11 @@ internal sealed class CgiMapping
     public string DecodeVariable(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
         => HeaderNames.IsUncachedVariable(name) ? DecodeUncached(value) : DecodeVariable(value);
 
-    /// <summary>UTF-8 if valid, otherwise Latin-1: server variables have no defined encoding.</summary>
+    /// <summary>Decodes UTF-8 if valid, otherwise Latin-1: server variables have no defined encoding.</summary>
     public static string DecodeUncached(ReadOnlySpan<byte> value)
         => Utf8.IsValid(value) ? Encoding.UTF8.GetString(value) : Encoding.Latin1.GetString(value);
 
-    /// <summary>An encoding either replaces what it cannot decode, or throws.</summary>
+    /// <summary>Decodes a value. The encoding may replace invalid bytes, or throw.</summary>
     private static bool TryDecode(Encoding? encoding, ReadOnlySpan<byte> value, [NotNullWhen(true)] out string? text)
     {
         text = null;

@@ -31,7 +31,7 @@ internal static class CgiRequestMapper
         return MapTarget(ref variables, mapping, ref head);
     }
 
-    /// <summary>The request target that the web server received, or one made from path and query.</summary>
+    /// <summary>The request target that the web server received, or one created from path and query.</summary>
     public static string GetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping)
     {
         if (RequestVariables.Read(parameters, mapping, out var variables) != RequestRejection.None)
@@ -52,7 +52,7 @@ internal static class CgiRequestMapper
         return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
     }
 
-    /// <summary>Methods are case-sensitive (RFC 9110, section 9.1): <c>get</c> is not GET.</summary>
+    /// <summary>Gets the method, which is case-sensitive (RFC 9110, section 9.1): <c>get</c> is not GET.</summary>
     private static string MapMethod(ReadOnlySpan<byte> method, CgiMapping mapping) => method.Length switch
     {
         3 when method.SequenceEqual("GET"u8) => HttpMethods.Get,
@@ -92,7 +92,7 @@ internal static class CgiRequestMapper
             || Ascii.EqualsIgnoreCase(https, "https"u8)
             || Ascii.EqualsIgnoreCase(scheme, "https"u8);
 
-    /// <summary>Digits only. Empty means absent, as does Caddy's <c>-1</c> for a body of unknown length.</summary>
+    /// <summary>Accepts only digits. Empty means absent, as does Caddy's <c>-1</c> for an unknown length.</summary>
     private static bool TryMapContentLength(ReadOnlySpan<byte> text, out long? contentLength)
     {
         contentLength = null;

@@ -11,7 +11,7 @@ internal static class CgiResponseWriter
         => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(
             headers, encodings: null));
 
-    /// <summary>Uses the application's encodings, before the head is written: they may throw.</summary>
+    /// <summary>Encodes headers with the application's encodings before the head is written: they may throw.</summary>
     public static byte[] EncodeFields(
         ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Dictionary<string, Encoding> encodings)
     {
@@ -54,7 +54,7 @@ internal static class CgiResponseWriter
         return written + WriteLineEnd(destination[written..]);
     }
 
-    /// <summary><c>Status</c> and hop-by-hop fields (RFC 9110, section 7.6.1), which web servers would obey.</summary>
+    /// <summary>Whether a field is <c>Status</c> or hop-by-hop (RFC 9110, 7.6.1): web servers obey these.</summary>
     public static bool IsReserved(string name) => name.Length switch
     {
         6 => Is(name, "Status"),
@@ -128,7 +128,7 @@ internal static class CgiResponseWriter
         return written + WriteLineEnd(destination[written..]);
     }
 
-    /// <summary>Never empty, because nginx would then omit the required space after the status.</summary>
+    /// <summary>Gets a phrase that is never empty: nginx would omit the required space after the status.</summary>
     private static string GetReason(int statusCode)
     {
         if (ReasonPhrases.GetReasonPhrase(statusCode) is { Length: > 0 } reason)

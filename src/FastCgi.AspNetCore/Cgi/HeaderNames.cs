@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.Cgi;
 /// <summary>Converts between HTTP_* variables and header names (RFC 3875, section 4.1.18).</summary>
 internal static class HeaderNames
 {
-    /// <summary>Authorization after an internal redirect in Apache.</summary>
+    /// <summary>The variable for Authorization after an internal redirect in Apache.</summary>
     public const string RenamedAuthorization = "REDIRECT_HTTP_AUTHORIZATION";
 
     // Longer than any known variable.
@@ -61,7 +61,7 @@ internal static class HeaderNames
         return HttpCharacters.IsToken(variable);
     }
 
-    /// <summary>May contradict CONTENT_TYPE and CONTENT_LENGTH, or is an attack (httpoxy, CVE-2016-5385).</summary>
+    /// <summary>Whether a variable may contradict CONTENT_*, or is an attack (httpoxy, CVE-2016-5385).</summary>
     public static bool IsIgnored(string header) => header.Length switch
     {
         5 => header.Equals("Proxy", StringComparison.OrdinalIgnoreCase),
@@ -70,7 +70,7 @@ internal static class HeaderNames
         _ => false,
     };
 
-    /// <summary>Secret or hardly repeated values, which <see cref="StringCache"/> must not keep.</summary>
+    /// <summary>Whether values are secret or rarely repeat: <see cref="StringCache"/> must not keep them.</summary>
     public static bool IsUncached(string header)
     {
         foreach (var name in s_uncached)

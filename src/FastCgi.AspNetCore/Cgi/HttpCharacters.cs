@@ -30,7 +30,7 @@ internal static class HttpCharacters
     public static bool IsTraceIdentifier(ReadOnlySpan<char> value)
         => value.Length is > 0 and <= MaxTraceIdentifierLength && !value.ContainsAnyExcept(s_traceIdentifierChars);
 
-    /// <summary>A token is a method or a field name (RFC 9110, section 5.6.2).</summary>
+    /// <summary>Whether a text is a token: a method or a field name (RFC 9110, section 5.6.2).</summary>
     public static bool IsToken(ReadOnlySpan<byte> value) => !value.IsEmpty && !value.ContainsAnyExcept(s_tokenBytes);
 
     public static int IndexOfNonToken(ReadOnlySpan<char> value) => value.IndexOfAnyExcept(s_tokenChars);

@@ -17,7 +17,7 @@ internal struct RequestHead
     /// <summary>The query including <c>?</c>, or empty.</summary>
     public string QueryString;
 
-    /// <summary><see langword="null"/> if the web server did not send it.</summary>
+    /// <summary>The length of the body; <see langword="null"/> if the web server did not send it.</summary>
     public long? ContentLength;
 
     /// <summary>The offset of the Host header in the parameters; negative if absent.</summary>

@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Cgi;
 
 using static RequestRejection;
 
-/// <summary>The answers to rejected requests, and the reasons for the log.</summary>
+/// <summary>The responses to rejected requests, and the reasons for the log.</summary>
 internal static class RequestRejections
 {
     /// <summary>The fix for missing basic parameters, which only nginx must be configured to pass.</summary>
@@ -11,7 +11,7 @@ internal static class RequestRejections
             + "inherit those from outer levels. Apache, lighttpd, HAProxy, Caddy and h2o pass these parameters unless "
             + "their configuration unsets them.";
 
-    private static readonly Dictionary<RequestRejection, (int StatusCode, string Reason)> s_answers = new()
+    private static readonly Dictionary<RequestRejection, (int StatusCode, string Reason)> s_responses = new()
     {
         [MalformedParameters] = (400, "The FastCGI parameters end inside a name-value pair."),
         [TooManyParameters] = (431, "The request has more FastCGI parameters than MaxRequestParameterCount allows."),
@@ -35,7 +35,7 @@ internal static class RequestRejections
         [RequestBodyBacklog] = (503, "The request body was not read and blocked the other requests on its connection."),
     };
 
-    public static int GetStatusCode(this RequestRejection rejection) => s_answers[rejection].StatusCode;
+    public static int GetStatusCode(this RequestRejection rejection) => s_responses[rejection].StatusCode;
 
-    public static string GetReason(this RequestRejection rejection) => s_answers[rejection].Reason;
+    public static string GetReason(this RequestRejection rejection) => s_responses[rejection].Reason;
 }

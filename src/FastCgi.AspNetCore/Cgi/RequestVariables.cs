@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
 /// The meta-variables of the request line (RFC 3875, section 4.1), found in one pass. Empty means absent, as nginx and
-/// Caddy send it. The last of repeated variables counts, as when nginx overrides an included file.
+/// Caddy send it. The last of repeated variables applies, as when nginx overrides an included file.
 /// </summary>
 internal ref struct RequestVariables
 {

@@ -3,7 +3,7 @@ using System.Buffers.Binary;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>Caches strings by ASCII bytes. New ones replace old ones without a lock, so it cannot grow.</summary>
-/// <remarks>Not for secrets and values that hardly repeat (<see cref="HeaderNames.IsUncachedVariable"/>).</remarks>
+/// <remarks>Not for secrets or values that rarely repeat (<see cref="HeaderNames.IsUncachedVariable"/>).</remarks>
 internal sealed class StringCache
 {
     private const int Size = 1_024;

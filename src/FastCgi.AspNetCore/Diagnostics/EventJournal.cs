@@ -38,7 +38,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
             logger.Log(logLevel, eventId, state, exception, formatter);
     }
 
-    /// <summary>The condition still exists; it is not logged again.</summary>
+    /// <summary>Confirms that the condition still exists, without logging it again.</summary>
     public void Confirm(string name)
     {
         lock (_lock)

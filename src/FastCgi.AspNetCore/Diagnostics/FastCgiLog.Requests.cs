@@ -7,7 +7,7 @@ internal static partial class FastCgiLog
     private static partial void ApplicationError(
         this ILogger log, LogLevel level, string connectionId, string traceIdentifier, Exception exception);
 
-    /// <summary>A client's mistake, such as a body that is too large, is not an error of the application.</summary>
+    /// <summary>A client error, such as a body that is too large, which is not an application error.</summary>
     public static void ApplicationError(
         this ILogger log, string connectionId, string traceIdentifier, Exception exception)
     {

@@ -18,7 +18,7 @@ internal static class Invariants
 
     private static Exception? s_firstViolation;
 
-    /// <summary>For tests, which may not see an exception that is caught.</summary>
+    /// <summary>For tests: the exception may be caught before it reaches them.</summary>
     public static Exception? FirstViolation => Volatile.Read(ref s_firstViolation);
 
     /// <summary>Call only if <see cref="AreChecked"/>.</summary>

@@ -1,11 +1,11 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Locks that several layers take, in the order in which a thread may take them.</summary>
+/// <summary>Locks of several layers, in the order in which a thread may acquire them.</summary>
 internal enum LockRank : byte
 {
     None,
 
-    /// <summary>Headers, response and body of a request, which the application may use on several threads.</summary>
+    /// <summary>The lock of a request: headers, response, and body, used by several threads.</summary>
     Request,
 
     /// <summary>The lock of a connection: parser, requests, lifetime and send queue.</summary>

@@ -30,7 +30,7 @@ internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? inte
         }
     }
 
-    /// <summary>The condition has cleared: the next event is logged again.</summary>
+    /// <summary>Called when the condition has cleared: the next event is logged again.</summary>
     public bool Reset()
     {
         lock (_lock)

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>Latencies and rates, recorded only if the status was read in the last ten minutes.</summary>
-/// <param name="clock">The clock of the requests, which stands still while the process is held up.</param>
+/// <param name="clock">The clock of the requests, which pauses while the process is suspended.</param>
 /// <param name="time">The time that rates refer to.</param>
 internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
 {
@@ -40,7 +40,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
         }
     }
 
-    /// <param name="beganAt">Precise to the microsecond if the request began while recording.</param>
+    /// <param name="beganAt">The start; precise to the microsecond if the request started while recording.</param>
     public void Add(long beganAt)
     {
         if (beganAt >= Volatile.Read(ref _watchedSince))

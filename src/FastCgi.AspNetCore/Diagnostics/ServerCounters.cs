@@ -24,7 +24,7 @@ internal sealed class ServerCounters
     private long _rejectedConnections;
     private long _refusedPeers;
 
-    /// <summary>Connections beyond the limits.</summary>
+    /// <summary>The number of connections beyond the limits.</summary>
     public long RejectedConnections => Volatile.Read(ref _rejectedConnections);
     public long RefusedPeers => Volatile.Read(ref _refusedPeers);
 
@@ -32,7 +32,7 @@ internal sealed class ServerCounters
         => Enum.GetValues<AbortCause>()
             .Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
 
-    /// <summary>Requests that the server rejected, or whose body it refused.</summary>
+    /// <summary>The number of requests that the server rejected, or whose body it refused.</summary>
     public IEnumerable<KeyValuePair<(int StatusCode, string Reason), long>> RejectedRequests => _rejectedRequests;
 
     public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors => _protocolErrors;

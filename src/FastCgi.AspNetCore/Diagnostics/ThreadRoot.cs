@@ -7,7 +7,7 @@ internal static class ThreadRoot
     public static void Start(string name, Action main, ILogger log)
         => new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name }.UnsafeStart();
 
-    /// <param name="fail">Called after an exception, to end what cannot continue.</param>
+    /// <param name="fail">Called after an exception, to end the affected request or connection.</param>
     public static void Queue<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
         => ThreadPool.UnsafeQueueUserWorkItem(
             static work
@@ -25,7 +25,7 @@ internal static class ThreadRoot
     }
 
     /// <summary>Repeats an action on its own thread, as handlers may block the pool; or on a test's clock.</summary>
-    /// <returns>Ends the repetition, without waiting for an action in progress.</returns>
+    /// <returns>An object that ends the repetition, without waiting for an action in progress.</returns>
     public static IDisposable Repeat<TState>(
         string name, TimeProvider time, TState state, Action<TState> action, TimeSpan interval, ILogger log)
     {
@@ -44,7 +44,7 @@ internal static class ThreadRoot
         while (!stop.WaitHandle.WaitOne((int)Math.Clamp(due - Environment.TickCount64, 0, int.MaxValue)))
         {
             Run(state, action, log);
-            // If it took long, or the process was stopped, the missed ones are not made up for.
+            // After a long run or a suspended process, missed runs are skipped.
             due = Math.Max(due + interval.TotalMilliseconds, Environment.TickCount64);
         }
     }

@@ -333,7 +333,7 @@ internal sealed class RequestScheduler
         Learn(path, clock.Measure(), before);
     }
 
-    /// <summary>Undoes what the application changed on this thread and in its execution context.</summary>
+    /// <summary>Reverts changes of the application to this thread and its execution context.</summary>
     private static void Restore(ExecutionContext? context, SynchronizationContext? synchronizationContext)
     {
         var thread = Thread.CurrentThread;

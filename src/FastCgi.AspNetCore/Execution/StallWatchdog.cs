@@ -162,7 +162,7 @@ internal sealed class StallWatchdog(
         return worker.Seen.ProcessorTime >= 0 && processorTime - worker.Seen.ProcessorTime >= ComputingNanoseconds;
     }
 
-    /// <returns>Whether the thread has lost what it held.</returns>
+    /// <returns>Whether the thread has lost its loop or seat.</returns>
     private bool TryTake(Worker worker, long call, bool isSleeping)
     {
         var hadLoop = Worker.GetHold(call) == Hold.Loop;
@@ -257,7 +257,7 @@ internal sealed class StallWatchdog(
         _quietSamples = 0;
         SetDeadlines(false);
         Volatile.Write(ref _isParked, 1);
-        // A call begins with a plain write, then checks whether we are parked. With this barrier on all processors,
+        // A call starts with a plain write, then checks whether we are parked. With this barrier on all processors,
         // either that thread sees that we are, or we see the call. Without it, each call would need a barrier.
         platform.SetBarrierForAllThreads();
         return !Sample().IsActive && !Volatile.Read(ref _isStopping);

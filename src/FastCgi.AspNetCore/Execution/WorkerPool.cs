@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>The worker threads, and the work that waits for them in one queue for each <see cref="Hold"/>.</summary>
 /// <remarks>
-/// No processor is idle while there is work: a thread that takes some wakes another while there is more. A request that
+/// No processor is idle while there is work: a thread that takes work wakes another if there is more. A request that
 /// computes needs a seat, of which there is one per processor. One that blocks needs none, but the number of such
 /// threads is limited. Each loop runs on an additional thread. A loop may lack one while every seat is taken: the next
 /// thread that finishes serves it before it computes again, so that short requests do not wait for long ones.

@@ -83,7 +83,7 @@ internal sealed partial class FastCgiServer
         return new PipeListener(listener, peers, Connections!, Scheduler!);
     }
 
-    /// <summary>A canceled start does not wait for a factory that ignores it; a late listener is disposed.</summary>
+    /// <summary>Binds. A canceled start does not await a factory that ignores it; disposes late listeners.</summary>
     private async Task<IConnectionListener> BindAsync(
         IConnectionListenerFactory factory, EndPoint endPoint, CancellationToken cancellationToken)
     {

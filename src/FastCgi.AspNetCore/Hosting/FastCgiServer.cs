@@ -36,7 +36,7 @@ internal sealed partial class FastCgiServer(
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
     private readonly CancellationTokenSource _stopNow = new();
-    private readonly CancellationTokenSource _startGivenUp = new();
+    private readonly CancellationTokenSource _startCanceled = new();
 
     // Whether the start has succeeded, as soon as it is over.
     private readonly TaskCompletionSource<bool> _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -51,7 +51,7 @@ internal sealed partial class FastCgiServer(
         new FeatureCollection { [typeof(IServerAddressesFeature)] = addresses };
     public DateTimeOffset StartedAt { get; private set; }
 
-    /// <summary>Independent of changes to the system clock.</summary>
+    /// <summary>The time since the start, independent of changes to the system clock.</summary>
     public TimeSpan Uptime => _time.GetElapsedTime(_startedAt);
     public DateTimeOffset Now => _time.GetUtcNow();
     public EventJournal Journal => journal;
@@ -79,7 +79,7 @@ internal sealed partial class FastCgiServer(
             _isStarted = true;
         }
 
-        using var giveUp = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _startGivenUp.Token);
+        using var giveUp = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _startCanceled.Token);
         try
         {
             await StartCoreAsync(application, giveUp.Token).ConfigureAwait(false);
@@ -87,7 +87,7 @@ internal sealed partial class FastCgiServer(
         }
         catch
         {
-            // Clean up what was bound.
+            // Close bound endpoints.
             _startEnded.SetResult(false);
             await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
             throw;
@@ -116,7 +116,7 @@ internal sealed partial class FastCgiServer(
         IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
-        // First, because the status can be read as soon as there are connections.
+        // Set this first, because the status can be read as soon as there are connections.
         StartedAt = _time.GetUtcNow();
         _startedAt = _time.GetTimestamp();
         kestrelSettings.Report(Options, _log);
@@ -151,7 +151,7 @@ internal sealed partial class FastCgiServer(
         }
 
         // Do not await from here on, so that a stop sees everything. The token may report an earlier stop later.
-        _startGivenUp.Token.ThrowIfCancellationRequested();
+        _startCanceled.Token.ThrowIfCancellationRequested();
         cancellationToken.ThrowIfCancellationRequested();
         Connections.Start(StopWhenIdle);
         _engine?.Start();
@@ -195,7 +195,7 @@ internal sealed partial class FastCgiServer(
         // Otherwise, a start in progress would listen after the stop.
         if (_isStarted && !_startEnded.Task.IsCompleted)
         {
-            await RunStepAsync("canceling the start", _startGivenUp.CancelAsync).ConfigureAwait(false);
+            await RunStepAsync("canceling the start", _startCanceled.CancelAsync).ConfigureAwait(false);
             await _startEnded.Task.ConfigureAwait(false);
         }
 
@@ -220,7 +220,7 @@ internal sealed partial class FastCgiServer(
         return null;
     });
 
-    /// <summary>A failed step does not prevent the others.</summary>
+    /// <summary>Runs a step of the stop. A failure does not prevent the others.</summary>
     private async Task RunStepAsync(string step, Func<Task?> action)
     {
         try

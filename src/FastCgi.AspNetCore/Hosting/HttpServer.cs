@@ -13,7 +13,7 @@ internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvid
     public static bool HasOwnEndpoints(IConfiguration? configuration)
         => configuration?.GetSection("Kestrel:Endpoints").GetChildren().Any() ?? false;
 
-    /// <param name="preferAddresses">Whether they override the endpoints in Kestrel's configuration.</param>
+    /// <param name="preferAddresses">Whether the addresses override the endpoints in Kestrel's configuration.</param>
     public async Task StartAsync<TContext>(
         IReadOnlyList<string> addresses,
         bool preferAddresses,

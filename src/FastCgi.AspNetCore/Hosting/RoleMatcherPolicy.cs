@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Routing.Matching;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Selects endpoints by role: pages must not answer for authorizers, nor authorizers for pages.</summary>
+/// <summary>Selects endpoints by role: pages must not respond for authorizers, nor authorizers for pages.</summary>
 internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) : MatcherPolicy, IEndpointSelectorPolicy
 {
     private readonly ConditionalWeakTable<RouteEndpoint, Endpoint> _observed = [];
@@ -51,7 +51,7 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
                 // Start the response now, so that no later middleware can change it.
                 var response = context.Response;
                 if (!response.HasStarted && response.StatusCode < StatusCodes.Status400BadRequest
-                    && request?.MayAnswerAuthorizer(response.StatusCode) == true)
+                    && request?.MaySendAuthorizerStatus(response.StatusCode) == true)
                     await response.StartAsync();
             }
             finally

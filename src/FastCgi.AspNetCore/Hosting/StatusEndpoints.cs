@@ -11,7 +11,7 @@ internal enum StatusAudience
     /// <summary>The application has not specified it: anyone, but only in Development.</summary>
     Unspecified,
 
-    /// <summary>Users that satisfy the authorization policy of the endpoint.</summary>
+    /// <summary>Users who satisfy the authorization policy of the endpoint.</summary>
     Authorized,
 
     Anyone,
@@ -19,7 +19,7 @@ internal enum StatusAudience
 
 internal static class StatusEndpoints
 {
-    /// <summary>Creates the endpoints of the application, so call it only if it has status endpoints.</summary>
+    /// <summary>Finds status endpoints. Creates all endpoints of the application, so avoid the call.</summary>
     public static IReadOnlyList<(string Path, StatusAudience Audience)> Find(IServiceProvider services)
     {
         try
@@ -35,13 +35,13 @@ internal static class StatusEndpoints
         }
     }
 
-    /// <summary>The literal prefix of the route.</summary>
+    /// <summary>Gets the literal prefix of the route.</summary>
     private static string GetPath(RoutePattern pattern)
         => "/" + string.Join(
             '/', pattern.PathSegments.TakeWhile(static segment => segment.IsSimple && segment.Parts[0].IsLiteral)
             .Select(static segment => ((RoutePatternLiteralPart)segment.Parts[0]).Content));
 
-    /// <summary>A policy without an attribute does not count: without the middleware, it is not enforced.</summary>
+    /// <summary>Ignores a policy without an attribute: without the middleware, it is not enforced.</summary>
     public static StatusAudience GetAudience(EndpointMetadataCollection? metadata)
     {
         if (metadata?.GetMetadata<IAllowAnonymous>() is not null)

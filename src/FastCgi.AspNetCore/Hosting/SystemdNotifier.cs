@@ -48,7 +48,7 @@ internal sealed class SystemdNotifier(
             : null;
     }
 
-    /// <summary>Failures are logged but otherwise ignored: systemd may be absent.</summary>
+    /// <summary>Sends a state. Failures are logged but otherwise ignored: systemd may be absent.</summary>
     private void Send(string message)
     {
         try

@@ -9,13 +9,13 @@ internal abstract partial class FastCgiRequest :
     IRequestBodyPipeFeature,
     IHttpMinRequestBodyDataRateFeature
 {
-    /// <summary>Whether the application has begun to read the body. Here, it needs no extra memory.</summary>
+    /// <summary>Whether the application has started to read the body. Fits into the padding of other fields.</summary>
     public bool HasStartedReading { get; set; }
 
-    /// <summary>What follows the params. Set when they are complete.</summary>
+    /// <summary>The body (STDIN), set when the parameters are complete.</summary>
     public RequestInput Input { get; private set; } = null!;
 
-    // Before the end of STDIN: web servers that stream announce a body by the header, but not for HTTP/2.
+    // Before the end of STDIN, the header announces a streamed body, except for HTTP/2.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => SendsBody
         ?? (!string.IsNullOrEmpty(Parameters.GetHeader(Known.TransferEncoding)) || IsMethodWithBody(_head.Method));
 

@@ -6,9 +6,9 @@ namespace FastCgi.AspNetCore.Requests;
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
-    // The first of the two counts: the request is aborted, or its response is written, so nothing may be cancelled.
+    // Whichever is set first wins: an abort, or the end of the response, after which nothing may be canceled.
     private static readonly CancellationTokenSource s_canceled = new(TimeSpan.Zero);
-    private static readonly CancellationTokenSource s_answered = new();
+    private static readonly CancellationTokenSource s_responded = new();
 
     private CancellationTokenSource? _abortedSource;
 
@@ -18,8 +18,8 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         set => Lazy.AbortedToken = new(value);
     }
 
-    /// <summary>Whether the application has written everything that the client waits for.</summary>
-    public bool IsAnswered => Volatile.Read(ref _abortedSource) == s_answered;
+    /// <summary>Whether the application has written everything that the client expects.</summary>
+    public bool HasResponded => Volatile.Read(ref _abortedSource) == s_responded;
 
     public void Abort()
     {
@@ -29,11 +29,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             Log.ApplicationAborted(Connection.Id, TraceIdentifier);
     }
 
-    /// <summary>A reset while a client reads slowly can crash HAProxy (2.6.12).</summary>
+    /// <summary>Whether the web server is HAProxy: a reset while a client reads slowly can crash 2.6.12.</summary>
     public override bool ForbidsReset
         => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.HaProxy;
 
-    public void OnAnswered() => TrySettle(s_answered, out _);
+    public void OnResponded() => TrySettle(s_responded, out _);
 
     protected override Exception OnAborting(AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
@@ -57,7 +57,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             Cancel(source);
     }
 
-    /// <summary>The application has returned, or was not called: nothing can be read or written from now on.</summary>
+    /// <summary>Ends reading and writing, because the application has returned or was not called.</summary>
     public void Close()
     {
         using var scope = EnterLock();
@@ -67,7 +67,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     private void ReportIfGivenUp(ref ReadyRequests ready)
     {
-        if (Server.Advisor is null || IsAnswered || Response.BytesWritten > 0)
+        if (Server.Advisor is null || HasResponded || Response.BytesWritten > 0)
             return;
 
         var age = Server.Time.GetElapsedTime(BeganAt);
@@ -75,7 +75,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             ReportGivenUp(Parameters.GetVariable("SERVER_SOFTWARE"), age, ref ready);
     }
 
-    // In its own method, so that only this allocates the closure.
+    // In its own method, so that only this call allocates the closure.
     private void ReportGivenUp(string? software, TimeSpan age, ref ReadyRequests ready)
         => ready.Report(() => Server.Advise(
             (software, age), static (advisor, given) => advisor.OnGivenUp(given.software, given.age)));
@@ -85,7 +85,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         var source = Volatile.Read(ref _abortedSource);
         if (source is null && (!HasLeft || IsAborted))
             source = Keep(ref _abortedSource, new CancellationTokenSource());
-        return source is null || source == s_answered ? CancellationToken.None : source.Token;
+        return source is null || source == s_responded ? CancellationToken.None : source.Token;
     }
 
     private bool TrySettle(CancellationTokenSource outcome, out CancellationTokenSource? before)
@@ -93,7 +93,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         do
         {
             before = Volatile.Read(ref _abortedSource);
-            if (before == s_canceled || before == s_answered)
+            if (before == s_canceled || before == s_responded)
                 return false;
         }
         while (Interlocked.CompareExchange(ref _abortedSource, outcome, before) != before);
@@ -101,7 +101,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         return true;
     }
 
-    /// <summary>Registered callbacks are application code, so they run on the thread pool, without our locks.</summary>
+    /// <summary>Runs registered callbacks on the thread pool without locks: they are application code.</summary>
     private void Cancel(CancellationTokenSource source) => ThreadRoot.Queue(
         (source, log: Log),
         static state =>
@@ -119,7 +119,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     public Exception? ApplicationError { get; private set; }
 
-    /// <summary>The status if the application has failed: always an error, whatever a bad request says.</summary>
+    /// <summary>The status if the application has failed: always an error, even for a bad-request exception.</summary>
     public int ErrorStatusCode
         => _lazy?.BadRequest is { StatusCode: >= 400 and <= 599 and var statusCode }
             ? statusCode
@@ -145,7 +145,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
     }
 
-    /// <summary>Records what the application threw, which may determine the status.</summary>
+    /// <summary>Records the exception of the application, which may determine the status.</summary>
     public void TakeApplicationException(Exception exception)
     {
         if (exception is BadHttpRequestException badRequest && !IsAborted)

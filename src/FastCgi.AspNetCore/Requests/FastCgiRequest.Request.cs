@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>What middleware may replace, of which the server keeps copies, and what only FastCGI has.</content>
+/// <content>Properties that middleware may replace, of which the server keeps copies, and FastCGI features.</content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestFeature,
     IHttpRequestIdentifierFeature,
@@ -9,8 +9,8 @@ internal abstract partial class FastCgiRequest :
     IFastCgiRequestFeature,
     IUserObserver
 {
-    // The request whose authorizer this execution flow is in. Other work of the application must not answer for it.
-    private static readonly AsyncLocal<FastCgiRequest?> s_asked = new();
+    // The request whose authorizer runs in this execution context. Responses of other code cannot allow it.
+    private static readonly AsyncLocal<FastCgiRequest?> s_authorizing = new();
 
     private LazyRequestState? _lazy;
     private string? _traceIdentifier;
@@ -66,7 +66,7 @@ internal abstract partial class FastCgiRequest :
     public string TraceIdentifier
     {
         get => _traceIdentifier
-            ?? Keep(ref _traceIdentifier, GetFrontEndIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
+            ?? Keep(ref _traceIdentifier, GetWebServerIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
         set => _traceIdentifier = value;
     }
 
@@ -115,7 +115,7 @@ internal abstract partial class FastCgiRequest :
         => Interlocked.CompareExchange(ref kept, made, null) ?? made;
 
     /// <summary>Gets the web server's id of the request, if configured and safe to log.</summary>
-    private string? GetFrontEndIdentifier()
+    private string? GetWebServerIdentifier()
         => Server.Options.TraceIdentifierParameter is { Length: > 0 } name
             && Parameters.GetVariable(name) is { } identifier && HttpCharacters.IsTraceIdentifier(identifier)
                 ? identifier
@@ -128,21 +128,21 @@ internal abstract partial class FastCgiRequest :
             (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),
             static (advisor, user) => advisor.OnUserNotTaken(user.Software, user.userParameter, user.typeParameter));
 
-    /// <summary>Below 400, a status could allow access, so only a running authorizer may send it.</summary>
-    public bool MayAnswerAuthorizer(int statusCode)
+    /// <summary>Whether an authorizer request may get a status: only a running authorizer may allow access.</summary>
+    public bool MaySendAuthorizerStatus(int statusCode)
         => statusCode >= StatusCodes.Status400BadRequest
-            || (s_asked.Value == this && _lazy is { Authorization: AuthorizationPhase.Asked });
+            || (s_authorizing.Value == this && _lazy is { Authorization: AuthorizationPhase.Running });
 
-    /// <summary>A second authorizer cannot allow the request: it checks another path, such as an error page.</summary>
+    /// <summary>Starts an authorizer. A second one cannot allow the request: it checks another path.</summary>
     public void BeginAuthorization()
     {
-        Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotAsked
-            ? AuthorizationPhase.Asked
+        Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotStarted
+            ? AuthorizationPhase.Running
             : AuthorizationPhase.Over;
-        s_asked.Value = this;
+        s_authorizing.Value = this;
     }
 
-    /// <summary>Ends the authorizer. Its permission has been sent, and nothing later can allow the request.</summary>
+    /// <summary>Ends the authorizer. Its permission was sent, and nothing later can allow the request.</summary>
     public void EndAuthorization() => Lazy.Authorization = AuthorizationPhase.Over;
 
     IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters

@@ -1,11 +1,11 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The params, then the features of a request. <see cref="FastCgiRequest{TContext}"/> runs it.</summary>
+/// <summary>The parameters and features of a request. <see cref="FastCgiRequest{TContext}"/> runs it.</summary>
 internal abstract partial class FastCgiRequest(
     ServerContext server, FastCgiConnection connection, in RequestStart start)
     : RequestStream(connection, in start), IFeatureCollection
 {
-    // For the status. Clients control this text, which may be as long as all params together.
+    // For the status. Clients control this text, which may be as long as all parameters together.
     private const int MaxPath = 500;
     private const int MaxShortText = 50;
 
@@ -14,7 +14,7 @@ internal abstract partial class FastCgiRequest(
 
     public ServerContext Server => server;
 
-    /// <summary>Set when the params are complete, or the request is rejected.</summary>
+    /// <summary>The parameters, set when they are complete or the request is rejected.</summary>
     public RequestParameters Parameters { get; private set; } = null!;
 
     public IHeaderDictionary Headers => _headers ?? Keep(ref _headers, new RequestHeaders(this));
@@ -22,7 +22,7 @@ internal abstract partial class FastCgiRequest(
     /// <inheritdoc cref="Parameters"/>
     public FastCgiResponse Response { get; private set; } = null!;
 
-    /// <summary>Whether it is a health check, to which the server responds.</summary>
+    /// <summary>Whether the request is a health check, to which the server responds.</summary>
     public bool IsPing { get; private set; }
 
     public bool IsForApplication => Rejection == RequestRejection.None && !IsPing;
@@ -32,7 +32,7 @@ internal abstract partial class FastCgiRequest(
     public string? Path => _head.Path;
     public ILogger Log => server.Log;
 
-    /// <summary>Takes the lock of the request, which exists once the params are complete.</summary>
+    /// <summary>Enters the lock of the request, which exists once the parameters are complete.</summary>
     public RequestScope EnterLock() => Response.Output.EnterLock();
 
     protected override void Prepare(byte[] parameters)
@@ -44,7 +44,7 @@ internal abstract partial class FastCgiRequest(
             && server.Options.PingPath is { } path && _head.Path == path
             && (HttpMethods.IsGet(_head.Method) || HttpMethods.IsHead(_head.Method));
         Response = new FastCgiResponse(this, isHead: ReferenceEquals(_head.Method, HttpMethods.Head));
-        // The body belongs to the handler of the request. An authorizer gets none, whatever its params say.
+        // The body belongs to the handler of the request. An authorizer gets none, regardless of its parameters.
         if (Role == FastCgiRole.Authorizer)
             _head.ContentLength = null;
         BeginInput(_head.ContentLength);
@@ -62,11 +62,11 @@ internal abstract partial class FastCgiRequest(
         return slot != RequestSlot.Queued;
     }
 
-    /// <summary>Calls the application or answers, unless another thread does or it is aborted. Never throws.</summary>
-    /// <returns>Whether the request is finished. If not, the application awaits something.</returns>
+    /// <summary>Calls the application or responds, unless another thread does or it is aborted. Never throws.</summary>
+    /// <returns>Whether the request is finished. If not, the application is awaiting.</returns>
     public abstract bool Execute();
 
-    /// <summary>Whether it is for the status, which never waits for other requests.</summary>
+    /// <summary>Whether the request is for the status, which never waits for other requests.</summary>
     public bool IsForStatus => server.Admission.IsForStatus(Path);
 
     /// <summary>Lets the application choose how non-ASCII headers are decoded.</summary>
@@ -77,7 +77,7 @@ internal abstract partial class FastCgiRequest(
         return Rejection == RequestRejection.None;
     }
 
-    /// <summary>The request as the status shows it. It costs nothing until the status is read.</summary>
+    /// <summary>Describes the request for the status, at no cost until the status is read.</summary>
     public override RequestDescription Describe(ConnectionScope scope, long now)
     {
         var age = Server.Time.GetElapsedTime(BeganAt, now);

@@ -9,7 +9,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
     public bool AllowSynchronousIO { get; set; }
 
-    /// <summary>The bytes that the application has written, sent or not.</summary>
+    /// <summary>The number of bytes that the application has written, sent or not.</summary>
     public long BytesWritten { get; private set; }
 
     // Obsolete for applications, but a server must implement it.
@@ -36,7 +36,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
 
     public override Span<byte> GetSpan(int sizeHint = 0) => Lease(sizeHint, isSpan: true).Span;
 
-    /// <summary>Takes what was written to the memory. Does not start the response.</summary>
+    /// <summary>Stages the bytes written to the memory. Does not start the response.</summary>
     public override void Advance(int bytes)
     {
         using var scope = _request.EnterLock();
@@ -56,7 +56,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
         => WriteAsync(default, isWrite: false, cancellationToken);
 
-    /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>
+    /// <summary>Makes the pending flush, or the next one, return as canceled.</summary>
     public override void CancelPendingFlush()
     {
         using var scope = _request.EnterLock();
@@ -83,7 +83,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     private ValueTask<FlushResult> WriteAsync(
         ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
-        // First: after the end of the request, the token does not count, as on Kestrel.
+        // Check this first: after the end of the request, the token is ignored, as in Kestrel.
         ThrowIfOver();
         cancellationToken.ThrowIfCancellationRequested();
         return HasOnStarting && !HasStarted
@@ -138,11 +138,11 @@ internal sealed partial class FastCgiResponse : PipeWriter
         if (length != BytesWritten)
             return false;
 
-        _request.OnAnswered();
+        _request.OnResponded();
         return true;
     }
 
-    /// <summary>Counts bytes against the declared length. Excess bytes are refused before any is taken.</summary>
+    /// <summary>Counts bytes against the declared length. Excess bytes are refused before any are staged.</summary>
     private void CountWrite(long length, long? declared)
     {
         CheckWrite(length, declared);

@@ -35,10 +35,10 @@ internal sealed partial class FastCgiResponse
         // A response that has started and failed cannot be completed: the end of the request cuts it.
         if (_request.ApplicationError is null)
             Finish();
-        else if (!TryAnswerForApplication(StatusCodes.Status500InternalServerError))
+        else if (!TryRespondForApplication(StatusCodes.Status500InternalServerError))
             return;
 
-        // The application may continue, but no more of the body arrives.
+        // The application may continue, but receives no more of the body.
         using var scope = _request.Connection.EnterLock();
         _request.EndStdin(scope);
     }
@@ -71,7 +71,7 @@ internal sealed partial class FastCgiResponse
 
     /// <summary>Replaces a response that has not started and ends it, so that no other thread can change it.</summary>
     /// <param name="body">An ASCII body, if any.</param>
-    public bool TryAnswerForApplication(
+    public bool TryRespondForApplication(
         int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
         CompletedRequest ended;
@@ -111,7 +111,7 @@ internal sealed partial class FastCgiResponse
     {
         if (!HasStarted)
         {
-            // In the headers, so that the request log sees it later.
+            // In the headers, so that the request log can read it later.
             ref var table = ref _headers.In(scope);
             if (BytesWritten == 0 && table.ContentLength is null && CanHaveContentLength)
                 table.SetContentLength(0);

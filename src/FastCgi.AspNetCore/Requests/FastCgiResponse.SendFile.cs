@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>Files as bodies: the web server sends them if it can; otherwise the server reads and writes them.</content>
 internal sealed partial class FastCgiResponse
 {
-    // The web server sends the file. It gets a 200, whatever range it makes of it.
+    // The web server sends the file. It receives a 200, even if it sends only a range.
     private bool _isOffloaded;
 
     public async Task SendFileAsync(
@@ -27,7 +27,7 @@ internal sealed partial class FastCgiResponse
 
         // Callbacks may still change status and headers.
         await FireOnStartingAsync();
-        // Without the lock, because it reads the attributes of files, which may take any time.
+        // Without the lock, because reading attributes of files may take any time.
         var obstacle = offload.FindHeader(part.File, out var header);
         using (var scope = _request.EnterLock())
         {
@@ -41,7 +41,7 @@ internal sealed partial class FastCgiResponse
                 CountWrite(part.Length, _headers.In(scope).ContentLength);
                 _isOffloaded = true;
                 _headers.SetOffload(scope, header);
-                // From here on they are final, as if the response had started.
+                // Status and headers are now final, as if the response had started.
                 _headers.SetReadOnly(scope, isReadOnly: true);
             }
         }
@@ -60,7 +60,7 @@ internal sealed partial class FastCgiResponse
 
     private async Task StreamFileAsync(string path, long offset, long? count, CancellationToken cancellationToken)
     {
-        // Synchronously: on Unix, an asynchronous read blocks another thread, while the cache answers most at once.
+        // Synchronously: on Unix, an asynchronous read blocks another thread, while most data is cached.
         using var file = File.OpenHandle(
             path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, FileOptions.SequentialScan);
         ThrowIfForThreads(file, path);
@@ -72,7 +72,7 @@ internal sealed partial class FastCgiResponse
             {
                 var wanted = (int)Math.Min(rest, ResponseStaging.MaxLeaseLength);
                 var read = RandomAccess.Read(file, buffer.AsSpan(0, wanted), offset);
-                // Without a count, the current end of the file counts.
+                // Without a count, the current end of the file applies.
                 if (read == 0 && count is null)
                     return;
                 if (read == 0)
@@ -93,7 +93,7 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    /// <summary>Slow clients keep files open. Without the last descriptors, .NET would end the process.</summary>
+    /// <summary>Limits open files of slow clients: without free descriptors, .NET ends the process.</summary>
     private void ThrowIfForThreads(SafeFileHandle file, string path)
     {
         var limit = _request.Server.GetMaxDescriptors();

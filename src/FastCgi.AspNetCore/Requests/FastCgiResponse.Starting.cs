@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>How status and headers become final: at the first flush or write, on request, or at the end.</content>
+/// <content>The start, when status and headers become final: a flush, a write, a request, or the end.</content>
 internal sealed partial class FastCgiResponse
 {
     public async Task StartAsync(CancellationToken cancellationToken = default)
@@ -15,10 +15,10 @@ internal sealed partial class FastCgiResponse
             StartByApplication(scope, writeLength: 0);
     }
 
-    /// <summary>The OnStarting callbacks that are running, although the application may not await them.</summary>
+    /// <summary>The running OnStarting callbacks, which the application may not await.</summary>
     public Task? Starting => _lazy is { } lazy ? Volatile.Read(ref lazy.Starting) : null;
 
-    /// <summary>Calls the OnStarting callbacks. If one throws, that is an error, and the rest are skipped.</summary>
+    /// <summary>Calls the OnStarting callbacks. If one throws, the response fails and the rest are skipped.</summary>
     public Task FireOnStartingAsync()
     {
         var calls = CallOnStartingAsync();
@@ -60,7 +60,7 @@ internal sealed partial class FastCgiResponse
 
     public void DisableBuffering() => _isBufferingDisabled = true;
 
-    /// <summary>Starts the response on request of the application.</summary>
+    /// <summary>Starts the response at the request of the application.</summary>
     private void StartByApplication(RequestScope scope, int writeLength)
     {
         if (_request.ApplicationError is { } error)
@@ -74,8 +74,8 @@ internal sealed partial class FastCgiResponse
     {
         if (_statusCode is < 200 or > 999)
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
-        // Some web servers allow access for any success status, but this response was not meant as a permission.
-        if (IsAuthorizer && !_request.MayAnswerAuthorizer(SentStatusCode))
+        // Some web servers allow access for any success status, but this response is not a permission.
+        if (IsAuthorizer && !_request.MaySendAuthorizerStatus(SentStatusCode))
             throw new InvalidOperationException(
                 $"Code other than an authorizer endpoint returned status {SentStatusCode} for an Authorizer request, "
                     + "which could allow access. Use MapFastCgiAuthorizer.");
@@ -86,7 +86,7 @@ internal sealed partial class FastCgiResponse
         if (_headers.Encode(scope) is { } encodedFields)
             Lazy.EncodedFields = encodedFields;
 
-        // Only now: if the response cannot start, nothing was taken.
+        // Not earlier: if the response cannot start, nothing may be staged.
         BytesWritten += writeLength;
         _headers.SetReadOnly(scope, isReadOnly: true);
         Output.In(scope).EndLease();
@@ -94,7 +94,7 @@ internal sealed partial class FastCgiResponse
         {
             Output.In(scope).Clear();
             // nginx closes the connection as soon as it has the headers of the response to HEAD.
-            _request.OnAnswered();
+            _request.OnResponded();
         }
 
         HasStarted = true;
@@ -104,7 +104,7 @@ internal sealed partial class FastCgiResponse
     private void CompleteHeaders(ref HeaderTable headers)
     {
         DropZeroLengthWithoutBody(ref headers);
-        // nginx would buffer an event stream.
+        // Otherwise, nginx buffers an event stream.
         var isEventStream = headers.Get(Known.ContentType).ToString()
             .StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
         if ((_isBufferingDisabled || isEventStream) && headers.Find("X-Accel-Buffering") < 0)

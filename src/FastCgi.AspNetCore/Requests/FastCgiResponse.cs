@@ -57,7 +57,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
-    /// <summary>Setting copies. After the start, it is ignored, because middleware restores what it replaced.</summary>
+    /// <summary>Copies new headers; ignores them after the start, because middleware restores originals.</summary>
     public IHeaderDictionary Headers
     {
         get => _headers;
@@ -120,7 +120,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
-    /// <summary>The application has returned. Callbacks may still register more callbacks.</summary>
+    /// <summary>Called after the application has returned. Callbacks may still register more callbacks.</summary>
     public void Close(RequestScope scope)
     {
         _isCompletedFired = !HasOnCompleted;
@@ -141,21 +141,21 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public int GetMaxHeadLength()
         => CgiResponseWriter.GetMaxLength(_headers.Final.Entries, ReasonPhrase, _lazy?.EncodedFields);
 
-    /// <summary>Cannot fail: headers were checked at the start. lighttpd's authorizer needs the status first.</summary>
+    /// <summary>Cannot fail: headers were checked at the start. lighttpd requires the status first.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
         => HeadLength = CgiResponseWriter.Write(
             destination, SentStatusCode, ReasonPhrase, _headers.Final.Entries, _lazy?.EncodedFields, contentLength,
                 isStatusFirst: IsAuthorizer);
 
-    /// <summary>The length of a body that ends before the head is sent: lets a web server detect a cut.</summary>
+    /// <summary>The length, if the body ends before the head is sent: a web server then detects a cut.</summary>
     public long? GetFinalContentLength(long length)
         => _headers.Final.ContentLength is null && CanHaveContentLength ? length : null;
 
-    /// <summary>If the web server sends a file itself, it derives the client's status from a 200.</summary>
+    /// <summary>The status for the web server. It derives that of a file that it sends from a 200.</summary>
     private int SentStatusCode => _isOffloaded ? StatusCodes.Status200OK : _statusCode;
     private bool CanHaveContentLength => !_isHead && _statusCode is not (204 or 304);
 
-    // By compare-exchange, so that nothing that a concurrent thread stores is lost.
+    // By compare-exchange, so that no value from another thread is lost.
     private LazyResponseState Lazy
         => _lazy ?? Interlocked.CompareExchange(ref _lazy, new LazyResponseState(), null) ?? _lazy;
     private bool IsAuthorizer => _request.Role == FastCgiRole.Authorizer;

@@ -49,7 +49,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
         }
     }
 
-    /// <summary>The headers once they are read-only: then they need no lock.</summary>
+    /// <summary>The headers after they became read-only, which need no lock.</summary>
     public ref readonly HeaderTable Final
     {
         get

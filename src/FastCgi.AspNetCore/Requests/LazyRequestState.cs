@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>Rarely used state of a request, created on demand to save memory in waiting requests.</summary>
 internal sealed class LazyRequestState
 {
-    // Derived from the params on first use. Fields, because they are passed by reference.
+    // Derived from the parameters on first use. Fields, because they are passed by reference.
     public string? RawTarget;
     public RequestAddresses? Addresses;
     public TlsConnection? TlsConnection;
@@ -30,7 +30,7 @@ internal sealed record ReplacedReader(Stream Body, PipeReader Reader);
 
 internal enum AuthorizationPhase : byte
 {
-    NotAsked,
-    Asked,
+    NotStarted,
+    Running,
     Over,
 }

@@ -21,7 +21,7 @@ internal sealed class RequestAddresses : IHttpConnectionFeature
 
     public bool HasNewAddress => RemoteIpAddress != _sentAddress;
 
-    /// <summary>A port in the address belongs to it. The other parameter may be that of a load balancer.</summary>
+    /// <summary>Prefers a port in the address: the separate parameter may be that of a load balancer.</summary>
     private static (IPAddress? Address, int Port) Read(RequestParameters parameters, string address, string port)
     {
         var endPoint = Parse(parameters.GetVariable(address));

@@ -36,7 +36,7 @@ internal static class RequestCompletion
         Retire(request);
     }
 
-    /// <summary>Runs pending callbacks, and awaits those that run. Their errors are the application's.</summary>
+    /// <summary>Runs pending callbacks, and awaits running ones. Their errors are application errors.</summary>
     private static async ValueTask FinishWorkAsync(FastCgiRequest request, Exception? exception)
     {
         if (exception is not null)
@@ -53,8 +53,8 @@ internal static class RequestCompletion
     }
 
     /// <summary>
-    /// The slot comes first: the client's next request may arrive as soon as the end is sent, and must find the slot
-    /// free; and a client that does not read must not keep it.
+    /// Releases the slot first: the client's next request may arrive as soon as the end is sent and must find it free,
+    /// and a client that does not read must not keep it.
     /// </summary>
     private static void End(FastCgiRequest request)
     {
@@ -84,7 +84,7 @@ internal static class RequestCompletion
 
         if (!request.IsForApplication)
         {
-            Answer(request);
+            Respond(request);
             return;
         }
 
@@ -97,7 +97,7 @@ internal static class RequestCompletion
             }
             catch (Exception exception)
             {
-                // The application has put the response into a state in which it cannot end.
+                // The response cannot end in the state in which the application left it.
                 request.ReportApplicationError(exception);
             }
         }
@@ -109,29 +109,29 @@ internal static class RequestCompletion
     private static void Fail(FastCgiRequest request)
     {
         var response = request.Response;
-        if (response.TryAnswerForApplication(request.ErrorStatusCode))
+        if (response.TryRespondForApplication(request.ErrorStatusCode))
             return;
 
-        // If everything is written, a later error does not make the response wrong.
-        if (request.IsAnswered)
+        // A later error does not affect a response that is completely written.
+        if (request.HasResponded)
             response.Finish();
         else
             response.Cut();
     }
 
-    private static void Answer(FastCgiRequest request)
+    private static void Respond(FastCgiRequest request)
     {
         var rejection = request.Rejection;
         if (rejection == RequestRejection.None)
         {
-            request.Response.TryAnswerForApplication(StatusCodes.Status200OK, "pong\n");
+            request.Response.TryRespondForApplication(StatusCodes.Status200OK, "pong\n");
             return;
         }
 
         var statusCode = rejection.GetStatusCode();
         request.Server.Counters.OnRequestRejected(statusCode, rejection.ToString());
         request.Log.RequestRejected(request.Connection.Id, request.Id, statusCode, rejection.GetReason());
-        request.Response.TryAnswerForApplication(statusCode, rejection.GetReason() + "\n", rejection switch
+        request.Response.TryRespondForApplication(statusCode, rejection.GetReason() + "\n", rejection switch
         {
             RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout
                 or RequestRejection.TooManyRequestsOnConnection
@@ -141,7 +141,7 @@ internal static class RequestCompletion
         });
     }
 
-    /// <summary>Finishes a request that no client waits for any more.</summary>
+    /// <summary>Finishes a request after its client has received the response.</summary>
     private static void Retire(FastCgiRequest request)
     {
         request.Server.Advise<RequestStream>(request, static (advisor, request) => advisor.OnEnded(request));

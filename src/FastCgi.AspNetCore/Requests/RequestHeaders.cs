@@ -2,18 +2,18 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The headers of a request. A few look-ups search the params; otherwise, all become strings.</summary>
+/// <summary>The headers of a request. A few look-ups search the parameters; after that, all become strings.</summary>
 internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request.Response.Output)
 {
-    // Hosting and routing look up two. Ten look-ups in the params take as long as converting all.
+    // Hosting and routing look up two. Ten look-ups in the parameters take as long as converting all.
     private const int MaxLookUps = 4;
 
-    // Not among the variables HTTP_*, or possibly not.
+    // Headers that are not, or may not be, among the variables HTTP_*.
     private static readonly string[] s_special = [Known.ContentType, Known.Host, Known.Authorization];
 
     private string? _host;
 
-    // Not exact if threads race: that only costs a search.
+    // Inexact if threads race, which costs only a search.
     private int _lookUps;
     private volatile bool _isLoaded;
 
@@ -23,7 +23,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         set => base.ContentLength = value;
     }
 
-    /// <summary>Whether they were enumerated, changed, or often looked up.</summary>
+    /// <summary>Whether the headers were enumerated, changed, or often looked up.</summary>
     public bool IsLoaded => _isLoaded;
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
@@ -107,7 +107,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
             : host;
     }
 
-    /// <summary>Whether this is a complete name or address, so that a port follows it.</summary>
+    /// <summary>Whether the text is a complete name or address, so that a port may follow.</summary>
     private static bool IsName(ReadOnlySpan<char> host) => !host.IsEmpty && (!host.Contains(':') || host[^1] == ']');
 
     private string? MakeUpHost()

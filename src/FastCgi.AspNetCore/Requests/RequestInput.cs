@@ -35,7 +35,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
 
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
     {
-        // First: after the end of the request, the token does not count, as on Kestrel.
+        // Check this first: after the end of the request, the token is ignored, as in Kestrel.
         ThrowIfOver();
         cancellationToken.ThrowIfCancellationRequested();
         ValueTask<ReadResult> read;
@@ -73,7 +73,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
         => AdvanceTo(consumed, examined, isRestHeld: true);
 
-    /// <param name="isRestHeld">Whether the application has the bytes that are not consumed.</param>
+    /// <param name="isRestHeld">Whether the application still holds the bytes that are not consumed.</param>
     public void AdvanceTo(SequencePosition consumed, SequencePosition examined, bool isRestHeld)
     {
         using (request.EnterLock())
@@ -109,7 +109,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     private RequestBody? StartReading(RequestScope scope)
     {
         ThrowIfOver();
-        // Unlike a client that has gone, an abort by this side also takes what has arrived.
+        // Unlike a disconnect, a local abort also discards received data.
         if (request.IsAborted && request.GetInputError() is ConnectionAbortedException error)
             ExceptionDispatchInfo.Throw(error);
         if (request.GetBody() is not { } body)

@@ -1,13 +1,13 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The lock of one request and its response. A base class, to save one object per waiting request.</summary>
-/// <remarks>The application must have no reference to it: holding it would block the server's threads.</remarks>
+/// <remarks>Must not be visible to the application, which could block the server's threads by holding it.</remarks>
 internal class RequestLock
 {
     public RequestScope EnterLock() => new(this);
 }
 
-/// <summary>The held lock of a request. A method that takes it as a parameter needs the lock.</summary>
+/// <summary>The held lock of a request. A method with it as a parameter requires the lock.</summary>
 internal readonly ref struct RequestScope
 {
     private readonly RequestLock _lock;

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The params of one request. Immutable, so any thread may read them; creates strings on demand.</summary>
+/// <summary>The parameters of a request. Immutable, so any thread may read them. Strings on demand.</summary>
 internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
 {
     private Dictionary<int, string>? _decoded;
@@ -83,7 +83,7 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
         return headers;
     }
 
-    /// <summary>Repeated variables are a repeated header. Cookies are joined (RFC 9113, section 8.2.3).</summary>
+    /// <summary>Adds a header; repeated variables repeat it. Cookies are joined (RFC 9113, section 8.2.3).</summary>
     public static StringValues Join(StringValues values, string name, string value)
     {
         if (values.Count == 0)

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>The headers of a response, validated when set, as in Kestrel, and read-only once it has started.</summary>
 internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollection(requestLock)
 {
-    // By name, of the headers that are not ASCII.
+    // The encodings of non-ASCII headers, by name.
     private Dictionary<string, Encoding>? _encodings;
 
     /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The bytes of one response: a flush turns staged bytes into records and queues them for sending.</summary>
-/// <remarks>It is also the lock of the request, because the application never gets it.</remarks>
+/// <remarks>Also the lock of the request, because the application never gets a reference to it.</remarks>
 internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 {
     private ResponseStaging _staged = new(request);
@@ -17,9 +17,9 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         return ref _staged;
     }
 
-    /// <summary>Queues or holds what is staged. Call <see cref="SendAsync"/> afterwards, without the lock.</summary>
+    /// <summary>Queues or holds the staged bytes. Call <see cref="SendAsync"/> afterwards, without the lock.</summary>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
-    /// <returns>Whether it is held.</returns>
+    /// <returns>Whether the flush is held.</returns>
     public bool Flush(RequestScope scope, bool isLikelyLast)
     {
         ref var staged = ref In(scope);
@@ -39,12 +39,12 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         return false;
     }
 
-    /// <summary>Sends what a flush has queued. Waits while more than the limit is queued or being sent.</summary>
+    /// <summary>Sends the output of a flush. Waits while more than the limit is queued or being sent.</summary>
     public ValueTask<FlushResult> SendAsync(bool isHeld, CancellationToken cancellationToken) => isHeld
         ? new(new FlushResult(isCanceled: false, isCompleted: request.Connection.Output.IsClosed))
         : request.SendAsync(cancellationToken);
 
-    /// <summary>Ends the request with everything staged or, if it is cut, with what was flushed.</summary>
+    /// <summary>Ends the request with all staged bytes or, if it is cut, with the flushed ones.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <returns>The work that remains without the lock.</returns>
     public CompletedRequest Complete(RequestScope scope, ProtocolStatus? status)
@@ -65,7 +65,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         return request.Connection.Complete(request, records, status, sends: status is null || _cork.SendsAtEnd);
     }
 
-    /// <summary>The request is over: returns the memory of unsent bytes.</summary>
+    /// <summary>Returns the memory of unsent bytes, because the request is over.</summary>
     public void Close(RequestScope scope)
     {
         ref var staged = ref In(scope);
@@ -75,7 +75,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
 
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
 
-    /// <summary>The application has returned before the end: queues what is held, for the caller to send.</summary>
+    /// <summary>Queues held output for the caller to send, because the application awaits.</summary>
     public void Yield()
     {
         using var scope = EnterLock();
@@ -83,7 +83,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         QueueHeld(scope);
     }
 
-    /// <summary>Sends what is held, and from now on each flush at once.</summary>
+    /// <summary>Sends held output, and each later flush at once.</summary>
     public void Uncork()
     {
         using (var scope = EnterLock())
@@ -103,10 +103,10 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
             request.Queue(staged.ErrorWriter!.TakeRecords(isEnd: false));
     }
 
-    /// <summary>Sends what is queued for the web server's error log.</summary>
+    /// <summary>Sends the lines that are queued for the web server's error log.</summary>
     public void SendErrors()
     {
-        // The thread that has corked the response sends later, and includes what was queued before.
+        // The thread that corked the response sends later, including earlier output.
         if (!_cork.IsCorked)
             request.Connection.Output.FlushNow();
     }
@@ -129,26 +129,26 @@ internal struct OutputCork
 
     private enum State : byte
     {
-        /// <summary>Only the flushing thread sends. It holds a flush only if that is likely the last.</summary>
+        /// <summary>Only flushing threads send. They hold a flush only if it is likely the last.</summary>
         Released,
 
-        /// <summary>In the application's first call, whose thread sends afterwards, including the end.</summary>
+        /// <summary>The first call of the application is running. Its thread sends afterwards, even the end.</summary>
         Corked,
 
-        /// <summary>The same, but the end of the response is sent at once, because nothing follows it.</summary>
+        /// <summary>Like Corked, but the end of the response is sent at once, because nothing follows it.</summary>
         CorkedUntilEnd,
 
-        /// <summary>Final: every flush is sent at once.</summary>
+        /// <summary>Every flush is sent at once. Final.</summary>
         Uncorked,
     }
 
-    /// <summary>Whether the thread that called the application sends what is queued.</summary>
+    /// <summary>Whether the thread that called the application sends queued output.</summary>
     public readonly bool IsCorked => _state is State.Corked or State.CorkedUntilEnd;
 
     /// <summary>Whether the thread that ends the response sends it.</summary>
     public readonly bool SendsAtEnd => _state != State.Corked;
 
-    /// <summary>Called before the application, by a thread that sends when it returns.</summary>
+    /// <summary>Corks the response before a call of the application, by a thread that sends afterwards.</summary>
     /// <param name="sendsAtEnd">Whether the end is still sent at once, because nothing follows it.</param>
     public void Cork(bool sendsAtEnd)
     {
@@ -164,7 +164,7 @@ internal struct OutputCork
 
     public void Uncork() => _state = State.Uncorked;
 
-    /// <param name="trySetDeadline">Schedules an uncork if it can; <see langword="null"/> if never.</param>
+    /// <param name="trySetDeadline">Tries to schedule an uncork; <see langword="null"/> if it cannot.</param>
     public readonly bool CanHold(
         bool isHolding, bool isLikelyLast, RequestStream stream, Func<RequestStream, bool>? trySetDeadline)
         => _state switch

@@ -1,12 +1,12 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// What the application has written and not flushed. The blocks leave room for a record header, and the first one for
+/// The written bytes that are not flushed. The blocks leave room for a record header, and the first one for
 /// the header block, so they become records in place. Not thread-safe. A mutable struct: do not copy it.
 /// </summary>
 internal struct ResponseStaging(FastCgiRequest request)
 {
-    // Room before the first block for a usual header block. A longer one gets blocks of its own.
+    // Room before the first block for a usual header block. A longer one gets separate blocks.
     private const int HeadReserve = 512;
 
     // Room after the last record for the end of the request.
@@ -17,8 +17,8 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     private const int NotHeld = -1;
 
-    // Who may be writing to leased memory: a thread that has a span, by its id, or one of these. Unlike a Memory<byte>,
-    // a span cannot be kept, and IBufferWriter forbids its use after the thread's next call.
+    // The holder of leased memory, which may be writing: a thread with a span, by its id, or one of these. Unlike a
+    // Memory<byte>, a span cannot be kept, and IBufferWriter forbids its use after the thread's next call.
     private const int Nobody = 0;
     private const int Anybody = -1;
     private const int Several = -2;
@@ -32,7 +32,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     // The holder of memory that was not advanced over. Unless it is Nobody, the last block must not be pooled again.
     private int _leaseHolder;
 
-    // The length of the held flush within what is staged.
+    // The length of the held flush within the staged bytes.
     private int _flushedLength = NotHeld;
 
     public bool NeedsHeaderBlock { get; private set; } = true;
@@ -72,14 +72,14 @@ internal struct ResponseStaging(FastCgiRequest request)
         return block.FreeMemory;
     }
 
-    /// <summary>If a lease was not advanced, its holder still may: a writer over a body that others flush.</summary>
+    /// <summary>Ends an advanced lease. Otherwise, its holder may still advance: a writer that others flush.</summary>
     public void EndUsedLease()
     {
         if (_leaseHolder == Nobody)
             EndLease();
     }
 
-    /// <summary>Ends the lease: its memory may not be advanced any more.</summary>
+    /// <summary>Ends the lease: its memory can no longer be advanced.</summary>
     public void EndLease()
     {
         if (_scratch is not null && _leaseHolder == Nobody)
@@ -88,7 +88,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         _leasedLength = 0;
     }
 
-    /// <summary>A span's thread that calls again or returns writes no more, so its block can be used again.</summary>
+    /// <summary>Ends a span, because its thread has called again or returned: the block is reusable.</summary>
     public void EndSpan()
     {
         if (_leaseHolder != Environment.CurrentManagedThreadId)
@@ -129,7 +129,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         block.End += count;
     }
 
-    /// <summary>Stages bytes, unless the request has left: then they are not needed.</summary>
+    /// <summary>Stages bytes, unless the request has left.</summary>
     public void Append(ReadOnlySpan<byte> bytes)
     {
         if (request.HasLeft)
@@ -143,7 +143,7 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     public void HoldFlush() => _flushedLength = Length;
 
-    /// <summary>Drops what is staged: another response replaces it, or it is over.</summary>
+    /// <summary>Drops the staged bytes: another response replaces them, or the response is over.</summary>
     public void Clear()
     {
         _flushedLength = NotHeld;
@@ -153,7 +153,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         _leaseHolder = Nobody;
     }
 
-    /// <summary>Takes what is staged, and then error lines, as records, with the header block if necessary.</summary>
+    /// <summary>Removes the staged bytes and error lines as records, with the header block if necessary.</summary>
     public BufferChain TakeRecords(bool isEnd)
     {
         if (NeedsHeaderBlock)
@@ -237,7 +237,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         PutBefore(head.AsSpan(0, response.WriteHead(head, contentLength)));
     }
 
-    /// <summary>Puts a long header block into blocks of its own, before the body.</summary>
+    /// <summary>Puts a long header block into separate blocks before the body.</summary>
     private void PutBefore(ReadOnlySpan<byte> head)
     {
         var body = _blocks.Clear();
@@ -252,7 +252,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         _blocks.Append(body);
     }
 
-    /// <summary>The application is writing to the rest of this block, so its content is sent as a copy.</summary>
+    /// <summary>Copies the content to send, because the application is writing to the rest of the block.</summary>
     private BufferBlock SplitLeased(BufferBlock block)
     {
         var copy = request.Connection.Output.Pool.RentBlock(ProtocolConstants.HeaderLength + block.Length);

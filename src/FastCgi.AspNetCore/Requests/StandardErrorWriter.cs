@@ -46,7 +46,7 @@ internal sealed class StandardErrorWriter : TextWriter
         _request.Response.Output.SendErrors();
     }
 
-    /// <summary>Ends a line, unless it is empty. After the end of the response, it is dropped.</summary>
+    /// <summary>Ends a line, unless it is empty. Drops it after the end of the response.</summary>
     public void EndLine(RequestScope scope)
     {
         if (_line.Length > 0 && !_request.HasLeft)
@@ -58,7 +58,7 @@ internal sealed class StandardErrorWriter : TextWriter
         _line.Clear();
     }
 
-    /// <summary>Takes the records that are not queued yet.</summary>
+    /// <summary>Removes and returns the records that are not queued yet.</summary>
     /// <param name="isEnd">Whether END_REQUEST follows, so that the stream, if any, must end.</param>
     public BufferBlock? TakeRecords(bool isEnd)
     {
@@ -68,7 +68,7 @@ internal sealed class StandardErrorWriter : TextWriter
         return _records.Clear();
     }
 
-    /// <summary>The writer belongs to the request, so disposing it only flushes.</summary>
+    /// <summary>Only flushes, because the writer belongs to the request.</summary>
     protected override void Dispose(bool disposing)
     {
         Flush();
@@ -98,7 +98,7 @@ internal sealed class StandardErrorWriter : TextWriter
         else
             _line.Append(c);
 
-        // Never between the halves of a surrogate pair. Of unpaired first halves, at most one waits for its second.
+        // Never split a surrogate pair. At most one unpaired first half waits for its second.
         if (_line.Length > MaxLineLength || (_line.Length == MaxLineLength && !char.IsHighSurrogate(c)))
             EndLine(scope);
     }
@@ -108,7 +108,7 @@ internal sealed class StandardErrorWriter : TextWriter
         if (_isFull)
             return;
 
-        // The text counts, but short lines need more memory for their records, so that is limited too.
+        // Counts the text, and limits the records too: short lines need more memory for them.
         _isFull = _textLength + line.Length > _maxLength
             || _recordLength + ProtocolConstants.HeaderLength + line.Length > _maxLength + BufferPool.LargeBlockSize;
         _textLength += line.Length;

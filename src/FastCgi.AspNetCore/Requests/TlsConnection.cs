@@ -6,12 +6,12 @@ namespace FastCgi.AspNetCore.Requests;
 /// <param name="allowsAny">Whether to show a certificate that the web server did not verify.</param>
 internal sealed class TlsConnection(RequestParameters parameters, bool allowsAny, ILogger log) : ITlsConnectionFeature
 {
-    // "FAILED:" and a reason of the TLS library.
+    // "FAILED:" and the reason of the TLS library.
     private const int MaxVerdictLength = 200;
 
     public X509Certificate2? ClientCertificate { get; set; } = Read(parameters, allowsAny, log);
 
-    /// <summary>Nothing to wait for: the web server requests it in the handshake or not at all.</summary>
+    /// <summary>Completes at once: the web server requests the certificate in the handshake or never.</summary>
     public Task<X509Certificate2?> GetClientCertificateAsync(CancellationToken cancellationToken)
         => Task.FromResult(ClientCertificate);
 

@@ -8,13 +8,13 @@ internal static class DescriptorHeadroom
     private const int Share = 6;
     private const long Largest = 1_024;
 
-    /// <summary>The system gives the lowest free number, so a higher one means that all are in use.</summary>
+    /// <summary>Gets the number for connections. The system assigns the lowest: beyond, all are in use.</summary>
     public static long CountForConnections(long limit) => limit - Get(limit);
 
-    /// <summary>The limit of connections on this system, on which descriptors may not be limited.</summary>
+    /// <summary>Gets the limit of connections on this system, which may not limit descriptors.</summary>
     public static long GetMaxConnections(long limit) => OperatingSystem.IsLinux() ? CountForConnections(limit) : limit;
 
-    /// <summary>How many descriptors connections and sent files may use. The rest is for threads.</summary>
+    /// <summary>Gets the number of descriptors for connections and sent files. The rest is for threads.</summary>
     public static long CountForFiles(long limit) => limit - (Get(limit) / 2);
 
     private static long Get(long limit) => Math.Min(limit / Share, Largest);

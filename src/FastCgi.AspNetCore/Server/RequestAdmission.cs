@@ -14,7 +14,7 @@ internal sealed class RequestAdmission(
     private readonly TimeSpan _queueTimeout = options.Limits.RequestQueueTimeout ?? TimeSpan.MaxValue;
     private readonly LinkedList<(RequestStream Request, long Since)> _queue = new();
 
-    // Not in the requests: few of them ever wait, and every request would pay for the field.
+    // Not in the requests: few of them wait, and each would have the field.
     private readonly Dictionary<RequestStream, LinkedListNode<(RequestStream Request, long Since)>> _nodes =
         new(ReferenceEqualityComparer.Instance);
 
@@ -23,14 +23,14 @@ internal sealed class RequestAdmission(
     private long _ordinaryCount;
     private int _statusCount;
 
-    // A figure for the status needs no lock.
+    // The status reads this without the lock.
     public int QueuedCount => _queue.Count;
 
-    /// <summary>The slots in use. An aborted request keeps its slot until its application returns.</summary>
+    /// <summary>The number of slots in use. An aborted request keeps its slot until its application returns.</summary>
     public (long Ordinary, int Status) TakenCount
         => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _statusCount));
 
-    /// <summary>Null if it is refused. Evicted requests are answered at the next release or tick.</summary>
+    /// <summary>Acquires a slot; null if refused. Evicted requests get a response at a release or tick.</summary>
     public RequestSlot? Admit(RequestStream request, string? path)
     {
         if (_limit is null)

@@ -17,7 +17,7 @@ internal sealed class SendFileOffload
         Known.Server,
     ];
 
-    /// <summary>The web server would evaluate conditions again, with its own validators.</summary>
+    /// <summary>The conditional headers, which the web server would evaluate with its own validators.</summary>
     private static readonly string[] s_conditions =
         [Known.IfMatch, Known.IfNoneMatch, Known.IfModifiedSince, Known.IfUnmodifiedSince];
 
@@ -28,7 +28,7 @@ internal sealed class SendFileOffload
 
     public SendFileOffload(FastCgiSendFileOptions options)
     {
-        // If roots are nested, the inner one counts.
+        // If roots are nested, the inner one applies.
         _roots = [.. options.Roots.OrderByDescending(static root => root.Folder.Length)];
         _keptHeaders = new(s_headersOfNginx.Concat(options.PassedHeaders), StringComparer.OrdinalIgnoreCase);
     }
@@ -37,7 +37,7 @@ internal sealed class SendFileOffload
     public static ReadOnlySpan<string> GetReplacedHeaders(string header)
         => header == XAccelRedirect ? s_replacedByNginx : s_replacedByNginx.AsSpan(0, 1);
 
-    /// <summary>Finds the header that makes the web server send a file, or why there is none.</summary>
+    /// <summary>Finds the header that makes the web server send a file, or the reason why there is none.</summary>
     public string? FindHeader(FileInfo file, out KeyValuePair<string, string> header)
     {
         var obstacle = FindRoot(file, out var root, out var path);
@@ -47,7 +47,7 @@ internal sealed class SendFileOffload
         return obstacle;
     }
 
-    /// <summary>Finds why the response would not be correct with this header.</summary>
+    /// <summary>Finds the reason why the response would not be correct with this header.</summary>
     public string? FindObstacle(
         FilePart part, KeyValuePair<string, string> header, int statusCode, IHeaderDictionary request,
         IHeaderDictionary response)
@@ -76,7 +76,7 @@ internal sealed class SendFileOffload
 
     private string? FindRoot(FileInfo file, out SendFileRoot root, out string path)
     {
-        // Not the normalized path of FileInfo: after a link, .. leads to another folder than it seems to.
+        // Not the normalized path of FileInfo: after a link, .. is not the folder in the path.
         var isPlain = !file.ToString().Split('/', '\\').Contains("..");
         root = isPlain
             ? Array.Find(_roots, root => file.FullName.StartsWith(root.Folder, StringComparison.Ordinal))
@@ -91,7 +91,7 @@ internal sealed class SendFileOffload
         return HasLink(file, root) ? "its path contains a symbolic link" : null;
     }
 
-    /// <summary>A link between the root and the file could lead out of the root.</summary>
+    /// <summary>Whether the path contains a link, which could lead out of the root.</summary>
     private static bool HasLink(FileInfo file, SendFileRoot root)
     {
         for (var path = file.FullName; path.Length > root.Folder.Length; path = Path.GetDirectoryName(path)!)

@@ -1,11 +1,11 @@
 namespace FastCgi.AspNetCore.Server;
 
-/// <summary>What the requests of one server share, and what they share with its connections.</summary>
+/// <summary>The state that the requests of a server share with each other and with its connections.</summary>
 internal sealed class ServerContext : StreamContext
 {
     public required CgiMapping Mapping { get; init; }
 
-    /// <summary>Schedules the send of a held flush. If it is null or cannot, nothing may be held.</summary>
+    /// <summary>Schedules the send of a held flush. If it is null or fails, output must not be held.</summary>
     public Func<RequestStream, bool>? TrySetDeadline { get; init; }
 
     public required SendFileOffload? SendFileOffload { get; init; }

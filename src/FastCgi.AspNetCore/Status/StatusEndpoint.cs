@@ -6,27 +6,27 @@ using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>Answers requests for the status as HTML or JSON.</summary>
+/// <summary>Responds to requests for the status with HTML or JSON.</summary>
 internal static class StatusEndpoint
 {
     private const string PlainText = "text/plain; charset=utf-8";
 
-    public static Task AnswerAsync(HttpContext context)
+    public static Task RespondAsync(HttpContext context)
     {
-        // Unless the application restricts access, the web server may expose the status to the world. A local client
+        // Unless the application restricts access, the web server may expose the status to anyone. A local client
         // proves nothing: a proxy on this machine may have forwarded the request.
         if (StatusEndpoints.GetAudience(context.GetEndpoint()?.Metadata) == StatusAudience.Unspecified
             && context.RequestServices.GetService<IHostEnvironment>()?.IsDevelopment() != true)
             return RefuseAsync(context.Response);
 
         return context.RequestServices.GetService<IServer>() is FastCgiServer server
-            ? AnswerAsync(context, MakeReader(server, context.RequestServices))
+            ? RespondAsync(context, MakeReader(server, context.RequestServices))
             : FailAsync(context.Response, "No status is available, because the application does not use "
                 + "FastCgi.AspNetCore.\n");
     }
 
-    /// <summary>Answers without checking access.</summary>
-    public static Task AnswerAsync(HttpContext context, StatusReader reader)
+    /// <summary>Responds without checking access.</summary>
+    public static Task RespondAsync(HttpContext context, StatusReader reader)
     {
         var response = context.Response;
         if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))

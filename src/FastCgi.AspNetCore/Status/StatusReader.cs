@@ -7,7 +7,7 @@ using FastCgi.AspNetCore.Hosting.Endpoints;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>Creates snapshots of the status on request; only latencies are recorded beforehand.</summary>
+/// <summary>Creates snapshots of the status on demand; only latencies are recorded beforehand.</summary>
 internal sealed class StatusReader(FastCgiServer server, string applicationName)
 {
     // Limits the size of the page.
@@ -104,7 +104,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
     private static double? GetSeconds(RecentRequests recent, double part)
         => LatencyHistogram.GetPercentile(recent.Latencies, part)?.TotalSeconds;
 
-    /// <summary>Fails if no file descriptor is left; the status is often read just then.</summary>
+    /// <summary>Reads memory and CPU time; 0 without a free descriptor, when the status is often read.</summary>
     private static (long Memory, TimeSpan ProcessorTime) ReadProcess()
     {
         try

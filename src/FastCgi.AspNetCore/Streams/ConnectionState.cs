@@ -12,7 +12,7 @@ internal struct ConnectionState
     public SendQueue Output;
     public uint RequestCount;
 
-    /// <summary>The id of the last request that began; 0 before the first.</summary>
+    /// <summary>The id of the last request that started; 0 before the first.</summary>
     public ushort LastId;
 
     /// <summary>Whether the web server has multiplexed, or has queried whether it may.</summary>
@@ -22,7 +22,7 @@ internal struct ConnectionState
     public bool? ForbidsReset;
     public long PausedSince;
 
-    /// <summary>When the record that is being received began.</summary>
+    /// <summary>The start time of the record that is being received.</summary>
     public long RecordSince;
     public long ReceivedLength;
 }

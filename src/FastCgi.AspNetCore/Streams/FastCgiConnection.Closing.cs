@@ -8,7 +8,7 @@ internal sealed partial class FastCgiConnection
 
     /// <summary>Removes a request from the table, appends the suitable ending, and queues everything.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
-    /// <param name="sends">Whether to collect what must be sent now.</param>
+    /// <param name="sends">Whether to collect output to send now.</param>
     public CompletedRequest Complete(RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
     {
         using var scope = EnterLock();

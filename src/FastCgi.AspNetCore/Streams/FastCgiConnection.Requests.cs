@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>The life of a request on its connection, from BEGIN_REQUEST to END_REQUEST.</content>
 internal sealed partial class FastCgiConnection
 {
-    // Without this limit, a peer could begin and abort requests endlessly (HTTP/2's rapid reset, CVE-2023-44487).
+    // Without this limit, a peer could start and abort requests endlessly (HTTP/2's rapid reset, CVE-2023-44487).
     private const int MaxLingeringRequests = 100;
 
     private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)

@@ -27,7 +27,7 @@ internal sealed class RecordOutput(
     public RecordDescriber? SentRecords { get; init; }
 
     /// <summary>Whether a reset would destroy other responses: queued, being sent, or in system buffers.</summary>
-    /// <param name="canReset">Whether the connection would be reset. Otherwise, the system keeps what it holds.</param>
+    /// <param name="canReset">Whether the connection would be reset. Otherwise, the system keeps its buffers.</param>
     public bool HasOtherResponses(ConnectionScope scope, RequestStream response, bool canReset)
     {
         ref var queue = ref scope.State.Output;

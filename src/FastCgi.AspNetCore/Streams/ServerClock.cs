@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>
 /// The clock of all timeouts. Between two ticks it advances by at most one interval, so it stops while the process does
-/// (SIGSTOP, <c>docker pause</c>): a resumed process does not time out what it could not receive or send meanwhile.
+/// (SIGSTOP, <c>docker pause</c>): a resumed process does not time out data that it could not receive or send.
 /// </summary>
 internal sealed class ServerClock(TimeProvider time) : TimeProvider
 {

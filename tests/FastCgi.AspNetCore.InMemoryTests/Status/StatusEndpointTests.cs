@@ -154,7 +154,7 @@ public sealed class StatusEndpointTests
         context.SetEndpoint(
             new Endpoint(null, new EndpointMetadataCollection(new AllowAnonymousAttribute()), "status"));
         set(context.Request);
-        await StatusEndpoint.AnswerAsync(context);
+        await StatusEndpoint.RespondAsync(context);
         return (context.Response.StatusCode, context.Response, Encoding.UTF8.GetString(body.ToArray()));
     }
 }

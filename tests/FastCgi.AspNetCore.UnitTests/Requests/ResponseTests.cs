@@ -105,7 +105,7 @@ public sealed class ResponseTests
     [InlineData("GET", 500, "", "Content-Length: 0\r\n")]
     [InlineData("GET", 400, "no\n", "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n")]
     [InlineData("HEAD", 400, "no\n", "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n")]
-    public void TryAnswerForApplication_EachStatus_HasItsHeaderAndBodyAndNothingOfTheApplication(
+    public void TryRespondForApplication_EachStatus_HasItsHeaderAndBodyAndNothingOfTheApplication(
         string method, int status, string text, string headers)
     {
         _rig.Options.ResponseHeaderEncodingSelector = static _ => Encoding.UTF8;
@@ -116,7 +116,7 @@ public sealed class ResponseTests
         Response.DisableBuffering();
         _rig.Put("gone");
 
-        Assert.True(Response.TryAnswerForApplication(status, text.Length == 0 ? null : text));
+        Assert.True(Response.TryRespondForApplication(status, text.Length == 0 ? null : text));
 
         Assert.Equal((false, 0), (Response.HasOnStarting, _rig.RentedCount));
         Assert.True(text.Length > 0 || Response.BytesWritten == 0);

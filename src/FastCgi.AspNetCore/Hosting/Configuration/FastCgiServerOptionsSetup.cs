@@ -52,7 +52,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }
     }
 
-    /// <summary>An empty value means no limit; the grace period has Kestrel's default.</summary>
+    /// <summary>Reads the data rate. An empty value means no limit; the grace period has Kestrel's default.</summary>
     private static MinDataRate? ReadDataRate(IConfigurationSection setting)
     {
         ThrowIfUnknown(setting, nameof(MinDataRate.BytesPerSecond), nameof(MinDataRate.GracePeriod));
@@ -94,7 +94,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }));
     }
 
-    /// <summary>Environment variables and the command line have no lists, so accepts a comma-separated value.</summary>
+    /// <summary>Applies an option. A list may be a comma-separated value, as in environment variables.</summary>
     private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
     {
         var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value)
@@ -105,7 +105,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             throw Unknown(setting);
     }
 
-    /// <summary>A group has no value of its own.</summary>
+    /// <summary>Rejects a value for a group of settings.</summary>
     private static IEnumerable<IConfigurationSection> Members(IConfigurationSection group)
         => string.IsNullOrEmpty(group.Value)
             ? group.GetChildren()

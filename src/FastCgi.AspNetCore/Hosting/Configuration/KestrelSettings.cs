@@ -56,7 +56,7 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
     /// <summary>Whether code configures Kestrel endpoints. Not detected if it configures their defaults too.</summary>
     public bool HasEndpoints { get; private set; }
 
-    /// <summary>Runs before the application's code; Kestrel applies the defaults to each added endpoint.</summary>
+    /// <summary>Runs before the application's code. Kestrel applies the defaults to each added endpoint.</summary>
     public void Configure(KestrelServerOptions options) => options.ConfigureEndpointDefaults(_ => HasEndpoints = true);
 
     public void Configure(FastCgiServerOptions options)

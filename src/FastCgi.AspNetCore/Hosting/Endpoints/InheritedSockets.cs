@@ -3,12 +3,12 @@ using FastCgi.AspNetCore.Transport;
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Listening sockets from the parent process. They stay open for servers that start later.</summary>
-/// <param name="refusal">Why passed sockets are not for this process, if so.</param>
+/// <param name="refusal">The reason why this process ignores passed sockets; null if it does not.</param>
 internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, string? refusal = null)
 {
     private static readonly Lazy<InheritedSockets> s_ofThisProcess = new(Claim);
 
-    /// <summary>The first access finds the sockets, and hides them from child processes.</summary>
+    /// <summary>The sockets of this process. The first access hides them from child processes.</summary>
     public static InheritedSockets OfThisProcess => s_ofThisProcess.Value;
     public string? Refusal => refusal;
 
@@ -60,7 +60,7 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         throw Failure(endPoint, "the socket is not a stream socket. Use ListenStream= in the systemd unit");
     }
 
-    /// <summary>A second call finds none. For tests; otherwise, use <see cref="OfThisProcess"/>.</summary>
+    /// <summary>Finds the sockets, once. For tests; otherwise, use <see cref="OfThisProcess"/>.</summary>
     internal static InheritedSockets Claim()
     {
         if (OperatingSystem.IsWindows())

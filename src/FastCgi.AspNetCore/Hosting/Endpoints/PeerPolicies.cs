@@ -51,7 +51,7 @@ internal static class PeerPolicies
     public static bool IsOpen(PeerPolicy policy, EndPoint endPoint)
         => endPoint is IPEndPoint { Address: var address } && !IPAddress.IsLoopback(address) && !policy.IsRestricted;
 
-    /// <summary>An address is a network of one. Rejects what the parser accepts: 1, 0x7f000001 and 010.0.0.1.</summary>
+    /// <summary>Parses a network or an address. Rejects ambiguous forms: 1, 0x7f000001, and 010.0.0.1.</summary>
     private static IPNetwork? ParseNetwork(string text)
     {
         var host = text.Split('/')[0];

@@ -5,7 +5,7 @@ internal static class SettingValues
 {
     public static string Required(string? value) => value ?? throw new FormatException("a value is missing.");
 
-    /// <summary>The name of an enumeration member. Unlike <see cref="Enum"/>, rejects numbers.</summary>
+    /// <summary>Parses the name of an enumeration member. Unlike <see cref="Enum"/>, rejects numbers.</summary>
     public static T Choice<T>(string? value)
         where T : struct, Enum
     {
@@ -19,20 +19,20 @@ internal static class SettingValues
     public static int Number(string? value)
         => int.Parse(Required(value), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
 
-    /// <summary>An empty value means no limit.</summary>
+    /// <summary>Parses a limit. An empty value means no limit.</summary>
     public static long? OptionalNumber(string? value)
         => string.IsNullOrEmpty(value)
             ? null
             : long.Parse(value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
 
-    /// <summary>Unlike <see cref="double"/>, rejects NaN and Infinity.</summary>
+    /// <summary>Parses a number. Unlike <see cref="double"/>, rejects NaN and Infinity.</summary>
     public static double DecimalNumber(string? value)
         => double.Parse(Required(value), NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture) is var number
             && double.IsFinite(number)
             ? number
             : throw new FormatException("it is not a number.");
 
-    /// <summary>Rejects a plain number, which would be days.</summary>
+    /// <summary>Parses a time. Rejects a plain number, which would be days.</summary>
     public static TimeSpan Time(string? value)
         => Required(value) is var time && time.Contains(':', StringComparison.Ordinal)
         ? TimeSpan.Parse(time, CultureInfo.InvariantCulture)

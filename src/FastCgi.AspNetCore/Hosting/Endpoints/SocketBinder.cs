@@ -33,7 +33,7 @@ internal static class SocketBinder
         return options.EndPoint switch
         {
             IPEndPoint ip => Listen(options, ip),
-            // It already listens, with the backlog of its creator.
+            // The socket already listens, with the backlog of its creator.
             FileHandleEndPoint handle => inherited.Open(handle),
             _ => throw new NotSupportedException($"No transport is registered for {options.EndPoint.GetType().Name}."),
         };

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Standard output and error, which a FastCGI parent process may leave closed. Not for Windows.</summary>
+/// <summary>Standard output and error, which a FastCGI parent process may leave closed. Not on Windows.</summary>
 internal static class StandardStreams
 {
     private const int Input = 0;

@@ -22,7 +22,7 @@ internal static class UnixSockets
         var path = endPoint.ToString();
         try
         {
-            // In an endpoint created by the application, @ may begin a file name.
+            // In an endpoint created by the application, @ may be the start of a file name.
             if (path[0] == '@' && endPoint.Equals(EndpointAddress.ToUnixEndPoint(path)))
                 return ListenAbstract(options, endPoint);
             // The current folder may change before the file is removed, and web servers require an absolute path.
@@ -68,10 +68,10 @@ internal static class UnixSockets
             : Find(options, options.Group, SystemAccounts.FindGroup, "group");
         CreateDirectory(options, path);
 
-        // Of two instances that start at once, the second must find that the socket of the first is in use.
+        // If two instances start simultaneously, the second must detect that the first uses the socket.
         using var folder = LockFolder(path, log);
         _ = IsLeftBehind(options, endPoint);
-        // The file is complete before it gets its name, so a web server finds either the previous socket or this one.
+        // The file gets its name when it is complete, so a web server finds either the previous socket or this one.
         var temporary = path + "~";
         if (IsLeftBehind(options, EndpointAddress.ToUnixEndPoint(temporary)))
             TryDelete(temporary);
@@ -98,7 +98,7 @@ internal static class UnixSockets
         }
     }
 
-    /// <summary>Other systems, where .NET binds and removes the file.</summary>
+    /// <summary>Listens on other systems, where .NET binds and removes the file.</summary>
     internal static ListeningSocket ListenElsewhere(
         FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
@@ -149,7 +149,7 @@ internal static class UnixSockets
             cause => $"the folder {folder} cannot be created: {cause}");
     }
 
-    /// <summary>Whether there is an abandoned socket: it refuses connections. Fails for anything else.</summary>
+    /// <summary>Whether there is an abandoned socket, which refuses connections. Fails for other files.</summary>
     private static bool IsLeftBehind(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
         var path = endPoint.ToString();
@@ -195,7 +195,7 @@ internal static class UnixSockets
         return socket!;
     }
 
-    /// <summary>If the file cannot be removed, the step that fails with it, or before it, has the reason.</summary>
+    /// <summary>Removes the file. Ignores failures: the step that failed reports the cause.</summary>
     private static void TryDelete(string path)
     {
         try

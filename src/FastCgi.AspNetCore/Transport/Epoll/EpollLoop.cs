@@ -10,7 +10,7 @@ internal sealed unsafe class EpollLoop : IDisposable
 
     private const int MaxEvents = 256;
 
-    // The key of the event that ends a wait, so that the loop checks what was queued.
+    // The key of the event that ends a wait, so that the loop checks its queue.
     private const ulong WakeUpKey = 0;
 
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);

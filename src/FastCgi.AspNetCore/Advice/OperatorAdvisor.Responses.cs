@@ -5,7 +5,7 @@ internal sealed partial class OperatorAdvisor
 {
     public const int MaxPath = 500;
 
-    private void AdviseOnAnswer(FastCgiRequest request)
+    private void AdviseOnResponse(FastCgiRequest request)
     {
         NoteAuthorization(request);
         NotePath(request);
@@ -89,7 +89,7 @@ internal sealed partial class OperatorAdvisor
         if (!hasSlash)
             source += $", which must begin with a slash: '/{pathBase}'";
 
-        // Web servers select the location /app for //app too, and pass what the client sent.
+        // Web servers select the location /app for //app too, and pass the client's path.
         var path = GetSegments(request.Head.Path ?? string.Empty);
         var start = GetSegments(pathBase);
         var isMatch = hasSlash && path.Take(start.Length).SequenceEqual(start, StringComparer.OrdinalIgnoreCase);
