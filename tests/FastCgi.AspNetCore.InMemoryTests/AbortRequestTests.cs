@@ -4,7 +4,7 @@ public class AbortRequestTests
 {
     /// <summary>An abort of one request in the same receive loses none of the others.</summary>
     [Fact]
-    public Task ABORT_InTheReceiveOfOtherRequests_TheyAreAnswered()
+    public Task ABORT_REQUEST_InTheReceiveOfOtherRequests_OthersAreAnswered()
         => Script.PlayAsync("get+get:2+abort+get:3 end 2:200 3:200");
 
     [Theory]
@@ -61,7 +61,7 @@ public class AbortRequestTests
 
         frontEnd.Send(RecordBytes.Get(1));
         frontEnd.Send(RecordBytes.Abort(1));
-        frontEnd.Transport.ReleaseSend(goesOn: false);
+        frontEnd.Transport.ReleaseSend(continues: false);
 
         var types = frontEnd.ReadAvailable().Select(static record => record.Type).ToList();
         Assert.Equal(RecordBytes.EndRequest, types[^1]);

@@ -109,7 +109,7 @@ public class BodyDataRateTests
         frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(5));
         AssertNoneIsTooSlow(frontEnd.Server);
         go.SetResult();
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount > 0, "receiving to go on");
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount > 0, "receiving to continue");
         // Of both.
         frontEnd.Server.Clock.Advance(s_grace + s_tick);
 

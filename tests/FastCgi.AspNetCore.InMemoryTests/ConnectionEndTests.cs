@@ -62,7 +62,7 @@ public sealed class ConnectionEndTests
     }
 
     [Fact]
-    public async Task End_AskedForWhileAnAnswerIsBeingSent_Waits()
+    public async Task End_WhileAResponseIsSent_Waits()
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             static context => context.Response.Body.WriteAsync(Apps.Pattern(100_000)).AsTask(),
@@ -76,13 +76,13 @@ public sealed class ConnectionEndTests
         frontEnd.Send(RecordBytes.Get());
 
         Assert.Equal(CloseAction.None, connection.DecideClose());
-        frontEnd.Transport.ReleaseSend(goesOn: false);
+        frontEnd.Transport.ReleaseSend(continues: false);
         Assert.Equal(Apps.Pattern(100_000), (await frontEnd.ReadResponseAsync()).Body);
     }
 
     /// <summary>A connection idle for too long is closed unless bytes arrive, which may be no request.</summary>
     [Fact]
-    public async Task KeepAliveTimeout_SomethingComesThatIsNoRequest_IsTriedAgainAtEachTick()
+    public async Task KeepAliveTimeout_InputIsNoRequest_CloseIsRetriedAtEachTick()
     {
         var (tick, limit) = (TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(30));
         await using var frontEnd = await TestServer.ConnectAsync(

@@ -2,18 +2,18 @@ using FastCgi.AspNetCore.Advice;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Each fault is reported once, with the line that fixes it, and again only after it was fixed.</summary>
+/// <summary>
+/// Each fault is reported once, with the line that fixes it, and again only after it was fixed; correct setups are not.
+/// </summary>
 public sealed class DoctorTests
 {
     private static readonly (string, string)[] s_nginx = [("SERVER_SOFTWARE", "nginx/1.22.1")];
 
     [Theory]
     [InlineData("nginx/1.22.1", "SchemeNotPassed", "REQUEST_SCHEME", "fastcgi_param HTTPS $https if_not_empty;")]
-    [InlineData("HAProxy", "SchemeNotPassed", "REQUEST_SCHEME", "set-param REQUEST_SCHEME https")]
-    [InlineData("Apache/2.4", "SchemeNotPassed", "REQUEST_SCHEME", "Behind a load balancer")]
     [InlineData("another", "SchemeNotPassed", "REQUEST_SCHEME", "HTTPS with the value on")]
     [InlineData("nginx/1.22.1", "HostNotPassed", "HTTP_HOST", "fastcgi_param HTTP_HOST")]
-    public async Task Parameter_NotPassed_LineIsNamedOnceUntilFixed(
+    public async Task Parameter_NotPassed_IsReportedOnceUntilFixed(
         string software, string eventName, string parameter, string line)
     {
         await using var run = await DoctorRun.StartAsync();
@@ -45,7 +45,7 @@ public sealed class DoctorTests
     [InlineData("another", 200, false, false)]
     // mod_fcgid, which has started the process, has the name of Apache, and no such line.
     [InlineData("Apache/2.4", 200, false, false, true)]
-    public async Task Connections_NotKeptAndMany_LineIsNamed(
+    public async Task Connections_ManyAndNotKept_AreReported(
         string software, int connections, bool keeps, bool isReported, bool isSpawned = false)
     {
         await using var run = await DoctorRun.StartAsync(isSpawned);
@@ -68,7 +68,7 @@ public sealed class DoctorTests
     [InlineData(10, 100, false)]
     [InlineData(200, 1_000, true)]
     [InlineData(100, 1_000, false)]
-    public async Task ThreadPool_ThatIsStarved_IsDistinguishedFromABusyOne(
+    public async Task ThreadPool_Starved_IsReportedUnlikeABusyOne(
         long waiting, long completedInInterval, bool isReported)
     {
         await using var run = await DoctorRun.StartAsync();
@@ -89,7 +89,7 @@ public sealed class DoctorTests
     [InlineData("nginx/1.22.1", 10, "lighttpd/1.4.69", 400, null)]
     [InlineData("nginx/1.22.1", 300, "lighttpd/1.4.69", 300, "nginx/1.22.1")]
     [InlineData("nginx/1.22.1", 10, "Apache/2.4", 400, "Apache/2.4")]
-    public async Task Connections_OfSeveralWebServers_AreTheirs(
+    public async Task Connections_OfSeveralWebServers_ReportNamesTheirs(
         string first, int ofFirst, string second, int ofSecond, string? blamed)
     {
         await using var run = await DoctorRun.StartAsync();
@@ -120,7 +120,7 @@ public sealed class DoctorTests
     [Theory]
     [InlineData(199, false)]
     [InlineData(200, true)]
-    public async Task HandOvers_ThatAreMany_AreReportedUntilTheyAreFew(long inInterval, bool isReported)
+    public async Task HandOvers_Frequent_AreReportedUntilTheyAreRare(long inInterval, bool isReported)
     {
         await using var run = await DoctorRun.StartAsync();
 
@@ -142,9 +142,6 @@ public sealed class DoctorTests
     [InlineData(820, true)]
     public async Task Descriptors_NearTheLimit_AreReportedUntilThereAreFewer(long count, bool isReported)
     {
-        if (!OperatingSystem.IsLinux())
-            return;
-
         await using var run = await DoctorRun.StartAsync();
         run.Server.GetMaxDescriptors = static () => 1_024;
         var all = Enumerable.Range(0, 256).Select(_ => run.Server.Connect()).ToList();
@@ -161,16 +158,12 @@ public sealed class DoctorTests
         all.ForEach(static frontEnd => frontEnd.Close());
     }
 
-    [Theory]
-    [InlineData("nginx/1.22.1", "fastcgi_read_timeout 120s;")]
-    [InlineData("Apache/2.4", "timeout=120")]
-    [InlineData("HAProxy", "timeout server 120s")]
-    [InlineData("lighttpd/1.4.69", "\"read-timeout\" => 120")]
-    public async Task Requests_GivenUpAtOneAge_TimeoutIsNamedOnceAndForgotten(string software, string line)
+    [Fact]
+    public async Task Requests_GivenUpAtOneAge_AreReportedOnceAndForgotten()
     {
         await using var run = await DoctorRun.StartAsync();
         for (var i = 0; i < 3; i++)
-            await run.GiveUpAsync(60 + i * 0.5, software);
+            await run.GiveUpAsync(60 + i * 0.5, "nginx/1.22.1");
 
         run.Visit();
         run.Visit();
@@ -178,7 +171,7 @@ public sealed class DoctorTests
         var report = Assert.Single(run.Reports);
         Assert.Equal("RequestsGivenUp", report.EventName);
         Assert.Contains("60 s old", report.Message, StringComparison.Ordinal);
-        Assert.Contains(line, report.Message, StringComparison.Ordinal);
+        Assert.Contains("fastcgi_read_timeout 120s;", report.Message, StringComparison.Ordinal);
         Assert.Single(run.Journal.GetEntries());
 
         // One that takes up to twice as long may not have been abandoned yet.
@@ -188,7 +181,7 @@ public sealed class DoctorTests
     }
 
     [Fact]
-    public async Task Nothing_IsWrong_NothingIsSaid()
+    public async Task Requests_Correct_NothingIsReported()
     {
         await using var run = await DoctorRun.StartAsync();
 
@@ -202,7 +195,7 @@ public sealed class DoctorTests
     }
 
     [Fact]
-    public async Task Advice_ThatFails_IsOnlyLogged()
+    public async Task Advice_Throws_IsOnlyLogged()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "ServerFailed");
 
@@ -212,7 +205,7 @@ public sealed class DoctorTests
     }
 
     [Theory, Values(true, false)]
-    public async Task EnableAdvice_Off_NothingIsSaid(bool isOn)
+    public async Task EnableAdvice_Off_NothingIsReported(bool isOn)
     {
         await using var run = await ServerRun.StartAsync(
             Apps.Do(static context => context.Response.Headers.Connection = "close"),
@@ -251,5 +244,119 @@ public sealed class DoctorTests
         Assert.Equal(16, all.Count);
         Assert.All(all, static frontEnd => Assert.Equal(100, frontEnd.Software.Length));
         Assert.Equal(24, run.Server.Advisor.FrontEnds.OtherSamples);
+    }
+
+    /// <summary>
+    /// Clients leave at different ages. nginx counts milliseconds from the end of the request, so that a timeout of 2 s
+    /// may end one that is a little younger here.
+    /// </summary>
+    /// <param name="sinceTick">The time before each request: clock ticks do not make a request older.</param>
+    [Theory]
+    [InlineData(0, false, 1.899, 1.899, 1.899, 2.0)]
+    [InlineData(0.9, false, 1.1, 1.1, 1.1, 2.0)]
+    [InlineData(0, true, 1.9, 1.9, 1.9)]
+    [InlineData(0, true, 2.0, 2.0, 2.0)]
+    [InlineData(0, false, 60.0, 30.0, 60.0)]
+    [InlineData(0, false, 1.0, 1.0, 1.0)]
+    [InlineData(0, false, 60.0, 61.0, 62.0)]
+    public async Task Requests_GivenUpAtOneAge_AreReported(double sinceTick, bool isReported, params double[] ages)
+    {
+        await using var run = await DoctorRun.StartAsync();
+        foreach (var age in ages)
+        {
+            run.Server.Clock.Advance(TimeSpan.FromSeconds(sinceTick));
+            await run.GiveUpAsync(age, "nginx/1.22.1");
+        }
+
+        run.Visit();
+
+        Assert.Equal(
+            isReported, run.Reports.Any(static log => log.Message.Contains("2 s old", StringComparison.Ordinal)));
+        Assert.Equal(isReported, run.Reports.Any());
+    }
+
+    [Theory]
+    [InlineData("Apache/2.4.71 (Debian)", "CGIPassAuth On")]
+    [InlineData("nginx/1.22.1", null)]
+    public async Task Authorization_NeverPassed_IsReportedUntilItIs(string software, string? line)
+    {
+        await using var run = await DoctorRun.StartAsync();
+
+        await run.ChallengeAsync(2, software);
+        Assert.Empty(run.Advice);
+        await run.ChallengeAsync(1, software);
+        Assert.Equal(line is null ? [] : ["AuthorizationAbsent"], run.Advice.Select(static log => log.EventName));
+        Assert.All(run.Advice, log => Assert.Contains(line!, log.Message, StringComparison.Ordinal));
+        Assert.All(run.Advice, log => Assert.Contains(software, log.Message, StringComparison.Ordinal));
+        await run.ChallengeAsync(1, software);
+        Assert.Equal(line is null ? 0 : 1, run.Advice.Count());
+
+        await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_AUTHORIZATION", "Bearer token"));
+        run.Visit();
+        Assert.Empty(run.Journal.GetEntries());
+    }
+
+    /// <summary>Clients first try without it, in the same second, and through another web server too.</summary>
+    [Fact]
+    public async Task Authorization_Passed_NothingIsReported()
+    {
+        const string Software = "Apache/2.4.71 (Debian)";
+        const string Other = "HAProxy 2.6.12";
+        await using var run = await DoctorRun.StartAsync();
+
+        for (var i = 0; i < 5; i++)
+        {
+            await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", Software), ("HTTP_CHALLENGED", "1"));
+            await run.RequestAsync(
+                keeps: true, ("SERVER_SOFTWARE", Software), ("HTTP_CHALLENGED", "1"),
+                ("HTTP_AUTHORIZATION", "Bearer wrong"));
+            await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", Software), ("HTTP_AUTHORIZATION", "Bearer token"));
+        }
+
+        await run.ChallengeAsync(5, Software);
+        Assert.Empty(run.Advice);
+        await run.ChallengeAsync(3, Other);
+        Assert.Contains(Other, Assert.Single(run.Advice).Message, StringComparison.Ordinal);
+    }
+
+    /// <summary>An application without challenges does not ask for the header: cookies cause its 401.</summary>
+    [Fact]
+    public async Task Unauthorized_WithoutAChallenge_NothingIsReported()
+    {
+        await using var run = await DoctorRun.StartAsync();
+
+        for (var i = 0; i < 5; i++)
+            await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", "Apache/2.4"), ("HTTP_UNAUTHORIZED", "1"));
+        run.Visit();
+
+        Assert.Empty(run.Advice);
+    }
+
+    [Theory]
+    [InlineData(true, "/app/", "/app/", "/app/a", "/app/b/c", "/app/a")]
+    [InlineData(true, "/app/", "/favicon.ico", "/app/a", "/app/b", "/app/c", "/app/d")]
+    [InlineData(false, "/app/", "/app/a", "/app/b/c", "/app/a")]
+    [InlineData(false, "/app/", "/app/a", "/app/b", "/other/c", "/app/d", "/app/e", "/app/f")]
+    [InlineData(false, "/found/a", "/app/a", "/app/b", "/app/c", "/app/d", "/app/e")]
+    [InlineData(false, "/", "/a", "/b", "/c", "/d", "/e")]
+    public async Task PathBase_Missing_IsReportedUntilARequestIsServed(bool isReported, params string[] paths)
+    {
+        await using var run = await DoctorRun.StartAsync();
+
+        foreach (var path in paths)
+            await run.RequestAsync(
+                keeps: true,
+                ("REQUEST_URI", path),
+                path.StartsWith("/found", StringComparison.Ordinal) ? ("HTTP_FOUND", "1") : ("HTTP_MISSING", "1"));
+        run.Visit();
+
+        Assert.Equal(isReported ? ["PathBaseMissing"] : [], run.Reports.Select(static log => log.EventName));
+        if (!isReported)
+            return;
+
+        Assert.Contains("fastcgi_param PATH_BASE /app;", run.Reports.Single().Message, StringComparison.Ordinal);
+        await run.RequestAsync(keeps: true, ("REQUEST_URI", "/app/a"), ("PATH_BASE", "/app"), ("HTTP_MISSING", "1"));
+        run.Visit();
+        Assert.Empty(run.Journal.GetEntries());
     }
 }

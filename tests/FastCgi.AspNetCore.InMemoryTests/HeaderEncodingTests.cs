@@ -31,7 +31,7 @@ public class HeaderEncodingTests
     [Theory]
     [InlineData("/", 500)]
     [InlineData("no-path", 400)]
-    public async Task Selector_ThatThrowsForEachResponse_IsNotAskedForTheServersOwn(string uri, int status)
+    public async Task Selector_ThrowsForEachResponse_IsNotUsedForTheServersOwn(string uri, int status)
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             static _ => throw new InvalidOperationException("on purpose"),
@@ -43,7 +43,7 @@ public class HeaderEncodingTests
     }
 
     [Fact]
-    public async Task Selector_IsAskedWithoutALock_AndNotAgainForEachLook()
+    public async Task Selector_Request_IsCalledOncePerHeaderAndWithoutALock()
     {
         var asked = 0;
         var response = await TestServer.AskAsync(

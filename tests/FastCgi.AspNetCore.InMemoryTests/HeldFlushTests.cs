@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </summary>
 public class HeldFlushTests
 {
-    private readonly ManualDeadlines _deadlines = new();
+    private readonly List<ResponseOutput> _corked = [];
     private readonly TaskCompletionSource _sent = Waiting.Signal();
     private readonly TaskCompletionSource _written = Waiting.Signal();
     private readonly TaskCompletionSource _finish = Waiting.Signal();
@@ -87,7 +87,7 @@ public class HeldFlushTests
         await _written.Task.Within("the write");
 
         frontEnd.Close();
-        _deadlines.UncorkAll();
+        _corked.ForEach(static response => response.Uncork());
         _finish.SetResult();
 
         Assert.Empty(frontEnd.Transport.Sent);
@@ -112,29 +112,15 @@ public class HeldFlushTests
 
     private FrontEnd Request(TestServer server)
     {
-        server.Deadlines = _deadlines.TryAdd;
+        server.Deadlines = response =>
+        {
+            _corked.Add(response);
+            return true;
+        };
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         // The thread that called the application sends what was flushed until then.
         _sent.SetResult();
         return frontEnd;
-    }
-
-    /// <summary>Deadlines that come when the test says so.</summary>
-    private sealed class ManualDeadlines
-    {
-        private readonly List<ResponseOutput> _corked = [];
-
-        public bool TryAdd(ResponseOutput response)
-        {
-            _corked.Add(response);
-            return true;
-        }
-
-        public void UncorkAll()
-        {
-            _corked.ForEach(static response => response.Uncork());
-            _corked.Clear();
-        }
     }
 }

@@ -80,21 +80,4 @@ public class LimitEdgeTests
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000 - unread]));
         Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
     }
-
-    [Fact]
-    [Contract("G2", "I24")]
-    public async Task MaxConcurrentConnections_Reached_RejectedUntilOneCloses()
-    {
-        await using var server = await TestServer.StartAsync(
-            Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);
-        var first = server.Connect();
-
-        Assert.ThrowsAny<Exception>(() => server.Connect());
-        Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("ConnectionRejected")).Level);
-        Assert.Equal((1, 1), (server.Connections.Count, server.Context.Counters.RejectedConnections));
-        first.Close();
-
-        var second = server.Connect();
-        Assert.Equal("Hello", (await second.AskAsync()).Text);
-    }
 }

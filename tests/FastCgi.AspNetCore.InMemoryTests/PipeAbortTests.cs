@@ -29,34 +29,6 @@ public sealed class PipeAbortTests
         Assert.True(pipes.IsDisposed);
     }
 
-    /// <summary>The web server does not receive what is sent: after a deadline, the transport is aborted.</summary>
-    [Theory, Values(true, false)]
-    public async Task Abort_WhileAFlushWaits_TransportIsAbortedAndTheConnectionEnds(bool hasSentAll)
-    {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            await context.Response.WriteAsync("a beginning");
-            await context.Response.Body.FlushAsync().WaitAsync(TimeSpan.Zero).ContinueWith(static _ => { });
-            await go.Task;
-            context.Abort();
-        });
-        var pipes = new PipeContext();
-        var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
-        pipes.RunOn(server);
-        await pipes.FromWebServer.Writer.WriteAsync(
-            RecordBytes.Post(1, "/", new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
-        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
-
-        go.SetResult();
-        await Waiting.UntilAsync(
-            () => Advance(server) && pipes.IsAborted.Task.IsCompleted, "the end of the connection");
-        flush.SetException(new ConnectionAbortedException());
-
-        await pipes.Running.Within("the connection to be left");
-        Assert.True(pipes.Writer.IsCompleted);
-    }
-
     /// <summary>The transport is pluggable: its abort may do nothing or throw, and it may take no bytes.</summary>
     [Theory, Values(true, false)]
     public async Task Abort_TransportDoesNothingAndTakesNothing_ConnectionEnds(bool throws)

@@ -4,7 +4,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// Real sockets, whose loops a handler blocks for as long as the test requires: waiting connections are neither lost
 /// nor delayed by others.
 /// </summary>
-[SupportedOSPlatform("linux")]
 public sealed class QueuedConnectionTests : IDisposable
 {
     private readonly ManualResetEventSlim _go = new();

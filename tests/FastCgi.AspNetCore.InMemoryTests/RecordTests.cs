@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class RecordTests
 {
     [Theory, Values(0, 2, 6, 255)]
-    public async Task RECORD_BadVersion_ConnectionResetWithoutAWord(byte version)
+    public async Task RECORD_BadVersion_ConnectionResetWithoutResponse(byte version)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
@@ -20,7 +20,7 @@ public class RecordTests
         => Script.PlayAsync($"get:5 5:200 type{type}:5+type{type}:6+stdin:5+stdin:6 silent get:5 5:200");
 
     [Fact]
-    public async Task RECORD_LargestContentAndPadding_NothingOfItIsReadAsAHeader()
+    public async Task RECORD_LargestContentAndPadding_IsSkippedWhole()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 

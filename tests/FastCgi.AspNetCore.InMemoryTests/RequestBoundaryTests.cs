@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
@@ -35,7 +33,7 @@ public sealed class RequestBoundaryTests
     }
 
     [Fact]
-    public async Task CompleteAsync_WhoseHeadCannotBeWritten_ThrowsAndTheRequestEnds()
+    public async Task CompleteAsync_InvalidHead_ThrowsAndTheRequestEnds()
     {
         Exception? seen = null;
         await using var server = await TestServer.StartAsync(ForBad(async context =>
@@ -50,7 +48,7 @@ public sealed class RequestBoundaryTests
     }
 
     [Fact]
-    public async Task Encodings_Headers_AndLogs_AreAskedWithoutALock()
+    public async Task Callbacks_OfTheApplication_AreCalledWithoutALock()
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             app => RunExtensions.Run(app, context =>
@@ -107,37 +105,5 @@ public sealed class RequestBoundaryTests
         Assert.Equal("GET /next", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/next"))).Text);
         for (var i = 0; i < Enough; i++)
             Assert.Equal($"GET /{i}", (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{i}"))).Text);
-    }
-
-    /// <summary>A dictionary without name checks, which requires that no lock is held; some throw.</summary>
-    private sealed class OddHeaders(
-        string? name,
-        string value) : HeaderDictionary, IHeaderDictionary, IEnumerable<KeyValuePair<string, StringValues>>
-    {
-        long? IHeaderDictionary.ContentLength
-        {
-            get
-            {
-                LockOrder.RequireNone("A header dictionary of the application");
-                return name is null ? throw new NotSupportedException("on purpose") : null;
-            }
-
-            set => LockOrder.RequireNone("A header dictionary of the application");
-        }
-
-        int ICollection<KeyValuePair<string, StringValues>>.Count => 1;
-
-        void ICollection<KeyValuePair<string, StringValues>>.CopyTo(
-            KeyValuePair<string, StringValues>[] array, int arrayIndex)
-        {
-            LockOrder.RequireNone("A header dictionary of the application");
-            array[arrayIndex] = new(name ?? throw new NotSupportedException("on purpose"), value);
-        }
-
-        IEnumerator<KeyValuePair<string, StringValues>> IEnumerable<KeyValuePair<string, StringValues>>.GetEnumerator()
-        {
-            LockOrder.RequireNone("A header dictionary of the application");
-            yield return new(name ?? throw new NotSupportedException("on purpose"), value);
-        }
     }
 }

@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </summary>
 public sealed class RequestReturnTests
 {
-    /// <summary>Its continuations run on the thread that ends the task, whose own context is none of theirs.</summary>
+    /// <summary>Continuations run on the thread that ends the task, which must not pass on its own context.</summary>
     [Fact]
     public async Task AsyncLocal_OfAnApplicationThatAnotherThreadEnds_StaysInItsRequest()
     {
@@ -28,7 +28,7 @@ public sealed class RequestReturnTests
     }
 
     [Fact]
-    public async Task Totals_OfOpenAndClosedConnections_AreWhatWentOverTheWire()
+    public async Task Totals_OfOpenAndClosedConnections_CountAllBytes()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var (first, second) = (server.Connect(), server.Connect());
@@ -61,7 +61,7 @@ public sealed class RequestReturnTests
 
         Assert.IsType<InvalidOperationException>(Assert.Single(server.Logs.Named("RequestEndFailed")).Exception);
         Assert.Equal((0, 0), (connection.RequestCount, TestServer.CountUnfinished(connection)));
-        // The blocks are the outlet's again when the send is over.
+        // After the send, the blocks return to the output.
         connection.OnClosed(new IOException("The connection is gone."));
         connection.Output.OnSent();
     }
@@ -90,7 +90,7 @@ public sealed class RequestReturnTests
 
             var left = (connection.RequestCount, TestServer.CountUnfinished(connection));
             Record.Exception(() => connection.OnClosed(new IOException("The connection is gone.")));
-            // The blocks are the outlet's again when the send is over.
+            // After the send, the blocks return to the output.
             if (failing.Contains("Send", StringComparison.Ordinal))
                 connection.Output.OnSent();
             // The last, because the server would hide this failure: it checks that everything was returned.

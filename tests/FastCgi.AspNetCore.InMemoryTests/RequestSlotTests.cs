@@ -23,7 +23,7 @@ public class RequestSlotTests
         Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
     }
 
-    /// <summary>So it is where the application has begun the response, and does not wait for it.</summary>
+    /// <summary>The application has begun the response, and does not wait for it.</summary>
     [Theory, Values("start", "flush", "write", "throw")]
     public async Task Slot_WhileUnawaitedOnStartingRuns_IsHeld(string how)
     {
@@ -81,7 +81,7 @@ public class RequestSlotTests
 
         Assert.Equal((0, 0), server.Context.Admission.TakenCount);
         Assert.Equal(5, (await server.Send().ReadResponseAsync()).Body.Length);
-        first.Transport.ReleaseSend(goesOn: false);
+        first.Transport.ReleaseSend(continues: false);
         Assert.Equal(length, (await first.ReadResponseAsync()).Body.Length);
     }
 

@@ -150,4 +150,86 @@ public class RoleTests
 
     private static byte[] Authorize(string uri)
         => [.. RecordBytes.Begin(1, Authorizer), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", uri))];
+
+    /// <summary>
+    /// The web server treats any status below 400 as permission, so only the first authorizer's response may have one.
+    /// </summary>
+    [Theory, Values("exception", "status", "branch", "shortcut", "redirect", "afterwards", "meanwhile", "cleared")]
+    public async Task Authorizer_AnotherMiddlewareAnswers_DoesNotAllow(string how)
+    {
+        static void SetRole(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
+        await using var server = await TestServer.StartAsync(Configure, SetRole, AddRouting);
+        server.Logs.Expected.UnionWith(["ApplicationError", "UnhandledException"]);
+
+        Assert.InRange(await AskAsync("/secret"), 400, 599);
+        // What the authorizer has allowed is sent, so that to clear it is too late, and cuts the answer.
+        if (how != "cleared")
+            Assert.Equal(how is "shortcut" or "redirect" or "meanwhile" ? 500 : 200, await AskAsync("/public"));
+
+        async Task<int> AskAsync(string path)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Begin(1, 2), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", path)));
+            return (await frontEnd.ReadResponseAsync(isStatusFirst: true)).Status;
+        }
+
+        void Configure(IApplicationBuilder app)
+        {
+            if (how == "exception")
+                app.UseExceptionHandler("/error");
+            if (how == "status")
+                app.UseStatusCodePagesWithReExecute("/error");
+            app.UseRouting();
+            if (how == "branch")
+                app.Map(
+                    "/secret", static branch => branch.Run(static context => context.Response.WriteAsync("a page")));
+            if (how == "shortcut")
+                app.Use(static (HttpContext context, RequestDelegate _) => context.Response.WriteAsync("maintenance"));
+            if (how == "redirect")
+                app.Use(static (HttpContext context, RequestDelegate _) => Task.Run(
+                    () => context.Response.StatusCode = 307));
+            if (how == "afterwards")
+                app.Use(AllowAfterwardsAsync);
+            if (how == "meanwhile")
+                app.Use(static (context, next) =>
+                {
+                    _ = next(context);
+                    return context.Response.WriteAsync("Try again later.");
+                });
+            if (how == "cleared")
+                app.Use(static async (context, next) =>
+                {
+                    await next(context);
+                    context.Response.Clear();
+                    await context.Response.WriteAsync("Sorry.");
+                });
+            app.UseEndpoints(endpoints => endpoints.MapFastCgiAuthorizer("/{**path}", IsAllowed));
+        }
+
+        static async Task AllowAfterwardsAsync(HttpContext context, RequestDelegate next)
+        {
+            await next(context);
+            if (!context.Response.HasStarted)
+                context.Response.StatusCode = 200;
+        }
+
+        ValueTask<bool> IsAllowed(HttpContext context)
+        {
+            if (how == "meanwhile")
+                return new ValueTask<bool>(Task.Delay(Timeout.Infinite, context.RequestAborted).ContinueWith(
+                    static _ => false, TaskScheduler.Default));
+            if (context.Request.Path != "/secret")
+                return ValueTask.FromResult(true);
+
+            return how == "exception" ? throw new InvalidOperationException(
+                "This is meant to fail.") : ValueTask.FromResult(false);
+        }
+
+        static void AddRouting(IServiceCollection services)
+        {
+            services.AddRouting();
+            services.Configure<FastCgiServerOptions>(SetRole);
+            services.AddSingleton<MatcherPolicy, RoleMatcherPolicy>();
+        }
+    }
 }

@@ -53,7 +53,7 @@ public sealed class SendFileTests : IDisposable
     [InlineData(0, -1L)]
     [InlineData(0, 11L)]
     [InlineData(5, 6L)]
-    public async Task SendFile_PartThatTheFileHasNot_RefusedBeforeTheStart(long offset, long? count)
+    public async Task SendFile_PartOutsideTheFile_RefusedBeforeTheStart(long offset, long? count)
     {
         var path = _folder.Write("file", new byte[10]);
 
@@ -86,7 +86,7 @@ public sealed class SendFileTests : IDisposable
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");
         Assert.InRange(frontEnd.Transport.Sent.Length, 1, 300_000);
-        frontEnd.Transport.ReleaseSend(goesOn: false);
+        frontEnd.Transport.ReleaseSend(continues: false);
 
         Assert.Equal(content, (await frontEnd.ReadResponseAsync()).Body);
     }
@@ -107,7 +107,7 @@ public sealed class SendFileTests : IDisposable
 
         using (var file = new FileStream(path, FileMode.Open, FileAccess.Write, FileShare.ReadWrite))
             file.SetLength(1_000_000);
-        frontEnd.Transport.ReleaseSend(goesOn: false);
+        frontEnd.Transport.ReleaseSend(continues: false);
 
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset, "the reset");
         Assert.Contains(

@@ -1,5 +1,3 @@
-using System.Diagnostics.Metrics;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Each instrument of the meter, with its unit and its value.</summary>

@@ -1,5 +1,4 @@
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -7,7 +6,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public sealed class ServerStartTests
 {
     [Fact]
-    public async Task IdleExit_TimeIsOver_StopsTheHostAndSaysWhy()
+    public async Task IdleExit_TimeIsOver_StopsTheHostAndLogsWhy()
     {
         await using var run = await ServerRun.StartAsync(
             Apps.Hello, static options => options.IdleExit = TimeSpan.FromMinutes(5));
@@ -44,7 +43,7 @@ public sealed class ServerStartTests
 
     /// <summary>The scheduler stops first, so that a blocked handler does not delay the rest of the stop.</summary>
     [Fact]
-    public async Task Stop_BeginsWithTheScheduler()
+    public async Task Stop_Server_BeginsWithTheScheduler()
     {
         var go = Waiting.Signal();
         await using var run = await ServerRun.StartAsync(Apps.HelloAfter(go.Task));
@@ -177,7 +176,7 @@ public sealed class ServerStartTests
     }
 
     [Theory, Values(false, true)]
-    public async Task Start_StoppedWhileAnEndpointIsBound_GivesUpAndLeavesNothing(bool isDisposed)
+    public async Task Start_StoppedWhileAnEndpointIsBound_EndsAndReleasesAll(bool isDisposed)
     {
         var bind = Waiting.Signal();
         var endPoint = new DnsEndPoint("late", 1);

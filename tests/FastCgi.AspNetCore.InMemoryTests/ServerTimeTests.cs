@@ -65,7 +65,7 @@ public sealed class ServerTimeTests
         halfOpen.Send(RecordBytes.Get().AsSpan()[16..].ToArray());
         body.Send(RecordBytes.StdinStream(1, "abc"u8));
         go.SetResult();
-        unsent.Transport.ReleaseSend(goesOn: false);
+        unsent.Transport.ReleaseSend(continues: false);
         foreach (var frontEnd in new[] { slow, body, queued, halfOpen, unsent })
             Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
         Assert.Equal(200, (await idle.AskAsync()).Status);

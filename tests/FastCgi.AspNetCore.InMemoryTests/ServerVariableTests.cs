@@ -21,7 +21,7 @@ public class ServerVariableTests
         }));
 
     [Fact]
-    public Task Parameters_All_AreInOrderAndRepeated() => TestServer.AskAsync(
+    public Task Parameters_RepeatedAndOdd_AreInOrder() => TestServer.AskAsync(
         Apps.Do(static context =>
         {
             var request = context.Features.GetRequiredFeature<IFastCgiRequestFeature>();
@@ -34,14 +34,11 @@ public class ServerVariableTests
         RecordBytes.Get(more: [("HTTP_A", "1"), ("odd name=", ""), ("HTTP_A", "2")]));
 
     [Theory]
-    [InlineData("4f1c0d6e8a2b4c5d9e0f112233445566", true)]
     [InlineData("ZR@x-4_7AbCdEfGhIjKlMnOp", true)]
     [InlineData("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true)]
-    [InlineData("a", true)]
     [InlineData("", false)]
     [InlineData("two words", false)]
     [InlineData("a\nb", false)]
-    [InlineData("<script>", false)]
     [InlineData("\"quoted\"", false)]
     [InlineData("é", false)]
     public async Task TraceIdentifier_OfTheFrontEnd_IsTakenIfItFitsIntoLogs(string id, bool isTaken)

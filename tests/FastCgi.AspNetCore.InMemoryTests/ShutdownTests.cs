@@ -87,7 +87,7 @@ public class ShutdownTests
     /// connection.
     /// </summary>
     [Fact]
-    public async Task Stop_HandlerRunsOnWithoutItsClient_LogsWhatItWaitsFor()
+    public async Task Stop_HandlerRunsWithoutItsClient_LogsTheReasonOfTheWait()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
         var server = frontEnd.Server;
@@ -221,5 +221,32 @@ public class ShutdownTests
         await server.StopAsync();
 
         Assert.ThrowsAny<Exception>(() => server.Connect());
+    }
+
+    /// <summary>
+    /// Objects that the callbacks use, such as the request's services, exist until the callbacks have ended, even if
+    /// the client has disconnected.
+    /// </summary>
+    [Fact]
+    public async Task Stop_WhileACallbackRuns_WaitsForIt()
+    {
+        var (entered, go) = (Waiting.Signal(), Waiting.Signal());
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(
+            context => context.Response.OnCompleted(() =>
+            {
+                entered.SetResult();
+                return go.Task;
+            })));
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        await entered.Task.Within("the callback");
+        frontEnd.Close();
+
+        var stopping = frontEnd.Server.StopAsync();
+
+        await Waiting.UntilAsync(
+            () => frontEnd.Server.Connections is { IsStopping: true, Count: 0 }, "the connection to go");
+        Assert.False(stopping.IsCompleted);
+        go.SetResult();
+        await stopping.Within("the stop");
     }
 }

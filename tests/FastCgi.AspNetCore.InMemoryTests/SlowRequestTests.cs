@@ -9,7 +9,7 @@ public sealed class SlowRequestTests
     [InlineData("/wait?secret", "in the application")]
     [InlineData("/body", "waiting for the body")]
     [InlineData("/write", "waiting for the web server to accept the response")]
-    public async Task Request_ThatTakesLong_IsLoggedOnceWithWhatItWaitsFor(string uri, string activity)
+    public async Task Request_Slow_IsLoggedOnceWithItsActivity(string uri, string activity)
     {
         var go = Waiting.Signal<bool>();
         await using var frontEnd = await TestServer.ConnectAsync(
@@ -49,7 +49,7 @@ public sealed class SlowRequestTests
     }
 
     [Fact]
-    public async Task Requests_ManySlow_AreCountedBeyondAHundredAMinute()
+    public async Task Requests_ManySlow_AreOnlyCountedBeyondAHundredAMinute()
     {
         var go = Waiting.Signal<bool>();
         await using var server = await TestServer.StartAsync(

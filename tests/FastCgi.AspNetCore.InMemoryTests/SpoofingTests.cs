@@ -22,27 +22,16 @@ public class SpoofingTests
         ("X_FORWARDED_HOST", "evil.example"),
         ("X_FORWARDED_PORT", "1"),
         ("X_FORWARDED_PREFIX", "/evil"),
-        ("X_FORWARDED_SERVER", "evil.example"),
-        ("X_FORWARDED_SSL", "off"),
-        ("X_FORWARDED_USER", "root"),
-        ("X_REMOTE_USER", "root"),
         ("X_REAL_IP", "10.0.0.1"),
-        ("X_CLIENT_IP", "10.0.0.1"),
-        ("CLIENT_IP", "10.0.0.1"),
-        ("TRUE_CLIENT_IP", "10.0.0.1"),
         ("FORWARDED", "for=10.0.0.1;host=evil.example;proto=ftp"),
-        ("VIA", "1.0 evil"),
         ("X_ORIGINAL_URL", "/admin"),
-        ("X_REWRITE_URL", "/admin"),
         ("X_HTTP_METHOD_OVERRIDE", "DELETE"),
-        ("X_ORIGINAL_FOR", "10.0.0.1"),
         ("HTTPS", "off"),
         ("REQUEST_SCHEME", "ftp"),
         ("REQUEST_METHOD", "DELETE"),
         ("REQUEST_URI", "/admin"),
         ("DOCUMENT_URI", "/admin"),
         ("SCRIPT_NAME", "/admin"),
-        ("SCRIPT_FILENAME", "/etc/passwd"),
         ("PATH_INFO", "/admin"),
         ("PATH_BASE", "/a"),
         ("QUERY_STRING", "admin=1"),
@@ -59,33 +48,27 @@ public class SpoofingTests
         ("SSL_CLIENT_VERIFY", "SUCCESS"),
         ("SSL_CLIENT_S_DN", "CN=root"),
         ("SSL_PROTOCOL", "SSLv2"),
-        ("X_ARR_CLIENTCERT", "TUlJ"),
         ("REQUEST_ID", "forged"),
-        ("X_REQUEST_ID", "forged"),
-        ("UNIQUE_ID", "forged"),
-        ("GATEWAY_INTERFACE", "evil"),
         ("FCGI_ROLE", "AUTHORIZER"),
     ];
 
-    public static IEnumerable<object[]> Headers
-        => from header in s_headers
-           from source in Enum.GetValues<FastCgiPathSource>()
-           select new object[] { header.Name, header.Value, source };
+    public static TheoryData<FastCgiPathSource> Sources => [.. Enum.GetValues<FastCgiPathSource>()];
 
     [Theory]
-    [MemberData(nameof(Headers))]
-    public async Task PARAMS_ForgedHeader_ChangesNothingButTheHeaders(
-        string header, string value, FastCgiPathSource pathSource)
+    [MemberData(nameof(Sources))]
+    public async Task PARAMS_ForgedHeaders_ChangeNothingButTheHeaders(FastCgiPathSource pathSource)
     {
-        var plain = Waiting.Signal<string>();
-        var forged = Waiting.Signal<string>();
+        var seen = new List<string>();
         await using var server = await TestServer.StartAsync(
             app => app.UseAuthentication().Run(context =>
             {
-                var isForged = context.Request.Headers.ContainsKey("X-Forged");
-                Assert.Equal(isForged ? value : null, context.GetServerVariable("HTTP_" + header));
-                Assert.NotEqual(value, context.GetServerVariable(header));
-                (isForged ? forged : plain).SetResult(Describe(context));
+                foreach (var (header, value) in s_headers)
+                {
+                    Assert.Equal(seen.Count == 0 ? null : value, context.GetServerVariable("HTTP_" + header));
+                    Assert.NotEqual(value, context.GetServerVariable(header));
+                }
+
+                seen.Add(Describe(context));
                 return Apps.Hello(context);
             }),
             options =>
@@ -98,14 +81,16 @@ public class SpoofingTests
             services => services.AddAuthentication().AddFastCgi(
                 static options => options.RequireAuthenticationType = false));
 
-        foreach (var parameters in new[] { s_secureRequest, [.. s_secureRequest, (
-            "HTTP_X_FORGED", "yes"), ("HTTP_" + header, value)] })
+        (string, string)[] forged =
+            [.. s_secureRequest, .. s_headers.Select(static header => ("HTTP_" + header.Name, header.Value))];
+        foreach (var parameters in new[] { s_secureRequest, forged })
         {
             var frontEnd = server.Connect();
             Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/a/b?c=d", more: parameters))).Status);
         }
 
-        Assert.Equal(await plain.Task, await forged.Task);
+        Assert.Equal(2, seen.Count);
+        Assert.Equal(seen[0], seen[1]);
     }
 
     /// <summary>An application may hand on its headers to programs that it starts (httpoxy).</summary>

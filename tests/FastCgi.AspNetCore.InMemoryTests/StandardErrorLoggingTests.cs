@@ -58,7 +58,7 @@ public class StandardErrorLoggingTests
             async frontEnd =>
             {
                 go.SetResult();
-                await work!.Within("the work behind the request");
+                await work!.Within("the work after the request");
                 Assert.Empty(frontEnd.ReadAvailable());
             });
     }

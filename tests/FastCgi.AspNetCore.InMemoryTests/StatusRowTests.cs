@@ -69,7 +69,7 @@ public sealed class StatusRowTests
 
     /// <summary>An application that continues without its client keeps its slot.</summary>
     [Fact]
-    public async Task Slots_OfRequestsWhoseClientsHaveGone_AreCountedUntilTheApplicationReturns()
+    public async Task Slots_OfDisconnectedClients_AreCountedUntilTheApplicationReturns()
     {
         await using var server = await TestServer.StartAsync(
             async _ => await _go.Task,

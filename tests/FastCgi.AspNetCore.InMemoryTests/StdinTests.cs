@@ -31,7 +31,7 @@ public class StdinTests
     public Task STDIN_BeforeEndOfParams_400() => Script.PlayAsync("begin+pairs+stdin 400 get 200");
 
     [Fact]
-    public async Task STDIN_CopiedToWhatFailsInTheMiddle_TheRestCanBeReadAgain()
+    public async Task STDIN_CopyFailsInTheMiddle_RestCanBeRead()
     {
         var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(async context =>

@@ -32,7 +32,7 @@ public sealed class TlsTests : IDisposable
     [InlineData("SSL_CLIENT_CERT", "10", false)]
     [InlineData("SSL_CLIENT_CERT", "", false)]
     [InlineData("SSL_CLIENT_CERT", null, false)]
-    public async Task PARAMS_CertificateInAnyVariable_IsShownIfItIsVerifiedOrTheOptionSaysSo(
+    public async Task PARAMS_CertificateInAnyVariable_IsShownIfVerifiedOrAllowed(
         string variable, string? verdict, bool isVerified)
     {
         var text = variable switch

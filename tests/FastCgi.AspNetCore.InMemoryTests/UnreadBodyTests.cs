@@ -16,7 +16,7 @@ public class UnreadBodyTests
         isRefused: true);
 
     [Fact]
-    public Task STDIN_UnreadAfterGetValuesSaidThatMultiplexingIsOn_IsRefused()
+    public Task STDIN_UnreadAfterGetValuesAnnouncedMultiplexing_IsRefused()
         => PlayAsync("ask skip " + Unread + "6s resumed go 503", isRefused: true);
 
     [Theory]

@@ -8,52 +8,41 @@ public sealed class WaitingAbortTests
 {
     private static readonly byte[] s_content = Apps.Pattern(30_000);
 
-    public static TheoryData<Leaving> Ways => [.. Enum.GetValues<Leaving>()];
-
-    public static TheoryData<Leaving, bool> Cases => Rows.Cross(Enum.GetValues<Leaving>(), false, true);
-
-    [Theory, MemberData(nameof(Cases))]
-    public async Task Request_AbortedBeforeItIsExecuted_ReleasesWhatItHasReceived(Leaving how, bool isOver)
+    [Theory]
+    [InlineData("ABORT_REQUEST", false)]
+    [InlineData("ABORT_REQUEST", true)]
+    [InlineData("lost", false)]
+    [InlineData("lost", true)]
+    [InlineData("reset", false)]
+    [InlineData("reset", true)]
+    public async Task Request_AbortedBeforeItIsExecuted_ReleasesWhatItHasReceived(string how, bool isWhole)
     {
         var isCalled = false;
         await using var server = await TestServer.StartAsync(Apps.Do(_ => isCalled = true));
-        var waiting = WaitingRequest.Receive(server, s_content, s_content.Length + (isOver ? 0 : 1));
-        var request = waiting.Request;
+        var frontEnd = server.Connect();
+        var request = Receive(frontEnd, isWhole);
         Assert.NotEqual(0, request.Parameters.Length);
         Assert.Equal(s_content.Length, request.ReceivedBodyLength);
+        // What was made of the params is as long as they are, and its characters take two bytes.
+        var (path, query) = GetTarget(request);
+        Assert.True(path.IsAlive && query.IsAlive);
 
-        waiting.Leave(how);
+        Leave(frontEnd, how);
 
         Assert.Equal(0, request.Parameters.Length);
         await Waiting.UntilAsync(() => server.Context.Buffers.RentedCount == 0, "all buffers to be returned");
+        GC.Collect();
+        var isKept = path.IsAlive || query.IsAlive;
         // Finally, a thread is free.
         request.Execute();
+        Assert.False(isKept);
         Assert.False(isCalled);
         await Waiting.UntilAsync(() => request.IsOver, "the end");
     }
 
-    /// <summary>What was made of the params is as long as they are, and its characters take two bytes.</summary>
-    [Theory, MemberData(nameof(Ways))]
-    public async Task Request_AbortedBeforeItIsExecuted_KeepsNoTarget(Leaving how)
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var waiting = WaitingRequest.Receive(
-            server, RecordBytes.Get(1, $"/{new string('p', 20_000)}?{new string('q', 20_000)}"));
-        var request = waiting.Request;
-        var (path, query) = GetTarget(request);
-        Assert.True(path.IsAlive && query.IsAlive);
-
-        waiting.Leave(how);
-
-        GC.Collect();
-        var isKept = path.IsAlive || query.IsAlive;
-        request.Execute();
-        Assert.False(isKept);
-    }
-
     /// <summary>An application that was called keeps its parameters, and its reads fail.</summary>
-    [Theory, MemberData(nameof(Ways))]
-    public async Task Request_AbortedWhileItIsExecuted_KeepsItsParametersAndFailsItsReads(Leaving how)
+    [Theory, Values("ABORT_REQUEST", "lost", "reset")]
+    public async Task Request_AbortedWhileItIsExecuted_KeepsItsParametersAndFailsItsReads(string how)
     {
         var go = Waiting.Signal();
         var seen = Waiting.Signal<(string?, Exception?)>();
@@ -63,15 +52,38 @@ public sealed class WaitingAbortTests
             var failure = await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null));
             seen.SetResult((context.Request.Headers["X-Long"], failure));
         });
-        var waiting = WaitingRequest.Receive(server, s_content, s_content.Length + 1);
-        waiting.Request.Execute();
+        var frontEnd = server.Connect();
+        Receive(frontEnd, isWhole: false).Execute();
 
-        waiting.Leave(how);
+        Leave(frontEnd, how);
         go.SetResult();
 
         var (header, failure) = await seen.Task;
         Assert.Equal(1_000, header?.Length);
         Assert.True(failure is IOException or ConnectionAbortedException, $"{failure}");
+    }
+
+    /// <summary>A request with a long target, a long header and a body, which waits to be executed.</summary>
+    private static FastCgiRequest Receive(FrontEnd frontEnd, bool isWhole)
+    {
+        var parameters = RecordBytes.RequestParams(
+            "POST", $"/{new string('p', 20_000)}?{new string('q', 20_000)}",
+            ("CONTENT_LENGTH", $"{s_content.Length + (isWhole ? 0 : 1)}"), ("HTTP_X_LONG", new string('x', 1_000)));
+        var ready = frontEnd.Receive(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, parameters),
+            RecordBytes.Record(RecordBytes.Stdin, 1, s_content));
+        return ready.RemoveFirst();
+    }
+
+    private static void Leave(FrontEnd frontEnd, string how)
+    {
+        if (how == "ABORT_REQUEST")
+            frontEnd.Send(RecordBytes.Abort());
+        else if (how == "lost")
+            frontEnd.Close();
+        else
+            frontEnd.Transport.Connection.Fail();
     }
 
     // In a separate method, so that no local variable keeps them alive.

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>Calls back for each message, so that a test can act at that point.</summary>

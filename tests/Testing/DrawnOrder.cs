@@ -1,4 +1,3 @@
-using System.Globalization;
 using Xunit.Abstractions;
 using Xunit.Sdk;
 

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>Signals to other processes.</summary>

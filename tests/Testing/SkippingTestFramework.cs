@@ -1,4 +1,3 @@
-using System.Reflection;
 using Xunit.Abstractions;
 using Xunit.Sdk;
 

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>Sockets of the machine, and what the system reports about them.</summary>

@@ -2,59 +2,6 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 public class RequestBodyReaderTests
 {
-    private static readonly TestRequest s_post = new("POST") { Body = "0123456789"u8.ToArray() };
-
-    private static readonly Dictionary<string, ObservedApplication> s_uses = new()
-    {
-        ["advancing over a part"] = AdvanceAsync,
-        ["advancing over a part of a body of unknown length"] = AdvanceAsync,
-        ["the wrong order"] = static async (context, seen) =>
-        {
-            var reader = context.Request.BodyReader;
-            var result = await reader.ReadAtLeastAsync(10);
-            await seen.TryAsync("read twice", () => reader.ReadAsync().AsTask());
-            seen.Try("try twice", () => reader.TryRead(out _));
-            reader.AdvanceTo(result.Buffer.GetPosition(1));
-            await reader.CompleteAsync();
-            await seen.TryAsync("read after completion", () => reader.ReadAsync().AsTask());
-            seen.Try("try after completion", () => reader.TryRead(out _));
-            seen.Try("advance after completion", () => reader.AdvanceTo(result.Buffer.End));
-            await seen.TryAsync("stream after completion", () => context.Request.Body.ReadAsync(new byte[1]).AsTask());
-            await seen.TryAsync("complete again", () => reader.CompleteAsync().AsTask());
-        },
-        ["advancing twice"] = static async (context, seen) =>
-        {
-            var reader = context.Request.BodyReader;
-            seen.Try("advance before a read", () => reader.AdvanceTo(default));
-            var buffer = (await reader.ReadAtLeastAsync(10)).Buffer;
-            reader.AdvanceTo(buffer.GetPosition(2));
-            seen.Try("advance twice", () => reader.AdvanceTo(buffer.GetPosition(5)));
-            seen.Try("advance back", () => reader.AdvanceTo(buffer.Start, buffer.End));
-            var rest = await reader.ReadAtLeastAsync(8);
-            seen.Note("rest", Encoding.ASCII.GetString(rest.Buffer));
-        },
-        ["completion with an exception"] = static async (context, _)
-            => await context.Request.BodyReader.CompleteAsync(new FormatException("on purpose")),
-        ["cancelling no read"] = static async (context, seen) =>
-        {
-            var reader = context.Request.BodyReader;
-            reader.CancelPendingRead();
-            var result = await reader.ReadAsync();
-            seen.Note("next", result.IsCanceled);
-            reader.AdvanceTo(result.Buffer.Start);
-            result = await reader.ReadAtLeastAsync(10);
-            seen.Note("one more", $"{result.IsCanceled} {result.Buffer.Length}");
-        },
-    };
-
-    public static TheoryData<string> Uses => [.. s_uses.Keys];
-
-    [Theory, MemberData(nameof(Uses))]
-    [Contract("E4", "E5")]
-    public Task Reader_AnyUse_AsKestrel(string use)
-        => Parity.AssertAsync(
-            s_uses[use], s_post with { HasLength = !use.EndsWith("unknown length", StringComparison.Ordinal) });
-
     /// <summary>
     /// A position from an earlier result, whose memory was returned, is refused before anything changes. Otherwise the
     /// pipe would return all of its memory while the connection writes to it.
@@ -144,23 +91,6 @@ public class RequestBodyReaderTests
             frontEnd.Close();
 
         await observed.Task.Within("the failing reads");
-    }
-
-    private static async Task AdvanceAsync(HttpContext context, Observations seen)
-    {
-        var reader = context.Request.BodyReader;
-        var result = await reader.ReadAtLeastAsync(10);
-        seen.Note("first", Encoding.ASCII.GetString(result.Buffer));
-        reader.AdvanceTo(result.Buffer.GetPosition(4));
-        seen.Note("try", reader.TryRead(out result));
-        seen.Note("second", Encoding.ASCII.GetString(result.Buffer));
-        reader.AdvanceTo(result.Buffer.GetPosition(2), result.Buffer.End);
-        result = await reader.ReadAsync();
-        seen.Note("third", $"{Encoding.ASCII.GetString(result.Buffer)} {result.IsCompleted}");
-        reader.AdvanceTo(result.Buffer.End);
-        result = await reader.ReadAsync();
-        seen.Note("end", $"{result.Buffer.Length} {result.IsCompleted}");
-        reader.AdvanceTo(result.Buffer.End);
     }
 
     private static async Task ReadNothingAsync(HttpRequest request, string how, TaskCompletionSource isDone)

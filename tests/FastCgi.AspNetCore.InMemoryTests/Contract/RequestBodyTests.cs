@@ -21,15 +21,32 @@ public class RequestBodyTests
 
     private static readonly Dictionary<string, ObservedApplication> s_uses = new()
     {
-        ["no body"] = static async (context, seen) =>
+        ["advancing over a part"] = AdvanceAsync,
+        ["advancing over a part of a body of unknown length"] = AdvanceAsync,
+        ["the wrong order"] = static async (context, seen) =>
         {
             var reader = context.Request.BodyReader;
-            seen.Note("try", reader.TryRead(out var tried) && tried.IsCompleted && tried.Buffer.IsEmpty);
-            reader.AdvanceTo(tried.Buffer.Start);
-            var result = await reader.ReadAsync();
-            seen.Note("read", $"{result.IsCompleted} {result.IsCanceled} {result.Buffer.Length}");
-            reader.AdvanceTo(result.Buffer.End);
+            var result = await reader.ReadAtLeastAsync(10);
+            await seen.TryAsync("read twice", () => reader.ReadAsync().AsTask());
+            seen.Try("try twice", () => reader.TryRead(out _));
+            reader.AdvanceTo(result.Buffer.GetPosition(1));
             await reader.CompleteAsync();
+            await seen.TryAsync("read after completion", () => reader.ReadAsync().AsTask());
+            seen.Try("try after completion", () => reader.TryRead(out _));
+            seen.Try("advance after completion", () => reader.AdvanceTo(result.Buffer.End));
+            await seen.TryAsync("stream after completion", () => context.Request.Body.ReadAsync(new byte[1]).AsTask());
+            await seen.TryAsync("complete again", () => reader.CompleteAsync().AsTask());
+        },
+        ["advancing twice"] = static async (context, seen) =>
+        {
+            var reader = context.Request.BodyReader;
+            seen.Try("advance before a read", () => reader.AdvanceTo(default));
+            var buffer = (await reader.ReadAtLeastAsync(10)).Buffer;
+            reader.AdvanceTo(buffer.GetPosition(2));
+            seen.Try("advance twice", () => reader.AdvanceTo(buffer.GetPosition(5)));
+            seen.Try("advance back", () => reader.AdvanceTo(buffer.Start, buffer.End));
+            var rest = await reader.ReadAtLeastAsync(8);
+            seen.Note("rest", Encoding.ASCII.GetString(rest.Buffer));
         },
         ["each member"] = static async (context, seen) =>
         {
@@ -96,12 +113,11 @@ public class RequestBodyTests
     public static TheoryData<string> Uses => [.. s_uses.Keys];
 
     [Theory, MemberData(nameof(Uses))]
-    [Contract("D12", "E8", "E10", "E13", "J", "T32")]
+    [Contract("D12", "E4", "E5", "E8", "E10", "E13", "J", "T32")]
     public Task Body_AnyUse_AsKestrel(string use) => Parity.AssertAsync(s_uses[use], use switch
     {
-        "no body" => new TestRequest(),
         "form" => s_form,
-        _ => s_post,
+        _ => s_post with { HasLength = !use.EndsWith("unknown length", StringComparison.Ordinal) },
     });
 
     /// <summary>Kestrel's defaults, and a limit that cannot be changed once reading has begun.</summary>
@@ -140,4 +156,21 @@ public class RequestBodyTests
                 context.Response.StatusCode = 418;
             },
             s_post with { HasLength = hasLength });
+
+    private static async Task AdvanceAsync(HttpContext context, Observations seen)
+    {
+        var reader = context.Request.BodyReader;
+        var result = await reader.ReadAtLeastAsync(10);
+        seen.Note("first", Encoding.ASCII.GetString(result.Buffer));
+        reader.AdvanceTo(result.Buffer.GetPosition(4));
+        seen.Note("try", reader.TryRead(out result));
+        seen.Note("second", Encoding.ASCII.GetString(result.Buffer));
+        reader.AdvanceTo(result.Buffer.GetPosition(2), result.Buffer.End);
+        result = await reader.ReadAsync();
+        seen.Note("third", $"{Encoding.ASCII.GetString(result.Buffer)} {result.IsCompleted}");
+        reader.AdvanceTo(result.Buffer.End);
+        result = await reader.ReadAsync();
+        seen.Note("end", $"{result.Buffer.Length} {result.IsCompleted}");
+        reader.AdvanceTo(result.Buffer.End);
+    }
 }

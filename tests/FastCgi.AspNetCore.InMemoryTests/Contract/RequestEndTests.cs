@@ -3,6 +3,9 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 /// <summary>The steps of the server around the application, their order, and the failure of each.</summary>
 public class RequestEndTests
 {
+    // More than the requests that a connection may have unfinished.
+    private const int Enough = 250;
+
     [Fact]
     [Contract("A1", "A2")]
     public async Task OnCompleted_Waits_EndIsSentAndNextRequestAnswered()
@@ -40,25 +43,82 @@ public class RequestEndTests
         Assert.Equal("disposed: /first", order.Lines[^1]);
     }
 
-    [Theory]
-    [Contract("A3", "A4")]
-    [InlineData("/create", 500, "ApplicationError")]
-    [InlineData("/dispose", 200, "DisposeContextFailed")]
-    public async Task Context_CreatingOrDisposingThrows_AnsweredAndServerContinues(
-        string path, int status, string eventName)
+    [Fact]
+    [Contract("A3")]
+    public async Task Context_CreationThrows_500AndServerContinues()
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.Run(Apps.Hello),
-            services: static services => services.AddSingleton<IHttpContextFactory, FailingContextFactory>());
-        frontEnd.Server.Logs.Expected.Add(eventName);
+            services: static services => services.AddSingleton<IHttpContextFactory, FailingContextFactory>(),
+            expects: "ApplicationError");
 
         for (var i = 0; i < 20; i++)
         {
-            Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(uri: path))).Status);
+            Assert.Equal(500, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/create"))).Status);
             Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Text);
         }
 
-        Assert.Equal(20, frontEnd.Server.Logs.Named(eventName).Count);
+        Assert.Equal(20, frontEnd.Server.Logs.Named("ApplicationError").Count);
+    }
+
+    /// <summary>The log of a report, a callback, the disposal of services, or the headers.</summary>
+    [Contract("A4")]
+    [Theory, Values("log", "callback", "dispose", "feature")]
+    public async Task End_AStepThrows_OthersFollowAndTheConnectionContinues(string step)
+    {
+        var (completed, disposed) = (0, 0);
+        await using var frontEnd = await TestServer.ConnectAsync(
+            app => app.Run(Apps.Do(context =>
+            {
+                context.Response.StatusCode = StatusCodes.Status404NotFound;
+                context.Response.OnCompleted(Apps.Do(() => completed++));
+                if (step == "callback")
+                    context.Response.OnCompleted(static () => throw new InvalidOperationException("on purpose"));
+                _ = context.RequestServices.GetRequiredService<Disposal>();
+                if (step == "feature")
+                    context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = null!;
+            })),
+            options => options.PathBase = "/app",
+            services =>
+            {
+                services.AddScoped(_ => new Disposal(Dispose));
+                if (step == "log")
+                    services.AddSingleton<ILoggerProvider>(new ActingLogs(
+                        "PathBaseNotMatched", static () => throw new InvalidOperationException("on purpose")));
+            });
+        frontEnd.Server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed", "RequestEndFailed"]);
+
+        for (var i = 0; i < Enough; i++)
+            Assert.Equal(
+                step == "feature" ? 500 : 404, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Status);
+
+        await Waiting.UntilAsync(() => (completed, disposed) == (Enough, Enough), "all callbacks and disposals");
+
+        void Dispose()
+        {
+            disposed++;
+            if (step == "dispose")
+                throw new InvalidOperationException("on purpose");
+        }
+    }
+
+    [Fact]
+    public async Task OnCompleted_ThatRunsLong_DoesNotCountAgainstTheConnection()
+    {
+        var go = Waiting.Signal();
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
+        {
+            context.Response.OnCompleted(() => go.Task);
+            return Apps.Hello(context);
+        });
+
+        for (var i = 0; i < Enough; i++)
+        {
+            Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
+            Assert.False(frontEnd.IsPaused);
+        }
+
+        go.SetResult();
     }
 
     /// <summary>Kestrel logs an error too, although the mistake is the client's.</summary>
@@ -171,7 +231,7 @@ public class RequestEndTests
 
     [Theory]
     [Contract("T8")]
-    [Values("answers", "throws", "throws late", "aborts", "completes")]
+    [Values("flushes many", "throws", "throws later", "aborts", "completes twice", "too little")]
     public async Task Scope_AnyEnding_Released(string ending)
     {
         var released = Waiting.Signal();
@@ -179,7 +239,7 @@ public class RequestEndTests
             app => app.Run(context =>
             {
                 _ = context.RequestServices.GetRequiredService<Disposal>();
-                return EndAsync(context, ending);
+                return Faults.Misbehaviours.All[ending](context);
             }),
             services: services => services.AddScoped(_ => new Disposal(released.SetResult)),
             expects: "ApplicationError");
@@ -242,20 +302,6 @@ public class RequestEndTests
             context.Abort();
     }
 
-    private static async Task EndAsync(HttpContext context, string ending)
-    {
-        if (ending == "throws")
-            throw new InvalidOperationException("on purpose");
-
-        await context.Response.WriteAsync("Hello");
-        if (ending == "throws late")
-            throw new InvalidOperationException("on purpose");
-        if (ending == "aborts")
-            context.Abort();
-        if (ending == "completes")
-            await context.Response.CompleteAsync();
-    }
-
     private sealed class Disposal(Action onDispose) : IDisposable
     {
         public void Dispose() => onDispose();
@@ -271,8 +317,6 @@ public class RequestEndTests
 
         public void Dispose(HttpContext httpContext)
         {
-            if (httpContext.Request.Path == "/dispose")
-                throw new InvalidOperationException("on purpose");
         }
     }
 }

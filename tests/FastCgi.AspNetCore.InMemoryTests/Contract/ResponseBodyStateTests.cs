@@ -7,6 +7,57 @@ public sealed class ResponseBodyStateTests
 
     private static readonly Dictionary<string, ObservedApplication> s_uses = new()
     {
+        ["Body and BodyWriter in turn"] = static async (context, _) =>
+        {
+            var response = context.Response;
+            await response.Body.WriteAsync("a"u8.ToArray());
+            response.BodyWriter.Write("b"u8);
+            await response.Body.WriteAsync("c"u8.ToArray());
+            response.BodyWriter.Write("d"u8);
+            await response.BodyWriter.FlushAsync();
+            await response.WriteAsync("e");
+            response.BodyWriter.Write("f"u8);
+            await response.Body.FlushAsync();
+            await response.BodyWriter.WriteAsync("g"u8.ToArray());
+            await response.BodyWriter.AsStream().WriteAsync("h"u8.ToArray());
+        },
+        ["advancing without a lease, past it, or after the start"] = static async (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            seen.Try("no lease", () => writer.Advance(1));
+            seen.Try("negative", () => writer.Advance(-1));
+            var length = writer.GetMemory().Length;
+            seen.Try("past the end", () => writer.Advance(length + 1));
+            seen.Try("nothing", () => writer.Advance(0));
+            await context.Response.StartAsync();
+            seen.Try("leased before the start", () => writer.Advance(1));
+        },
+        ["advancing after the completion"] = static async (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            writer.GetMemory();
+            await context.Response.CompleteAsync();
+            seen.Try("leased before the completion", () => writer.Advance(1));
+        },
+        ["memory of each length"] = static (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            seen.Note("supported", writer.CanGetUnflushedBytes);
+            foreach (var hint in (int[])[0, 1, 4_096, 65_535, 65_536, 300_000])
+            {
+                seen.Note("memory", writer.GetMemory(hint).Length >= Math.Max(hint, 1));
+                var span = writer.GetSpan(hint);
+                seen.Note("span", span.Length >= Math.Max(hint, 1));
+                span[..hint].Fill((byte)'x');
+                writer.Advance(hint);
+            }
+
+            return Task.CompletedTask;
+        },
+        ["completion of the response"] = static (context, seen)
+            => CompleteTwiceAsync(context, seen, context.Response.CompleteAsync),
+        ["completion of the writer"] = static (context, seen)
+            => CompleteTwiceAsync(context, seen, () => context.Response.BodyWriter.CompleteAsync().AsTask()),
         ["parts of a lease"] = static (context, seen) =>
         {
             var writer = context.Response.BodyWriter;
@@ -115,18 +166,6 @@ public sealed class ResponseBodyStateTests
             writer.CancelPendingFlush();
             await seen.TryAsync("complete", () => writer.CompleteAsync().AsTask());
         },
-        ["completion twice"] = static async (context, seen) =>
-        {
-            var writer = context.Response.BodyWriter;
-            writer.Write("abc"u8);
-            await seen.TryAsync("complete", () => writer.CompleteAsync().AsTask());
-            await seen.TryAsync("again", () => writer.CompleteAsync().AsTask());
-            seen.Try("again", () => writer.Complete());
-            await seen.TryAsync("response", () => context.Response.CompleteAsync());
-            await seen.TryAsync("start", () => context.Response.StartAsync());
-            seen.Try("cancel", writer.CancelPendingFlush);
-            seen.Note("unflushed", writer.UnflushedBytes);
-        },
         ["a stream that leaves it open"] = static async (context, seen) =>
         {
             var writer = context.Response.BodyWriter;
@@ -159,12 +198,37 @@ public sealed class ResponseBodyStateTests
     }
 
     [Theory, MemberData(nameof(Uses))]
-    [Contract("D2", "D3", "D4", "D5", "D6", "D7")]
+    [Contract("D1", "D2", "D3", "D4", "D5", "D6", "D7", "T26")]
     public Task Body_AnyState_AsKestrel(string use, string method)
         => Parity.AssertAsync(s_uses[use], new TestRequest(method));
 
     private static void Lease(PipeWriter writer, int length, char content)
         => writer.GetMemory(length).Span[..length].Fill((byte)content);
+
+    private static async Task CompleteTwiceAsync(HttpContext context, Observations seen, Func<Task> complete)
+    {
+        var (response, writer) = (context.Response, context.Response.BodyWriter);
+        response.OnStarting(Apps.Do(() => seen.Note("starting", "called")));
+        writer.Write("abc"u8);
+        await seen.TryAsync("complete", complete);
+        seen.Note("started", response.HasStarted);
+        seen.Try("memory", () => writer.GetMemory());
+        seen.Try("span", () => writer.GetSpan());
+        // After a HEAD, Kestrel ignores what is written.
+        if (!HttpMethods.IsHead(context.Request.Method))
+        {
+            await seen.TryAsync("write", () => writer.WriteAsync("x"u8.ToArray()).AsTask());
+            await seen.TryAsync("write stream", () => response.Body.WriteAsync("x"u8.ToArray()).AsTask());
+        }
+
+        await seen.TryAsync("flush", () => writer.FlushAsync().AsTask());
+        await seen.TryAsync("flush stream", () => response.Body.FlushAsync());
+        await seen.TryAsync("again", complete);
+        seen.Try("writer again", () => writer.Complete());
+        await seen.TryAsync("start", () => response.StartAsync());
+        seen.Try("cancel", writer.CancelPendingFlush);
+        seen.Note("unflushed", writer.UnflushedBytes);
+    }
 
     private static async Task CancelEachAsync(HttpContext context, Observations seen)
     {

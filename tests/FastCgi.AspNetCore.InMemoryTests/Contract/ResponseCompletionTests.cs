@@ -42,26 +42,6 @@ public class ResponseCompletionTests
         Assert.False(frontEnd.Transport.IsClosed);
     }
 
-    [Theory, Values(true, false)]
-    [Contract("D7")]
-    public async Task Complete_ApplicationContinues_ResponseEndsAndWritesThrow(bool byFeature)
-        => await Parity.AssertAsync(async (context, seen) =>
-        {
-            var writer = context.Response.BodyWriter;
-            context.Response.OnStarting(Apps.Do(() => seen.Note("starting", "called")));
-            writer.Write("abc"u8);
-            await (byFeature ? context.Response.CompleteAsync() : writer.CompleteAsync().AsTask());
-            seen.Note("started", context.Response.HasStarted);
-            seen.Try("memory", () => writer.GetMemory());
-            seen.Try("span", () => writer.GetSpan());
-            await seen.TryAsync("write", () => writer.WriteAsync("x"u8.ToArray()).AsTask());
-            await seen.TryAsync("write stream", () => context.Response.Body.WriteAsync("x"u8.ToArray()).AsTask());
-            await seen.TryAsync("flush", () => writer.FlushAsync().AsTask());
-            await seen.TryAsync("flush stream", () => context.Response.Body.FlushAsync());
-            await seen.TryAsync("complete again", () => writer.CompleteAsync().AsTask());
-            await seen.TryAsync("start", () => context.Response.StartAsync());
-        });
-
     [Theory]
     [Contract("D7")]
     [InlineData(true, false)]

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>When a response starts, what OnStarting may change, and what can be changed before and after.</summary>
@@ -132,12 +130,17 @@ public class ResponseStartTests
     [Fact]
     [Contract("B6")]
     public async Task OnStarting_ThrowsAndTheApplicationContinues_EachUseThrows()
-        => Assert.Equal(500, (await TestServer.AskFailingAsync(async context =>
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.Response.OnStarting(static () => throw new InvalidOperationException("on purpose"));
             foreach (var start in new[] { "write", "write", "flush stream", "start" })
                 await Assert.ThrowsAsync<ObjectDisposedException>(() => s_starts[start](context.Response));
-        })).Status);
+        }, expects: "ApplicationError");
+
+        Assert.Equal(500, (await frontEnd.AskAsync()).Status);
+        Assert.NotEmpty(frontEnd.Server.Logs.Named("ApplicationError"));
+    }
 
     [Fact]
     [Contract("B3")]

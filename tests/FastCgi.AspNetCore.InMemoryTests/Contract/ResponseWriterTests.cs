@@ -4,95 +4,6 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 public class ResponseWriterTests
 {
-    private static readonly Dictionary<string, ObservedApplication> s_uses = new()
-    {
-        ["Body and BodyWriter in turn"] = static async (context, _) =>
-        {
-            var response = context.Response;
-            await response.Body.WriteAsync("a"u8.ToArray());
-            response.BodyWriter.Write("b"u8);
-            await response.Body.WriteAsync("c"u8.ToArray());
-            response.BodyWriter.Write("d"u8);
-            await response.BodyWriter.FlushAsync();
-            await response.WriteAsync("e");
-            response.BodyWriter.Write("f"u8);
-            await response.Body.FlushAsync();
-            await response.BodyWriter.WriteAsync("g"u8.ToArray());
-            await response.BodyWriter.AsStream().WriteAsync("h"u8.ToArray());
-        },
-        ["advancing without a lease, past it, or after the start"] = static async (context, seen) =>
-        {
-            var writer = context.Response.BodyWriter;
-            seen.Try("no lease", () => writer.Advance(1));
-            seen.Try("negative", () => writer.Advance(-1));
-            var length = writer.GetMemory().Length;
-            seen.Try("past the end", () => writer.Advance(length + 1));
-            seen.Try("nothing", () => writer.Advance(0));
-            await context.Response.StartAsync();
-            seen.Try("leased before the start", () => writer.Advance(1));
-        },
-        ["advancing after the completion"] = static async (context, seen) =>
-        {
-            var writer = context.Response.BodyWriter;
-            writer.GetMemory();
-            await context.Response.CompleteAsync();
-            seen.Try("leased before the completion", () => writer.Advance(1));
-        },
-        ["unflushed bytes"] = static async (context, seen) =>
-        {
-            var writer = context.Response.BodyWriter;
-            seen.Note("supported", writer.CanGetUnflushedBytes);
-            seen.Note("none", writer.UnflushedBytes);
-            writer.Write("abc"u8);
-            seen.Note("three", writer.UnflushedBytes);
-            await writer.FlushAsync();
-            seen.Note("none again", writer.UnflushedBytes);
-        },
-        ["cancelled tokens"] = static async (context, seen) =>
-        {
-            var response = context.Response;
-            var token = new CancellationToken(canceled: true);
-            var bytes = "x"u8.ToArray();
-            foreach (var isStarted in new[] { false, true })
-            {
-                await NoteCancellationAsync(seen, () => response.BodyWriter.FlushAsync(token).AsTask());
-                await NoteCancellationAsync(seen, () => response.BodyWriter.WriteAsync(bytes, token).AsTask());
-                await NoteCancellationAsync(seen, () => response.Body.FlushAsync(token));
-                await NoteCancellationAsync(seen, () => response.Body.WriteAsync(bytes, token).AsTask());
-                seen.Note("started", response.HasStarted);
-                if (!isStarted)
-                    await response.StartAsync();
-            }
-        },
-        ["cancelling no flush"] = static async (context, seen) =>
-        {
-            var writer = context.Response.BodyWriter;
-            await context.Response.StartAsync();
-            writer.CancelPendingFlush();
-            writer.Write("abc"u8);
-            seen.Note("next", (await writer.FlushAsync()).IsCanceled);
-            seen.Note("one more", (await writer.FlushAsync()).IsCanceled);
-        },
-    };
-
-    public static TheoryData<string> Uses => [.. s_uses.Keys];
-
-    [Theory, MemberData(nameof(Uses))]
-    [Contract("D1", "D3", "D4", "D5", "D6")]
-    public Task Writer_AnyUse_AsKestrel(string use) => Parity.AssertAsync(s_uses[use]);
-
-    [Theory, Values(0, 1, 4_096, 65_535, 65_536, 300_000)]
-    [Contract("D2", "T26")]
-    public async Task GetMemory_SizeHint_AtLeastThatMuch(int hint) => await Parity.AssertAsync((context, seen) =>
-    {
-        var writer = context.Response.BodyWriter;
-        seen.Note("memory", writer.GetMemory(hint).Length >= Math.Max(hint, 1));
-        var span = writer.GetSpan(hint);
-        seen.Note("span", span.Length >= Math.Max(hint, 1));
-        span[..hint].Fill((byte)'x');
-        writer.Advance(hint);
-    });
-
     /// <summary>A JSON writer holds a lease until its own flush. (Kestrel sends the bytes of others then.)</summary>
     [Theory, Values(10, 100_000)]
     [Contract("D3")]
@@ -223,13 +134,7 @@ public class ResponseWriterTests
 
     private static async Task DrainAsync(FrontEnd frontEnd)
     {
-        frontEnd.Transport.ReleaseSend(goesOn: false);
+        frontEnd.Transport.ReleaseSend(continues: false);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.CountEnds().Count == 1, "END_REQUEST");
-    }
-
-    private static async Task NoteCancellationAsync(Observations seen, Func<Task> action)
-    {
-        var error = await Record.ExceptionAsync(action);
-        seen.Note("call", error is OperationCanceledException ? "canceled" : error?.Message);
     }
 }

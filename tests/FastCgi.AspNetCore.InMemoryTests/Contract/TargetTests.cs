@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>

@@ -1,7 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>Failed accepts: the log message, and the fate of waiting connections.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
 {
     // The number of connections closed at one failure.
@@ -60,7 +59,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     [InlineData(Libc.ErrorNoBuffers, "tcp_mem")]
     [InlineData(Libc.ErrorOutOfMemory, "MemoryMax=")]
     [InlineData(Libc.ErrorInvalid, "accept(2)")]
-    public async Task OutOfResources_SaysWhatToDo(int error, string advice)
+    public async Task OutOfResources_Warning_NamesTheLimit(int error, string advice)
     {
         _failures.OnFailed(error);
 
@@ -104,7 +103,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     }
 
     [Theory, Values(Libc.ErrorNoBuffers, Libc.ErrorOutOfMemory)]
-    public void NoMemory_ThoseThatWaitMayWait(int error)
+    public void NoMemory_WaitingConnections_Stay(int error)
     {
         Connect(2);
 

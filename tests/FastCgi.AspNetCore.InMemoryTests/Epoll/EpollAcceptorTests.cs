@@ -1,7 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>When one loop accepts connections, and when not.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
 {
     private const int MaxAcceptsInARow = 64;
@@ -55,9 +54,6 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
         Assert.NotEqual(0u, _loop.GetInterest(descriptor) & Libc.EpollIn);
         await acceptor.StopAsync().Within("the end");
     }
-
-    [Fact]
-    public void Start_SystemRefuses_SaysSo() => Assert.False(Create(int.MaxValue).TryStart());
 
     [Fact]
     public void Event_ManyConnections_OthersHaveTheirTurn()

@@ -1,7 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>How a connection of the epoll engine receives, pauses and ends, event by event.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class EpollConnectionTests
 {
     private const uint Input = Libc.EpollIn | Libc.EpollPeerHangUp | Libc.EpollEdgeTriggered;
@@ -80,7 +79,7 @@ public sealed class EpollConnectionTests
         Assert.Null(hand.GetText());
 
         go.SetResult();
-        hand.Loop.TurnUntil(() => !Libc.HasInput(hand.Descriptor), "receiving to go on");
+        hand.Loop.TurnUntil(() => !Libc.HasInput(hand.Descriptor), "receiving to continue");
         Assert.True(hand.IsOpen);
     }
 
@@ -157,7 +156,7 @@ public sealed class EpollConnectionTests
 
     /// <summary>Without memory, a step between the two may fail.</summary>
     [Theory, Values(false, true)]
-    public async Task GiveUp_ConnectionIsResetAndTheLoopHearsOn(bool isStarted)
+    public async Task GiveUp_Connection_IsResetAndTheLoopContinues(bool isStarted)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: isStarted);
         var sources = hand.Loop.SourceCount;
@@ -175,7 +174,7 @@ public sealed class EpollConnectionTests
     [InlineData("shutdown", typeof(ConnectionResetException), "The web server closed the connection.", false)]
     [InlineData("reset", typeof(ConnectionResetException), "The connection was lost.", true)]
     [InlineData("ours", typeof(ConnectionAbortedException), "The connection was closed by the server.", false)]
-    public async Task End_WhileTheBodyIsRead_SaysWhoseItIs(string how, Type type, string message, bool hasInner)
+    public async Task End_WhileTheBodyIsRead_ErrorNamesItsCause(string how, Type type, string message, bool hasInner)
     {
         var error = Waiting.Signal<Exception?>();
         await using var hand = await HandConnection.StartAsync(

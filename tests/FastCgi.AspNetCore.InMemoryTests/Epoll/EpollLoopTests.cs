@@ -1,7 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>How a loop handles events and failures.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class EpollLoopTests
 {
     // More than one epoll_wait returns.
@@ -39,7 +38,7 @@ public sealed class EpollLoopTests
 
     /// <summary>The next event may be hours away.</summary>
     [Fact]
-    public async Task End_AskedForByAnotherThreadWhileTheLoopWaits_ComesAtOnce()
+    public async Task End_ByAnotherThreadWhileTheLoopWaits_HappensAtOnce()
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello);
         var id = Waiting.Signal<int>();
@@ -117,7 +116,7 @@ public sealed class EpollLoopTests
     }
 
     [Fact]
-    public async Task Stop_LoopEndsAndGivesBackWhatItOwns()
+    public async Task Stop_Loop_EndsAndReleasesItsResources()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var loop = new EpollLoop(server.Scheduler, server.Context.Log);

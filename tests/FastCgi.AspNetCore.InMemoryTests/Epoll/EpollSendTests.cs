@@ -1,7 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>The epoll engine when the socket's send buffer is full.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class EpollSendTests
 {
     private static readonly byte[] s_body = Apps.Pattern(300_000);

@@ -1,9 +1,6 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>A server with one epoll connection, whose loop the test runs turn by turn. Nothing may leak.</summary>
-[SupportedOSPlatform("linux")]
 internal sealed class HandConnection : IAsyncDisposable
 {
     private readonly List<byte> _received = [];
@@ -95,7 +92,7 @@ internal sealed class HandConnection : IAsyncDisposable
     public byte[]? GetBody(int id = 1)
     {
         Take();
-        return Faults.SentAnswers.Read(CollectionsMarshal.AsSpan(_received)).TryGetValue(id, out var answer)
+        return SentRecords.Read(CollectionsMarshal.AsSpan(_received)).TryGetValue(id, out var answer)
             && answer.IsOver
             ? FrontEnd.Parse([.. answer.Stdout], new byte[8]).Body
             : null;

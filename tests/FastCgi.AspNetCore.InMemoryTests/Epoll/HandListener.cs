@@ -1,7 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>A listener whose loops the test runs turn by turn.</summary>
-[SupportedOSPlatform("linux")]
 internal sealed class HandListener : IAsyncDisposable
 {
     private readonly List<Socket> _clients = [];

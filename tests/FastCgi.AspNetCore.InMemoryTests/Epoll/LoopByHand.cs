@@ -1,11 +1,8 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>
 /// An epoll loop that the test runs on its own thread, turn by turn: real sockets and events, without waiting.
 /// </summary>
-[SupportedOSPlatform("linux")]
 internal static partial class LoopByHand
 {
     private static readonly ConditionalWeakTable<EpollLoop, Worker> s_workers = [];

@@ -8,7 +8,7 @@ public sealed class HeldResponseTests : SchedulerTest
     private int SendCount => FrontEnd.Transport.SendCount;
 
     [Fact]
-    public void AnotherCallOfTheSameBatch_WhatTheOneBeforeWroteIsSent()
+    public void Call_AnotherOfTheBatchHasWritten_OutputOfThatOneIsSent()
     {
         var sends = new List<int>();
         Application = async context =>
@@ -25,7 +25,7 @@ public sealed class HeldResponseTests : SchedulerTest
 
     /// <summary>The batch is sent when it ends, which may be just as early.</summary>
     [Fact]
-    public void CallOfAnotherBatch_SendsNothing()
+    public void Call_AnotherBatchHasWritten_SendsNothing()
     {
         var sends = new List<int>();
         Application = async context =>
@@ -44,7 +44,7 @@ public sealed class HeldResponseTests : SchedulerTest
 
     /// <summary>The loop gets a thread beyond the limit.</summary>
     [Fact]
-    public void SleepingCall_NoThreadIsLeft_WhatItHoldsIsSentAtTheSecond()
+    public void Call_SleepsAndNoThreadIsLeft_HeldOutputIsSentAtTheSecondSample()
     {
         Learn("/");
         Occupy(Hold.Thread, MaxBlockingThreads);
@@ -54,11 +54,11 @@ public sealed class HeldResponseTests : SchedulerTest
     }
 
     [Fact]
-    public void CallWaitsForAProcessor_WhatItHoldsIsSentAtTheFourth()
+    public void Call_WaitsForAProcessor_HeldOutputIsSentAtTheFourthSample()
         => Assert.Equal([0, 0, 0, 1], CountSends(samples: 4));
 
     [Theory, Values(true, false)]
-    public async Task LoopIsTaken_WhatIsHeldIsSentAndThePathLearned(bool writes)
+    public async Task LoopIsTaken_HeldOutput_IsSentAndThePathIsLearned(bool writes)
     {
         Platform.Probe!.Sleeps = true;
         Application = async context =>
@@ -124,7 +124,7 @@ public sealed class HeldResponseTests : SchedulerTest
 
     /// <summary>The watchdog does not sample such threads.</summary>
     [Fact]
-    public async Task RequestThatIsKnownToBlock_HoldsNothing()
+    public async Task Request_KnownToBlock_HoldsNoOutput()
     {
         Scheduler.Predictor.OnStalled(new PathKey("/keeps1"));
         var sends = 0;
@@ -143,7 +143,7 @@ public sealed class HeldResponseTests : SchedulerTest
 
     /// <summary>No lock of the server is an object that the application can hold.</summary>
     [Fact]
-    public async Task HandlerHoldsAllThatItHasAndBlocks_WhatItsNeighborHasWrittenIsSent()
+    public async Task Handler_LocksEveryObjectAndBlocks_OutputOfOthersIsSent()
     {
         Platform.Probe!.Sleeps = true;
         Application = async context =>
@@ -232,7 +232,7 @@ public sealed class HeldResponseTests : SchedulerTest
 
     /// <summary>The end is likely to follow at once. Otherwise, the next sample has it sent.</summary>
     [Theory, Values(true, false)]
-    public async Task FlushThatIsLikelyTheLast_LeavesAtTheNextSampleOrTheEndOfTheWatchdog(bool samples)
+    public async Task Flush_LikelyTheLast_IsSentAtTheNextSampleOrTheEndOfTheWatchdog(bool samples)
     {
         Server.Deadlines = Scheduler.Watchdog.TrySetDeadline;
         Scheduler.Watchdog.Start();
@@ -269,7 +269,7 @@ public sealed class HeldResponseTests : SchedulerTest
 
     /// <summary>Most held responses end within microseconds.</summary>
     [Fact]
-    public async Task HeldResponseHasEnded_TheSampleWakesNoThread()
+    public async Task Sample_HeldResponseHasEnded_WakesNoThread()
     {
         Server.Deadlines = Scheduler.Watchdog.TrySetDeadline;
         Scheduler.Watchdog.Start();

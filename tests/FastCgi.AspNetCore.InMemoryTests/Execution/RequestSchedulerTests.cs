@@ -151,7 +151,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
 
     /// <summary>All seats and all threads for the application are in use, and the thread pool is not used.</summary>
     [Theory, Values("rejected", "aborted")]
-    public async Task AnswerOfTheServer_WhileTheApplicationKeepsEveryThread_IsGiven(string what)
+    public async Task ResponseOfTheServer_WhileHandlersBlockEveryThread_IsSent(string what)
     {
         Occupy(Hold.Thread, MaxBlockingThreads);
         Occupy(Hold.Seat, Platform.Processors);
@@ -167,8 +167,11 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.Equal(0, TestServer.CountUnfinished(FrontEnd.Transport.Connection));
     }
 
-    [Fact]
-    public async Task LaterRequests_WhileTheFirstRuns_Wait()
+    [Theory]
+    [InlineData("first runs", 1)]
+    [InlineData("first takes long", 2)]
+    [InlineData("server stops", 2)]
+    public async Task LaterRequests_WhileTheFirstRuns_WaitForALimitedTime(string why, int called)
     {
         var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto);
         var calls = new List<string>();
@@ -180,40 +183,12 @@ public sealed class RequestSchedulerTests : SchedulerTest
                 Run(scheduler, RecordBytes.Get(2, "/second1"));
                 Platform.RunAll();
                 Assert.Single(calls);
-                Clock.Advance(TimeSpan.FromMilliseconds(500));
+                Clock.Advance(TimeSpan.FromMilliseconds(500) + TimeSpan.FromTicks(why == "first takes long" ? 1 : 0));
                 scheduler.Watchdog.Sample();
-                Platform.RunAll();
-                Assert.Single(calls);
-            }
-
-            return Apps.Target(context);
-        };
-
-        Run(scheduler, RecordBytes.Get(1, "/first1"));
-        Platform.RunAll();
-
-        Assert.Equal(["/first1", "/second1"], calls);
-        await FrontEnd.ReadResponseAsync(1);
-        await FrontEnd.ReadResponseAsync(2);
-    }
-
-    [Theory, Values("time", "stop")]
-    public async Task LaterRequests_FirstTakesLongOrTheServerStops_WaitNoLonger(string why)
-    {
-        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto);
-        var calls = new List<string>();
-        Application = context =>
-        {
-            calls.Add(context.Request.Path!);
-            if (calls.Count == 1)
-            {
-                Run(scheduler, RecordBytes.Get(2, "/second1"));
-                Clock.Advance(why == "time" ? TimeSpan.FromMilliseconds(500) + TimeSpan.FromTicks(1) : TimeSpan.Zero);
-                scheduler.Watchdog.Sample();
-                if (why == "stop")
+                if (why == "server stops")
                     scheduler.BeginStop();
                 Platform.RunAll();
-                Assert.Equal(2, calls.Count);
+                Assert.Equal(called, calls.Count);
             }
 
             return Apps.Target(context);
@@ -221,12 +196,14 @@ public sealed class RequestSchedulerTests : SchedulerTest
 
         Run(scheduler, RecordBytes.Get(1, "/first1"));
 
-        await FrontEnd.ReadResponseAsync(2);
-        await FrontEnd.ReadResponseAsync(1);
+        Platform.RunAll();
+        Assert.Equal(["/first1", "/second1"], calls);
+        foreach (var id in called == 1 ? new[] { 1, 2 } : [2, 1])
+            await FrontEnd.ReadResponseAsync(id);
     }
 
     [Theory, Values("loop", "seat", "thread")]
-    public async Task WhatTheApplicationSetsOnTheThread_EndsWithItsCall(string place)
+    public async Task ThreadState_SetByTheApplication_EndsWithItsCall(string place)
     {
         var before = SynchronizationContext.Current;
         var seen = new List<(ThreadPriority, bool)>();
@@ -283,7 +260,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
 
     /// <summary>A request that does not reach the application teaches the predictor nothing.</summary>
     [Fact]
-    public void AbortedWhileItWaited_NothingIsLearned()
+    public void Abort_WhileARequestWaits_TeachesNothing()
     {
         Scheduler.Predictor.OnStalled(new PathKey("/"));
         for (var id = 1; id <= 3; id++)
@@ -322,7 +299,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
 
     /// <summary>Compilation takes longer than most requests, and so does a wait for the processor.</summary>
     [Theory, Values("compiles", "is interrupted")]
-    public async Task CallThatIsDisturbed_TeachesNothing(string how)
+    public async Task Call_Disturbed_TeachesNothing(string how)
     {
         Application = context =>
         {

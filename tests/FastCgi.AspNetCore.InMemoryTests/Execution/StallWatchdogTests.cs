@@ -20,66 +20,50 @@ public sealed class StallWatchdogTests : SchedulerTest
         }
     }
 
-    [Fact]
-    public void SameCall_OnSleepingThread_LosesTheLoopAtTheSecondSample()
+    /// <summary>
+    /// A thread that sleeps leaves its processor idle; one that computes for long shares it. If the system does not
+    /// report what a thread does, or no descriptor is left, time decides.
+    /// </summary>
+    [Theory]
+    [InlineData(nameof(Hold.Loop), "sleeps", 2, nameof(Hold.Thread))]
+    [InlineData(nameof(Hold.Loop), "waits for a processor", 100, nameof(Hold.Loop))]
+    [InlineData(nameof(Hold.Loop), "unknown", 4, nameof(Hold.Thread))]
+    [InlineData(nameof(Hold.Loop), "no probe", 4, nameof(Hold.Thread))]
+    [InlineData(nameof(Hold.Loop), "computes", 2, nameof(Hold.Seat))]
+    [InlineData(nameof(Hold.Loop), "computes a little less", 2, nameof(Hold.Loop))]
+    [InlineData(nameof(Hold.Seat), "sleeps", 2, nameof(Hold.Thread))]
+    [InlineData(nameof(Hold.Seat), "computes", 11, nameof(Hold.Thread))]
+    public void SameCall_AtEachSample_KeepsItsHoldUntil(string hold, string how, int samples, string then)
     {
-        _probe.Sleeps = true;
-        Enter();
-
-        Sample();
-        Assert.Equal(Hold.Loop, HoldOf(OnLoop));
-        Sample();
-
-        Assert.Equal(Hold.Thread, OnLoop.Leave());
-        Assert.Equal(1, Workers.BlockedCount);
-        Assert.Null(OnLoop.Loop);
-        Platform.RunAll();
-        Assert.Equal([BatchSource.Wait], Loop.Asked);
-        Scheduler.GiveBack(OnLoop);
-    }
-
-    [Fact]
-    public void SameCall_OnThreadThatWaitsForAProcessor_KeepsTheLoop()
-    {
-        Enter();
-        for (var i = 0; i < 100; i++)
+        var worker = hold == nameof(Hold.Loop) ? OnLoop : OnSeat();
+        worker.Probe = how switch
         {
-            // Now and then it gets one for a moment.
-            _probe.Time += i % 10 == 0 ? 10_000 : 0;
+            "no probe" => null,
+            "unknown" => new ThreadProbe(static () => -1, static () => null),
+            _ => _probe.Probe,
+        };
+        _probe.Sleeps = how == "sleeps";
+        worker.Enter(response: null, path: default);
+
+        for (var i = 1; i < samples; i++)
+        {
             Sample();
+            Assert.Equal(hold, HoldOf(worker).ToString());
+            _probe.Time += how switch
+            {
+                "computes" => 200_000,
+                "computes a little less" => 199_999,
+                _ => 1_000,
+            };
         }
 
-        Assert.Equal(Hold.Loop, OnLoop.Leave());
-    }
-
-    /// <summary>If /proc is hidden, or no descriptor is left, time decides.</summary>
-    [Theory, Values(true, false)]
-    public void SameCall_SystemDoesNotReportThreads_LosesTheLoopAtTheFourth(bool hasProbe)
-    {
-        OnLoop.Probe = hasProbe ? new ThreadProbe(static () => -1, static () => null) : null;
-        Enter();
-        Sample(3);
-        Assert.Equal(Hold.Loop, HoldOf(OnLoop));
-
         Sample();
 
-        Assert.Equal(Hold.Thread, OnLoop.Leave());
-        Scheduler.GiveBack(OnLoop);
-    }
-
-    [Theory]
-    [InlineData(199_999, nameof(Hold.Loop))]
-    [InlineData(200_000, nameof(Hold.Seat))]
-    public void SameCall_ThreadComputes_TakesASeatAndLosesTheLoop(long nanoseconds, string hold)
-    {
-        Enter();
-        Sample();
-        _probe.Time += nanoseconds;
-        Sample();
-
-        Assert.Equal(hold, OnLoop.Leave().ToString());
-        Assert.Equal(0, Workers.BlockedCount);
-        Scheduler.GiveBack(OnLoop);
+        Assert.Equal(then, worker.Leave().ToString());
+        Assert.Equal(then == nameof(Hold.Thread) ? 1 : 0, Workers.BlockedCount);
+        Platform.RunAll();
+        Assert.Equal(hold == nameof(Hold.Loop) && then != hold ? [BatchSource.Wait] : [], Loop.Asked);
+        Scheduler.GiveBack(worker);
     }
 
     /// <summary>Without an earlier time, there is nothing to compare with.</summary>
@@ -93,28 +77,6 @@ public sealed class StallWatchdogTests : SchedulerTest
         Sample();
 
         Assert.Equal(Hold.Loop, OnLoop.Leave());
-    }
-
-    /// <summary>A thread that sleeps leaves its processor idle. One that computes for long shares it.</summary>
-    [Theory]
-    [InlineData(true, 2)]
-    [InlineData(false, 11)]
-    public void Seat_CallSleepsOrComputesForLong_IsReleased(bool sleeps, int samples)
-    {
-        var worker = OnSeat();
-        worker.Enter(response: null, path: default);
-        _probe.Sleeps = sleeps;
-        for (var i = 1; i < samples; i++)
-        {
-            Sample();
-            _probe.Time += 1_000_000;
-        }
-
-        Assert.Equal(Hold.Seat, HoldOf(worker));
-        Sample();
-
-        Assert.Equal(Hold.Thread, worker.Leave());
-        Scheduler.GiveBack(worker);
     }
 
     [Fact]

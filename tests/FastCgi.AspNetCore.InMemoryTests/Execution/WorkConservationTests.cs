@@ -57,7 +57,7 @@ public sealed class WorkConservationTests : SchedulerTest
 
     /// <summary>Otherwise, handlers that block unexpectedly would keep each loop from what the server owes.</summary>
     [Theory, Values(FastCgiApplicationScheduling.Auto, FastCgiApplicationScheduling.Inline)]
-    public async Task ApplicationHasAThreadTooMany_ItsRequestsWaitButNotTheServers(
+    public async Task ApplicationHasAThreadTooMany_ItsRequestsWait_ResponsesOfTheServerDoNot(
         FastCgiApplicationScheduling scheduling)
     {
         var scheduler = CreateScheduler(scheduling);

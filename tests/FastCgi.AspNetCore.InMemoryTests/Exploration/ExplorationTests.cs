@@ -36,7 +36,7 @@ public class ExplorationTests(ITestOutputHelper output)
 
     [Theory, Values(1_000, 1)]
     [Trait("Category", "Exploration")]
-    public void Schedules_Drawn_KeepThePromises(int maxBlockingThreads)
+    public void Schedules_Random_KeepThePromises(int maxBlockingThreads)
     {
         _maxBlockingThreads = maxBlockingThreads;
         var max = GetSetting("FASTCGI_EXPLORED_SCHEDULES", 20_000);
@@ -59,7 +59,7 @@ public class ExplorationTests(ITestOutputHelper output)
     [InlineData("the server stops while handlers block", 1, 1, 1, 4)]
     [InlineData("the web server closes while handlers block and await", 1, 2, 1, 1)]
     [InlineData("a client gives up and the server stops while handlers block and await", 1, 2, 1, 7)]
-    public void Schedule_WithAName_KeepsThePromises(string name, params int[] choices)
+    public void Schedule_OfAPastDefect_KeepsThePromises(string name, params int[] choices)
     {
         output.WriteLine(name);
         Run(CreateServer(), new Choices { MaxDeviations = int.MaxValue }, choices, random: null);

@@ -110,6 +110,19 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
             throw new InvalidOperationException($"/{word} has never begun.");
     }
 
+    public void CheckAnswer(SentAnswer answer, bool mayBeAborted)
+    {
+        var text = Encoding.ASCII.GetString([.. answer.Stdout]);
+        var body = text.Split("\r\n\r\n", 2).ElementAtOrDefault(1) ?? "";
+        var whole = $"<{word}1><{word}2>";
+        var isRight = answer.IsOver
+            ? body == whole && answer.AppStatus == 0
+            : Connection.IsCut && whole.StartsWith(body, StringComparison.Ordinal);
+        if (!isRight && !(mayBeAborted && answer.IsOver && whole.StartsWith(body, StringComparison.Ordinal)))
+            throw new InvalidOperationException(
+                $"/{word} was answered with {body}, {answer.Ends} ends and the status {answer.AppStatus}.");
+    }
+
     private Task WaitAsync()
     {
         switch (behaviour)

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
-/// <summary>An actor on a machine whose schedule is chosen: a thread, or an external event.</summary>
-internal sealed class VirtualThread(string name, Func<bool> canStep, Action step)
+/// <summary>An actor on a machine whose schedule is chosen.</summary>
+internal sealed class VirtualThread(string name, Func<bool> canStep, Action step) : MachineThread(step)
 {
     public string Name => name;
 
@@ -11,9 +11,6 @@ internal sealed class VirtualThread(string name, Func<bool> canStep, Action step
     /// <summary>Whether it can run but usually runs after the watchdog's next sample.</summary>
     public Func<bool>? IsLate { get; init; }
 
-    /// <summary>Whether it is suspended in the middle of a step and keeps its stack.</summary>
-    public bool IsSuspended { get; set; }
-
     /// <summary>
     /// Whether what it waits for has happened; <see langword="null"/> if it waits only for a processor.
     /// </summary>
@@ -22,9 +19,6 @@ internal sealed class VirtualThread(string name, Func<bool> canStep, Action step
     /// <summary>It gets no processor before this sample, unless a choice gives it one.</summary>
     public int DelayedUntil { get; set; }
 
-    /// <summary>Lets the real thread that has its stack continue.</summary>
-    public SemaphoreSlim Baton { get; } = new(0);
-
     public bool CanStep => IsSuspended ? Condition?.Invoke() ?? true : canStep();
 
     /// <summary>Whether it uses a processor while it is suspended.</summary>
@@ -32,25 +26,17 @@ internal sealed class VirtualThread(string name, Func<bool> canStep, Action step
 
     /// <summary>Whether the system would report it as sleeping.</summary>
     public bool IsSleeping => IsSuspended && Condition is not null && !IsComputing;
-
-    public void Step() => step();
 }
 
-/// <summary>
-/// Runs virtual threads, one at a time; which one continues is a choice. A step runs on the real thread that has the
-/// baton. A step that is interrupted keeps its real thread, and another thread takes the baton.
-/// </summary>
-internal sealed class VirtualMachine(Choices choices)
+/// <summary>A machine on which the thread that continues is a choice. The watchdog's samples are the time.</summary>
+internal sealed class VirtualMachine(Choices choices) : SteppedMachine<VirtualThread>
 {
     // A run with more steps never ends.
     private const int MaxSteps = 5_000;
 
     private readonly List<VirtualThread> _threads = [];
     private readonly List<VirtualThread> _runnable = [];
-    private Exception? _failure;
     private int _steps;
-
-    public VirtualThread? Current { get; private set; }
 
     /// <summary>The number of watchdog samples so far. This is the time.</summary>
     public int Looks { get; set; }
@@ -63,39 +49,24 @@ internal sealed class VirtualMachine(Choices choices)
     /// </summary>
     public List<string>? Trace { get; init; }
 
-    /// <summary>The context to which the threads' continuations are posted.</summary>
-    public SynchronizationContext? Context { get; init; }
-
     /// <summary>Called when only time can advance.</summary>
     public Action? OnQuiet { get; set; }
 
-    private SemaphoreSlim IsOver { get; } = new(0);
-
     public void Add(VirtualThread thread) => _threads.Add(thread);
-
-    /// <summary>Runs until nothing can continue.</summary>
-    public void Run()
-    {
-        RealThreads.Run(Loop);
-        if (!IsOver.Wait(TimeSpan.FromSeconds(20)))
-            throw new TimeoutException($"A real thread is blocked. {Describe()}");
-        if (_failure is not null)
-            throw new InvalidOperationException($"{_failure.Message} {Describe()}", _failure);
-    }
 
     /// <summary>A point in the middle of a step at which another thread may run first.</summary>
     public void Point(string name)
     {
-        if (Current is not { } thread)
+        if (Current is null)
             return;
 
         switch (choices.Deviate(3))
         {
             case 1:
-                Suspend(thread, name, condition: null, delay: 0);
+                Suspend(name, condition: null, delay: 0);
                 break;
             case 2:
-                Suspend(thread, name, condition: null, delay: 6);
+                Suspend(name, condition: null, delay: 6);
                 break;
         }
     }
@@ -103,63 +74,19 @@ internal sealed class VirtualMachine(Choices choices)
     /// <summary>Keeps a processor busy until a later sample.</summary>
     public void Compute(int looks)
     {
-        var thread = Current ?? throw new InvalidOperationException("Nobody runs.");
+        var thread = Current!;
         var until = Looks + looks;
         thread.IsComputing = true;
         Block(() => Looks >= until);
         thread.IsComputing = false;
     }
 
-    /// <summary>Blocks the thread that has the baton.</summary>
-    public void Block(Func<bool> condition)
-        => Suspend(Current ?? throw new InvalidOperationException("Nobody runs."), "blocks", condition, delay: 0);
+    /// <summary>Blocks the thread that runs.</summary>
+    public void Block(Func<bool> condition) => Suspend("blocks", condition, delay: 0);
 
-    public void Fail(Exception exception) => _failure ??= exception;
+    protected override string Describe() => Trace is null ? "" : string.Join(Environment.NewLine, Trace);
 
-    private void Suspend(VirtualThread thread, string where, Func<bool>? condition, int delay)
-    {
-        Trace?.Add($"{thread.Name} stops: {where}");
-        thread.IsSuspended = true;
-        thread.Condition = condition;
-        thread.DelayedUntil = Looks + delay;
-        Current = null;
-        RealThreads.Run(Loop);
-        thread.Baton.Wait();
-        thread.IsSuspended = false;
-        thread.Condition = null;
-        Current = thread;
-        Trace?.Add($"{thread.Name} goes on: {where}");
-    }
-
-    private void Loop()
-    {
-        SynchronizationContext.SetSynchronizationContext(Context);
-        try
-        {
-            while (_failure is null && Choose() is { } next)
-            {
-                if (next.IsSuspended)
-                {
-                    // Its own real thread continues, and so does its loop.
-                    next.Baton.Release();
-                    return;
-                }
-
-                Current = next;
-                Trace?.Add($"{next.Name} begins");
-                next.Step();
-                Current = null;
-            }
-        }
-        catch (Exception exception)
-        {
-            Fail(exception);
-        }
-
-        IsOver.Release();
-    }
-
-    private VirtualThread? Choose()
+    protected override VirtualThread? Choose()
     {
         if (++_steps > MaxSteps)
             throw new InvalidOperationException("The run does not end.");
@@ -181,6 +108,8 @@ internal sealed class VirtualMachine(Choices choices)
             OnQuiet?.Invoke();
         var chosen = _runnable[choices.Deviate(_runnable.Count)];
         QuietLooks = isQuiet && chosen == _runnable[0] ? QuietLooks + 1 : 0;
+        if (!chosen.IsSuspended)
+            Trace?.Add($"{chosen.Name} begins");
         return chosen;
     }
 
@@ -193,45 +122,14 @@ internal sealed class VirtualMachine(Choices choices)
         return thread.DelayedUntil > Looks ? VirtualWorld.WatchdogRank + 1 : VirtualWorld.InterruptedRank;
     }
 
-    private string Describe() => Trace is null ? "" : string.Join(Environment.NewLine, Trace);
-}
-
-/// <summary>Real threads, reused for one step after another.</summary>
-internal static class RealThreads
-{
-    private static readonly Stack<RealThread> s_idle = new();
-
-    public static void Run(Action action)
+    private void Suspend(string where, Func<bool>? condition, int delay)
     {
-        RealThread? thread;
-        lock (s_idle)
-            s_idle.TryPop(out thread);
-        (thread ?? new RealThread()).Run(action);
-    }
-
-    private sealed class RealThread
-    {
-        private Action? _action;
-
-        private SemaphoreSlim Work { get; } = new(0);
-
-        public RealThread() => new Thread(Main) { IsBackground = true, Name = "virtual" }.Start();
-
-        public void Run(Action action)
-        {
-            _action = action;
-            Work.Release();
-        }
-
-        private void Main()
-        {
-            while (true)
-            {
-                Work.Wait();
-                _action!();
-                lock (s_idle)
-                    s_idle.Push(this);
-            }
-        }
+        var thread = Current!;
+        Trace?.Add($"{thread.Name} stops: {where}");
+        thread.Condition = condition;
+        thread.DelayedUntil = Looks + delay;
+        Suspend();
+        thread.Condition = null;
+        Trace?.Add($"{thread.Name} continues: {where}");
     }
 }

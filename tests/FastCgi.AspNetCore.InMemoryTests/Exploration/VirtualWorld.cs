@@ -69,7 +69,9 @@ internal sealed class VirtualWorld
             HasThreads = () => _event != OutsideEvent.NoThreads || _machine.Looks is 0 or > LooksWithoutThreads,
         };
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = maxBlockingThreads };
-        _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
+        // It advances by a millisecond with each sample.
+        var time = new MachineTime(() => 1_000 * (_machine.Looks + 1));
+        _scheduler = new RequestScheduler(options, platform, time, NullLogger.Instance);
         deadlines.TrySet = _scheduler.Watchdog.TrySetDeadline;
         _manager = new ConnectionManager(server);
         _loop = new VirtualLoop(_scheduler, _machine);
@@ -106,7 +108,7 @@ internal sealed class VirtualWorld
             script.CheckEnd();
         foreach (var connection in _connections)
         {
-            SentRecords.Check(connection, [.. _scripts.Where(script => script.Connection == connection)], _event);
+            CheckSent(connection);
             connection.OnClosed(isCut: true);
         }
 
@@ -118,6 +120,23 @@ internal sealed class VirtualWorld
         Check(_scheduler.Workers.BlockedCount == 0, $"{_scheduler.Workers.BlockedCount} blocked threads are left.");
         var seats = HeldOf(_scheduler.Workers)[(int)Hold.Seat];
         Check(seats == 0, $"{seats} seats are left.");
+    }
+
+    /// <summary>Whole records were sent, each request ended once, and each got its own body.</summary>
+    private void CheckSent(VirtualConnection connection)
+    {
+        var sent = new SentRecords();
+        var error = sent.Parse(CollectionsMarshal.AsSpan(connection.Sent));
+        Check(error is null && !sent.IsAborted, $"{connection.Name}: {error ?? "ABORT_REQUEST was sent."}");
+        // What was cut in the middle of a send may end anywhere.
+        Check(!sent.IsCut || connection.IsCut, $"A record of {connection.Name} is incomplete.");
+        var scripts = _scripts.Where(script => script.Connection == connection).ToArray();
+        for (var i = 0; i < scripts.Length; i++)
+        {
+            var mayBeAborted = scripts[i].Word == 'a' && _event is OutsideEvent.AbortRecord
+                or OutsideEvent.AbortFromElsewhere or OutsideEvent.AbortRecordAndStop;
+            scripts[i].CheckAnswer(sent.Answers.GetValueOrDefault(i + 1) ?? new SentAnswer(), mayBeAborted);
+        }
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_held")]
@@ -211,14 +230,6 @@ internal sealed class VirtualWorld
             if (_event != OutsideEvent.NoThreads || _machine.Looks > LooksWithoutThreads + MaxLooks)
                 script.CheckFlushes(_machine.QuietLooks >= MaxQuietLooks ? 0 : MaxLooks);
         }
-    }
-
-    /// <summary>The time, which advances by a millisecond with each sample.</summary>
-    private sealed class VirtualTime(VirtualMachine machine) : TimeProvider
-    {
-        public override long TimestampFrequency => 1_000_000;
-
-        public override long GetTimestamp() => 1_000 * (machine.Looks + 1);
     }
 
     /// <summary>Runs continuations after an await.</summary>

@@ -40,7 +40,7 @@ public sealed class BrokenTransportTests
             frontEnd.Send(input[..length]);
             frontEnd.Close();
 
-            SentAnswers.Read(frontEnd.Transport.Sent);
+            SentRecords.Read(frontEnd.Transport.Sent);
         }
 
         await AssertIdleAsync(server);
@@ -94,7 +94,7 @@ public sealed class BrokenTransportTests
             broken.Transport.TakeOnly(length);
             broken.Send(input);
             broken.Transport.Lose();
-            foreach (var (id, answer) in SentAnswers.Read(broken.Transport.Sent))
+            foreach (var (id, answer) in SentRecords.Read(broken.Transport.Sent))
                 Assert.Contains(expected, text => text.StartsWith(
                     $"{id} {Encoding.Latin1.GetString([.. answer.Stdout])}", StringComparison.Ordinal));
         }
@@ -137,7 +137,7 @@ public sealed class BrokenTransportTests
         if (exchange == "GET without KEEP_CONN")
             await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the end of the connection");
         frontEnd.Close();
-        return [.. SentAnswers.Read(frontEnd.Transport.Sent).OrderBy(static answer => answer.Key).Select(
+        return [.. SentRecords.Read(frontEnd.Transport.Sent).OrderBy(static answer => answer.Key).Select(
             static answer => $"{answer.Key} {Encoding.Latin1.GetString([.. answer.Value.Stdout])}")];
     }
 

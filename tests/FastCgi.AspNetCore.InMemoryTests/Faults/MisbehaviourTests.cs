@@ -1,5 +1,3 @@
-using System.Diagnostics.Metrics;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
 /// <summary>
@@ -81,7 +79,7 @@ public sealed class MisbehaviourTests
             frontEnd.Send(RecordBytes.Get(1, "/one"), RecordBytes.Get(2, "/throw"), RecordBytes.Get(3, "/three"));
             await frontEnd.Transport.WaitUntilAsync(
                 () => HasEnded(frontEnd)
-                || SentAnswers.Read(frontEnd.Transport.Sent).Count(static answer => answer.Value.IsOver) == 3,
+                || SentRecords.Read(frontEnd.Transport.Sent).Count(static answer => answer.Value.IsOver) == 3,
                 "the answers");
             frontEnd.Close();
             await Waiting.UntilAsync(() => server.Connections.Count == 0, "the end of the connection");
@@ -153,7 +151,7 @@ public sealed class MisbehaviourTests
             Assert.True(
                 IsOver(frontEnd, id) || isAlone || id == 3, $"Request {id} of {uri} was lost with the connection.");
             if (IsOver(frontEnd, id))
-                Assert.EndsWith(text, System.Text.Encoding.Latin1.GetString([.. SentAnswers.Read(
+                Assert.EndsWith(text, System.Text.Encoding.Latin1.GetString([.. SentRecords.Read(
                     frontEnd.Transport.Sent)[id].Stdout]), StringComparison.Ordinal);
         }
 
@@ -164,7 +162,7 @@ public sealed class MisbehaviourTests
     private static bool HasEnded(FrontEnd frontEnd) => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed;
 
     private static bool IsOver(FrontEnd frontEnd, int id)
-        => SentAnswers.Read(frontEnd.Transport.Sent).TryGetValue(id, out var answer) && answer.IsOver;
+        => SentRecords.Read(frontEnd.Transport.Sent).TryGetValue(id, out var answer) && answer.IsOver;
 
     private static async Task AssertServedAsync(TestServer server)
     {

@@ -1,6 +1,3 @@
-using System.Collections;
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
 /// <summary>Things that applications should not do.</summary>
@@ -15,7 +12,6 @@ internal static class Misbehaviours
                 await Task.Yield();
                 throw new InvalidOperationException("on purpose");
             },
-            ["is cancelled"] = static _ => Task.FromCanceled(new CancellationToken(canceled: true)),
             ["null"] = static _ => null!,
             ["waits until aborted"] = Apps.UntilAborted,
             ["aborts"] = Apps.Do(static context => context.Abort()),
@@ -53,7 +49,6 @@ internal static class Misbehaviours
                 context.Response.ContentLength = 1;
                 return context.Response.WriteAsync("more than that");
             },
-            ["advances too far"] = Apps.Do(static context => context.Response.BodyWriter.Advance(int.MaxValue)),
             ["completes twice"] = static async context =>
             {
                 await context.Response.CompleteAsync();
@@ -63,27 +58,7 @@ internal static class Misbehaviours
                 await context.Request.BodyReader.CompleteAsync();
                 await context.Request.BodyReader.CompleteAsync(new InvalidOperationException("on purpose"));
             },
-            ["disposes twice"] = static async context =>
-            {
-                for (var i = 0; i < 2; i++)
-                {
-                    await context.Response.Body.DisposeAsync();
-                    await context.Request.Body.DisposeAsync();
-                }
-            },
-            ["writes behind the end"] = static async context =>
-            {
-                await context.Response.CompleteAsync();
-                await context.Response.Body.WriteAsync("late"u8.ToArray());
-            },
-            ["reads half of the body"] = static async context => await context.Request.Body.ReadAtLeastAsync(
-                new byte[100], 100, throwOnEndOfStream: false),
             ["leaves the reader"] = static async context => await context.Request.BodyReader.ReadAsync(),
-            ["reads without advancing"] = static async context =>
-            {
-                await context.Request.BodyReader.ReadAsync();
-                await context.Request.BodyReader.ReadAsync();
-            },
             ["reads all"] = static context => context.Request.Body.CopyToAsync(Stream.Null),
             ["reads all and aborts"] = static async context =>
             {
@@ -101,24 +76,9 @@ internal static class Misbehaviours
                 }
             },
             ["leases and returns"] = Apps.Do(static context => context.Response.BodyWriter.GetMemory(70_000)),
-            ["writes to a 204"] = static context =>
-            {
-                context.Response.StatusCode = StatusCodes.Status204NoContent;
-                return context.Response.WriteAsync("more");
-            },
-            ["splits a header"] = static context =>
-            {
-                context.Response.Headers["X-Split"] = "a\r\nSet-Cookie: b";
-                return context.Response.WriteAsync("more");
-            },
-            ["odd name of a header"] = static context =>
-            {
-                context.Response.Headers["X Name\n"] = "a";
-                return context.Response.WriteAsync("more");
-            },
             ["headers throw"] = static context =>
             {
-                context.Features.Get<IHttpResponseFeature>()!.Headers = new ThrowingHeaders();
+                context.Features.Get<IHttpResponseFeature>()!.Headers = new OddHeaders(name: null, "x");
                 return context.Response.WriteAsync("more");
             },
             ["response feature throws"] = Apps.Do(static context
@@ -145,18 +105,6 @@ internal static class Misbehaviours
     private sealed class ThrowingDisposable : IDisposable
     {
         public void Dispose() => throw new InvalidOperationException("on purpose");
-    }
-
-    private sealed class ThrowingHeaders
-        : HeaderDictionary, IHeaderDictionary, IEnumerable<KeyValuePair<string, StringValues>>
-    {
-        IEnumerator<KeyValuePair<string, StringValues>> IEnumerable<KeyValuePair<string, StringValues>>.GetEnumerator()
-            => throw new InvalidOperationException("on purpose");
-
-        IEnumerator IEnumerable.GetEnumerator() => throw new InvalidOperationException("on purpose");
-
-        bool IDictionary<string, StringValues>.TryGetValue(
-            string key, out StringValues value) => throw new InvalidOperationException("on purpose");
     }
 
     private sealed class ThrowingResponse : IHttpResponseFeature

@@ -1,5 +1,4 @@
 using System.Numerics;
-using System.Reflection;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

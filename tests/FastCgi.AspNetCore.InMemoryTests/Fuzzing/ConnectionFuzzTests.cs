@@ -13,7 +13,7 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
     private const int LookInterval = 64;
 
     private readonly ConnectionModel _model = new();
-    private readonly SentRecordReader _sent = new();
+    private readonly SentRecords _sent = new() { ReusesIds = true };
     private readonly StateFeedback _feedback = new(FuzzCorpus.All);
 
     public static TheoryData<string> PastFailures
@@ -22,7 +22,7 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
     /// <summary>Each at every place where it can be cut in two, byte by byte, and whole.</summary>
     [Theory]
     [MemberData(nameof(PastFailures))]
-    public void Connection_PastFailure_DoesAsTheModelSays(string name)
+    public void Connection_PastFailure_BehavesAsTheModel(string name)
     {
         var bytes = FuzzCorpus.PastFailures.Single(failure => failure.Name == name).Bytes;
         var server = new FuzzServer(new NullApplication()) { LogsAll = true };
@@ -33,7 +33,7 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
     }
 
     [Fact]
-    public void Connection_DamagedStreams_DoesAsTheModelSays()
+    public void Connection_DamagedStreams_BehavesAsTheModel()
     {
         var executions = FuzzSettings.Choose(20_000, 1_000_000);
         var server = new FuzzServer(new NullApplication());
@@ -102,8 +102,10 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
 
     private string? FindDifference(FastCgiConnection connection, FuzzTransport transport)
     {
-        if (_sent.Read(transport.GetSent()) is { } wrong)
-            return wrong;
+        if (_sent.Parse(transport.GetSent()) is { } error)
+            return error;
+        if (_sent.IsCut)
+            return "A record is cut.";
 
         _feedback.Visit(_sent.Shape ^ 0x5A5A_0000_0000);
         if ((transport.IsReset || _sent.IsAborted) != _model.IsReset)
@@ -121,10 +123,11 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
             return $"{_sent.ValuesResults} and {_sent.UnknownTypes} management records were sent instead of "
                 + $"{_model.ValuesResults} and {_model.UnknownTypes}.";
 
-        foreach (var id in _sent.Ids.Union(_model.Ids))
+        foreach (var id in _sent.Answers.Keys.Union(_model.Ids))
         {
-            if (_sent.Ends[id] != _model.Ends[id])
-                return $"Request {id} was ended {_sent.Ends[id]} times instead of {_model.Ends[id]} times.";
+            var ends = _sent.Answers.GetValueOrDefault(id)?.Ends ?? 0;
+            if (ends != _model.Ends[id])
+                return $"Request {id} was ended {ends} times instead of {_model.Ends[id]} times.";
         }
 
         return null;

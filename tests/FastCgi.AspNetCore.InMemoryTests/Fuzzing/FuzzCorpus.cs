@@ -30,7 +30,7 @@ internal static class FuzzCorpus
             static id => (byte[])[.. RecordBytes.Get(id), .. RecordBytes.Abort(id)])]),
         ("more requests than a connection takes", [.. Enumerable.Range(1, 205).SelectMany(
             static id => RecordBytes.Begin(id))]),
-        ("a request behind the last one", [.. RecordBytes.Get(keepConnection: false), .. RecordBytes.Get(2)]),
+        ("a request after the last one", [.. RecordBytes.Get(keepConnection: false), .. RecordBytes.Get(2)]),
         ("a role that nobody knows, and the last request", [.. RecordBytes.Begin(
             1, role: 9, keepConnection: false), .. RecordBytes.Get(2)]),
         ("GET_VALUES with a name twice", RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(
@@ -43,10 +43,10 @@ internal static class FuzzCorpus
             "POST", "/", ("CONTENT_LENGTH", "1"), ("CONTENT_LENGTH", "2"))), .. RecordBytes.StdinStream(1, [1, 2])]),
         ("a body that is shorter than its length", [.. RecordBytes.PostHead(9), .. RecordBytes.StdinStream(1, [1, 2])]),
         ("HTTP", Encoding.ASCII.GetBytes("GET / HTTP/1.1\r\nHost: x\r\n\r\n")),
-        ("HTTP behind GET_VALUES", [.. RecordBytes.Record(RecordBytes.GetValues, 0), .. "POST / HTTP/1.1\r\n"u8]),
-        ("HTTP behind the padding of a record", [.. RecordBytes.Record(
+        ("HTTP after GET_VALUES", [.. RecordBytes.Record(RecordBytes.GetValues, 0), .. "POST / HTTP/1.1\r\n"u8]),
+        ("HTTP after the padding of a record", [.. RecordBytes.Record(
             RecordBytes.GetValues, 0, padding: 9), .. "GET / HTTP/1.1\r\n"u8]),
-        ("another version behind padding that looks like HTTP", [.. RecordBytes.Record(
+        ("another version after padding that looks like HTTP", [.. RecordBytes.Record(
             RecordBytes.GetValues, 0), 1, 200, 0, 0, 0, 0, 1, 0, (byte)'G', 2]),
         ("TLS", [0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0]),
         ("another version", [.. RecordBytes.Get(), .. RecordBytes.Record(

@@ -24,3 +24,17 @@ internal struct FuzzRandom(ulong seed)
         _ => Math.Min(rest, 1 + Next(Next(2) == 0 ? 40 : 3_000)),
     };
 }
+
+/// <summary>
+/// How long the fuzzers run. FASTCGI_FUZZ=long selects the long form; FASTCGI_FUZZ_SEED sets the seed, to explore
+/// elsewhere or to repeat a failure, whose message names it.
+/// </summary>
+internal static class FuzzSettings
+{
+    public static bool IsLong { get; } = Environment.GetEnvironmentVariable("FASTCGI_FUZZ") == "long";
+
+    public static ulong Seed { get; } = ulong.Parse(
+        Environment.GetEnvironmentVariable("FASTCGI_FUZZ_SEED") ?? "20240617", CultureInfo.InvariantCulture);
+
+    public static int Choose(int shortForm, int longForm) => IsLong ? longForm : shortForm;
+}

@@ -73,3 +73,15 @@ internal sealed class FuzzServer : ILogger
             _errors.Enqueue($"{eventId.Name}: {message} {exception}");
     }
 }
+
+/// <summary>Does nothing, at once.</summary>
+internal sealed class NullApplication : IHttpApplication<IFeatureCollection>
+{
+    public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
+
+    public Task ProcessRequestAsync(IFeatureCollection context) => Task.CompletedTask;
+
+    public void DisposeContext(IFeatureCollection context, Exception? exception)
+    {
+    }
+}

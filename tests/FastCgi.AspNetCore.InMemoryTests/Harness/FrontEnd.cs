@@ -95,26 +95,15 @@ internal sealed class FrontEnd : IAsyncDisposable
     /// <summary>The response of a request, read to its END_REQUEST and checked for well-formedness.</summary>
     public async Task<WireResponse> ReadResponseAsync(int id = 1, bool isStatusFirst = false)
     {
-        var stdout = new List<byte>();
-        var hasEnded = false;
-        while (true)
-        {
-            var record = await ReadRecordAsync();
-            Assert.Equal(1, record.Version);
-            Assert.Equal(id, record.Id);
-            if (record.Type == 6)
-            {
-                Assert.False(hasEnded, "STDOUT went on behind its end.");
-                hasEnded = record.Content.Length == 0;
-                stdout.AddRange(record.Content);
-                continue;
-            }
-
-            Assert.Equal(3, record.Type);
-            Assert.Equal(8, record.Content.Length);
-            Assert.True(hasEnded, "END_REQUEST came without the end of STDOUT.");
-            return Parse([.. stdout], record.Content, isStatusFirst);
-        }
+        var records = await ReadRequestAsync();
+        Assert.All(records, record => Assert.Equal((1, id), (record.Version, record.Id)));
+        var stdout = records[..^1];
+        Assert.All(stdout, static record => Assert.Equal(RecordBytes.Stdout, record.Type));
+        var end = stdout.FindIndex(static record => record.Content.Length == 0);
+        Assert.True(end >= 0, "END_REQUEST came without the end of STDOUT.");
+        Assert.True(end == stdout.Count - 1, "STDOUT continued after its end.");
+        Assert.Equal(8, records[^1].Content.Length);
+        return Parse([.. stdout.SelectMany(static record => record.Content)], records[^1].Content, isStatusFirst);
     }
 
     /// <summary>Pushes a request and reads its response; a GET if there are no bytes.</summary>

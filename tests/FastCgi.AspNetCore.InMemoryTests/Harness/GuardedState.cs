@@ -16,3 +16,11 @@ internal static class GuardedState
         public static extern ref T Of(Guarded<T> guarded);
     }
 }
+
+/// <summary>Uncorks responses as a test chooses.</summary>
+internal sealed class ChosenDeadlines
+{
+    public Func<ResponseOutput, bool>? TrySet { get; set; }
+
+    public bool TrySetDeadline(ResponseOutput response) => TrySet?.Invoke(response) ?? false;
+}

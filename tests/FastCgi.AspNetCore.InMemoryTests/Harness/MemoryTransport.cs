@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The engine of the tests: keeps everything sent, as if the peer had received it, and can be slow.</summary>
@@ -175,7 +173,7 @@ internal sealed class MemoryTransport : ConnectionTransport
     {
         Change(() => _capacity = int.MaxValue);
         Connection.Output.OnSendProgress();
-        ReleaseSend(goesOn: false);
+        ReleaseSend(continues: false);
     }
 
     /// <summary>As in the epoll engine: only the rest of a partly taken record is still sent.</summary>
@@ -192,7 +190,7 @@ internal sealed class MemoryTransport : ConnectionTransport
             _capacity = int.MaxValue;
         }
 
-        ReleaseSend(goesOn: false);
+        ReleaseSend(continues: false);
     }
 
     /// <summary>The connection breaks at the point where the peer stopped receiving; the rest is lost.</summary>
@@ -205,15 +203,15 @@ internal sealed class MemoryTransport : ConnectionTransport
                 _sent.RemoveRange(_capacity, _sent.Count - _capacity);
         });
         Connection.OnClosed(new ConnectionResetException("The connection was lost."));
-        ReleaseSend(goesOn: false);
+        ReleaseSend(continues: false);
     }
 
     /// <summary>Completes the held send.</summary>
-    public void ReleaseSend(bool goesOn = true)
+    public void ReleaseSend(bool continues = true)
     {
         lock (_lock)
         {
-            _holdsSends = goesOn;
+            _holdsSends = continues;
             if (!_hasPendingSend)
                 return;
             _hasPendingSend = false;

@@ -93,7 +93,7 @@ internal sealed class HeldWriter(PipeWriter inner) : PipeWriter
 
     public TaskCompletionSource IsInSpan { get; } = Waiting.Signal();
 
-    public TaskCompletionSource GoOn { get; } = Waiting.Signal();
+    public TaskCompletionSource Continue { get; } = Waiting.Signal();
 
     public TaskCompletionSource IsFlushing { get; } = Waiting.Signal();
 
@@ -113,7 +113,7 @@ internal sealed class HeldWriter(PipeWriter inner) : PipeWriter
         {
             HoldsNextSpan = false;
             IsInSpan.SetResult();
-            GoOn.Task.Wait();
+            Continue.Task.Wait();
         }
 
         return inner.GetSpan(sizeHint);

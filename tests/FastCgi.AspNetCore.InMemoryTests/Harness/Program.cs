@@ -1,4 +1,3 @@
-using System.Reflection;
 using Xunit.Sdk;
 
 // Runs the tests without dotnet test, which cannot start a process for another architecture: see tests/arm64.sh.

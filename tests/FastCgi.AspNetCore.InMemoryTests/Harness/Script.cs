@@ -116,7 +116,7 @@ internal sealed partial class Script
                 Transport.HoldSends();
                 return true;
             case "release":
-                Transport.ReleaseSend(goesOn: false);
+                Transport.ReleaseSend(continues: false);
                 return true;
             case "skip":
                 _frontEnd.ReadAvailable();

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Status;
-using Microsoft.AspNetCore.Hosting;
-using Microsoft.Extensions.Hosting;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The server in its host, with a virtual clock and an endpoint that only the test connects to.</summary>

@@ -1,6 +1,4 @@
 using FastCgi.AspNetCore.Advice;
-using Microsoft.AspNetCore.Hosting;
-using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -114,16 +112,6 @@ internal sealed class TestServer : IAsyncDisposable
         return await frontEnd.AskAsync(request);
     }
 
-    /// <summary>Gets the response of an application that fails, which must be logged.</summary>
-    public static async Task<WireResponse> AskFailingAsync(
-        RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
-    {
-        await using var frontEnd = await ConnectAsync(application, configure, expects: "ApplicationError");
-        var response = await frontEnd.AskAsync();
-        Assert.NotEmpty(frontEnd.Server.Logs.Named("ApplicationError"));
-        return response;
-    }
-
     /// <summary>Opens a connection, as a web server does.</summary>
     public FrontEnd Connect()
     {
@@ -170,7 +158,7 @@ internal sealed class TestServer : IAsyncDisposable
     public async Task AssertNothingIsRentedAsync()
     {
         foreach (var transport in _transports)
-            transport.ReleaseSend(goesOn: false);
+            transport.ReleaseSend(continues: false);
 
         await Waiting.UntilAsync(() => Context.Buffers.RentedCount == 0, "all buffers to be returned");
     }

@@ -1,5 +1,3 @@
-using System.Diagnostics.Metrics;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 /// <summary>ASP.NET Core's measurements of each request of one host.</summary>

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>
@@ -36,18 +33,6 @@ public sealed class CaptureReplayTests(ReplayServer server) : IClassFixture<Repl
             AssertSeen(captured, request, actual);
             Assert.True(actual.IsBodyWhole || captured.Incomplete || name == EndsBeforeItBegins, "The body is cut.");
         }
-    }
-
-    [Fact]
-    public void Captures_Library_IsWhole()
-    {
-        Assert.Equal(
-            CaptureLibrary.FrontEnds.Count,
-            CaptureLibrary.All.Select(static capture => capture.FrontEnd).Distinct().Count());
-        Assert.True(CaptureLibrary.All.Count > 1_000);
-        Assert.All(
-            CaptureLibrary.All,
-            static capture => Assert.Contains(capture.Requests, static request => request.Http is not null));
     }
 
     private static void AssertSeen(CapturedRequest captured, ExpectedRequest expected, SeenRequest seen)

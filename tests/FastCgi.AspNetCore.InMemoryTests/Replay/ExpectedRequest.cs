@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>What the application should see of a captured request, by the rules of the front-end.</summary>

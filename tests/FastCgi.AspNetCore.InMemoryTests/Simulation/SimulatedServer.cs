@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Exploration;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Simulation;
 
 /// <summary>What a handler does with each request: it awaits, blocks and computes, for so many microseconds.</summary>
@@ -58,13 +56,13 @@ internal sealed class SimulatedLoop
         _arrived.Enqueue(connection);
     }
 
-    public void OnCalled(Handler handler) => _called = _machine.CurrentThread == _thread ? handler : _called;
+    public void OnCalled(Handler handler) => _called = _machine.Current == _thread ? handler : _called;
 
-    public void OnReturned() => _called = _machine.CurrentThread == _thread ? null : _called;
+    public void OnReturned() => _called = _machine.Current == _thread ? null : _called;
 
     private BatchResult TryBegin(BatchSource source)
     {
-        (_thread, _called) = (_machine.CurrentThread, null);
+        (_thread, _called) = (_machine.Current, null);
         while (_received.Count == 0)
         {
             if (IsStopping)

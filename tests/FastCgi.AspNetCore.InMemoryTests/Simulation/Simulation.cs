@@ -37,7 +37,7 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
         (_handlers, _from, _count, _active) = (handlers, from, count, connections);
         _machine = new SimulatedMachine(processors) { OnTimePasses = Account };
         var options = new FastCgiTransportOptions { LoopCount = loops, ApplicationScheduling = scheduling };
-        var time = new SimulatedTime(_machine);
+        var time = new MachineTime(() => _machine.Now);
         var platform = new SimulatedPlatform(_machine, processors);
         _scheduler = new RequestScheduler(options, platform, time, NullLogger.Instance);
         var server = RequestServer.Create(
@@ -158,13 +158,5 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
             if (connection is { IsReady: true, IsExcused: false })
                 connection.IdleWait += time;
         }
-    }
-
-    /// <summary>The time of the simulation.</summary>
-    private sealed class SimulatedTime(SimulatedMachine machine) : TimeProvider
-    {
-        public override long TimestampFrequency => 1_000_000;
-
-        public override long GetTimestamp() => machine.Now;
     }
 }

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Authorization;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
@@ -12,19 +11,17 @@ public sealed class StatusEndpointTests
 
     [Theory]
     [InlineData("", "", Html)]
+    [InlineData("?format=json", "text/html", Json)]
     [InlineData("?json", "", Json)]
     [InlineData("?html", Json, Html)]
-    [InlineData("?format=json", "text/html", Json)]
     [InlineData("?format=html&json", "", Html)]
-    [InlineData("?format=html", Json, Html)]
-    [InlineData("", "application/json", Json)]
     [InlineData("", "Application/JSON", Json)]
     [InlineData("", "text/plain, */*;q=0.1", Html)]
     [InlineData("", "text/html;q=0.5, application/json;q=0.7, text/plain;q=0.9", Json)]
     [InlineData("", "application/json;q=0.9, text/html", Html)]
     [InlineData("", "application/json;q=0, */*", Html)]
     [InlineData("", "nonsense", Html)]
-    public async Task Format_OfQueryOrOfTheAcceptHeader(string query, string accept, string contentType)
+    public async Task Format_InTheQueryOrTheAcceptHeader_IsUsed(string query, string accept, string contentType)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
 
@@ -44,7 +41,7 @@ public sealed class StatusEndpointTests
     }
 
     [Theory, Values("?format=xml", "?format=", "?format=json&format=html")]
-    public async Task Format_ThatIsNotKnown_IsABadRequest(string query)
+    public async Task Format_Unknown_IsABadRequest(string query)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
 
@@ -59,7 +56,7 @@ public sealed class StatusEndpointTests
     [InlineData("HEAD", 200)]
     [InlineData("POST", 405)]
     [InlineData("OPTIONS", 405)]
-    public async Task Method_OnlyToRead(string method, int statusCode)
+    public async Task Method_OtherThanGetAndHead_IsRefused(string method, int statusCode)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
 
@@ -84,7 +81,7 @@ public sealed class StatusEndpointTests
     [InlineData("Production", "192.0.2.7", "anonymous", true)]
     [InlineData("Production", "192.0.2.7", "policy", false)]
     [InlineData("Production", "192.0.2.7", "other", false)]
-    public async Task Client_IsAllowedInDevelopmentOrIfTheEndpointSaysWho(
+    public async Task Client_IsAllowedInDevelopmentOrByTheEndpoint(
         string environment, string address, string? metadata, bool isAllowed)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello, environment: environment);
@@ -113,7 +110,7 @@ public sealed class StatusEndpointTests
     }
 
     [Fact]
-    public async Task Server_ThatIsAnotherOrHasNotStarted_IsSaidToBeSo()
+    public async Task Server_OtherOrNotStarted_IsReported()
     {
         await using var run = ServerRun.Make(Apps.Hello);
         using var none = new ServiceCollection().BuildServiceProvider();
@@ -133,7 +130,7 @@ public sealed class StatusEndpointTests
     }
 
     [Fact]
-    public async Task Reader_WithoutAHost_HasNamesOfItsOwn()
+    public async Task Reader_WithoutAHost_HasADefaultName()
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
         using var none = new ServiceCollection().BuildServiceProvider();

@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Net;
-
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>A web server with the configuration of a setup, from the templates beside this file.</summary>

@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Net;
-
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>
