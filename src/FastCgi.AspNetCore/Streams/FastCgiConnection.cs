@@ -230,7 +230,7 @@ internal sealed partial class FastCgiConnection
         ready.Report(() => Report(error));
     }
 
-    private static ReadOnlySpan<byte> HttpResponse =>
+    private static ReadOnlySpan<byte> HttpErrorMessage =>
         "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 126\r\n\r\n"u8
         + "This port speaks FastCGI, not HTTP. Configure the web server to use FastCGI, "u8
         + "for example with fastcgi_pass or mod_proxy_fcgi.\n"u8;
@@ -247,7 +247,7 @@ internal sealed partial class FastCgiConnection
 
         using (var scope = EnterLock())
         {
-            Output.WriteControl(scope, HttpResponse);
+            Output.WriteControl(scope, HttpErrorMessage);
             Output.CloseWhenSent(scope);
         }
 
