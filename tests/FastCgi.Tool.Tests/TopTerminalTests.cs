@@ -14,6 +14,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
     private readonly StringBuilder _text = new();
     private SampleServer? _server;
     private Process? _script;
+    private Task _reading = Task.CompletedTask;
 
     private string Text
     {
@@ -47,7 +48,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
 
         await _script!.StandardInput.WriteAsync('\x03');
         await _script.StandardInput.FlushAsync();
-        await _script.WaitForExitAsync().Within("the end");
+        await WaitForEndAsync();
 
         Assert.Equal(0, _script.ExitCode);
         Assert.Equal(2, Text.Split(Enter).Length);
@@ -87,9 +88,9 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
     public async Task NoStatus_LeavesTheScreenAlone()
     {
         Start(80, 24, "", "--path", "/nowhere-else");
-        await _script!.WaitForExitAsync().Within("the end");
+        await WaitForEndAsync();
 
-        Assert.NotEqual(0, _script.ExitCode);
+        Assert.NotEqual(0, _script!.ExitCode);
         Assert.DoesNotContain("\e[?1049h", Text, StringComparison.Ordinal);
     }
 
@@ -117,7 +118,13 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
         };
         start.Environment.Remove("NO_COLOR");
         _script = Process.Start(start)!;
-        _ = ReadAsync(_script.StandardOutput);
+        _reading = ReadAsync(_script.StandardOutput);
+    }
+
+    private async Task WaitForEndAsync()
+    {
+        await _script!.WaitForExitAsync().Within("the end");
+        await _reading.Within("the rest of the output");
     }
 
     private async Task ReadAsync(StreamReader output)
