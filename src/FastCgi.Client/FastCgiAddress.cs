@@ -65,7 +65,7 @@ public sealed class FastCgiAddress
         ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
         : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
 
-    /// <summary>Connects. If the queue of a Unix socket is full, tries again; over TCP, the system does.</summary>
+    /// <summary>Connects. If the queue of a Unix socket is full, retries; over TCP, the system does.</summary>
     /// <exception cref="SocketException">The connection failed, or was not accepted within the timeout.</exception>
     internal async Task<Socket> ConnectAsync(TimeSpan timeout, TimeProvider time, CancellationToken cancellationToken)
     {

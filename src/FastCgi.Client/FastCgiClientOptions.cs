@@ -74,7 +74,9 @@ public sealed class FastCgiClientOptions
     internal FastCgiClientOptions Clone() => (FastCgiClientOptions)MemberwiseClone();
 
     private static int? AtLeast(int? value, int least)
-        => value < least ? throw new ArgumentOutOfRangeException(nameof(value), value, $"At least {least}.") : value;
+        => value < least
+            ? throw new ArgumentOutOfRangeException(nameof(value), value, $"The value must be at least {least}.")
+            : value;
 
     private static TimeSpan PositiveOrInfinite(TimeSpan value)
         => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan

@@ -112,7 +112,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
             StandardErrorReceived?.Invoke(request, completion.StandardError);
     }
 
-    /// <summary>Gives the cause of a failure to <see cref="HttpClient"/>; its own message is a general one.</summary>
+    /// <summary>Adds the cause of a failure, because the message of <see cref="HttpClient"/> is generic.</summary>
     private sealed class ResponseContent(Stream body) : StreamContent(body)
     {
         protected override async Task SerializeToStreamAsync(

@@ -39,12 +39,12 @@ internal static class BarPicture
         {
             var (name, value, kind) = all[i];
             var y = Top + (i * Step);
-            var colour = kind switch { Kind.Ours => "#0a84d6", Kind.Other => "#d9730d", _ => "#8a8f98" };
+            var color = kind switch { Kind.Ours => "#0a84d6", Kind.Other => "#d9730d", _ => "#8a8f98" };
             svg.Append(
                 CultureInfo.InvariantCulture,
                 $"<text x=\"{Left - 8:0}\" y=\"{y + 14:0}\" text-anchor=\"end\">{Escape(name)}</text>\n");
             svg.Append(CultureInfo.InvariantCulture, $"<rect x=\"{Left:0}\" y=\"{y + 2:0}\" width=\"{Math.Max(1, value * scale):0.0}\" height=\"16\" " +
-                $"fill=\"{colour}\"/>\n");
+                $"fill=\"{color}\"/>\n");
             svg.Append(
                 CultureInfo.InvariantCulture,
                 $"<text x=\"{Left + (value * scale) + 6:0.0}\" y=\"{y + 14:0}\">{Figures.Number(value)}</text>\n");

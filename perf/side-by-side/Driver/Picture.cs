@@ -13,7 +13,7 @@ internal sealed class Picture(string title, string horizontal, string vertical)
     private const string Grey = "#808890";
 
     // Colors that color-blind readers can distinguish; the dashes differ as well.
-    private static readonly (string Colour, string Dashes)[] s_strokes =
+    private static readonly (string Color, string Dashes)[] s_strokes =
     [
         ("#0a84d6", "none"), ("#d9730d", "8 4"), ("#8a8f98", "2 4"),
     ];
@@ -64,15 +64,15 @@ internal sealed class Picture(string title, string horizontal, string vertical)
     }
 
     private void DrawCurve(
-        string name, IReadOnlyList<(double X, double Y)> points, (string Colour, string Dashes) stroke, double label)
+        string name, IReadOnlyList<(double X, double Y)> points, (string Color, string Dashes) stroke, double label)
     {
         _svg.Append(CultureInfo.InvariantCulture,
-            $"<polyline fill=\"none\" stroke=\"{stroke.Colour}\" stroke-width=\"2.5\" stroke-dasharray=\"{stroke.Dashes}\" points=\"{string.Join(' ', points.Select(Place))}\"/>\n");
+            $"<polyline fill=\"none\" stroke=\"{stroke.Color}\" stroke-width=\"2.5\" stroke-dasharray=\"{stroke.Dashes}\" points=\"{string.Join(' ', points.Select(Place))}\"/>\n");
         foreach (var (x, y) in points)
             _svg.Append(
                 CultureInfo.InvariantCulture,
-                $"<circle cx=\"{X(x):0.0}\" cy=\"{Y(y):0.0}\" r=\"3.5\" fill=\"{stroke.Colour}\"/>\n");
-        Text(X(points[^1].X) + 10, label + 4, name, "start", $"fill=\"{stroke.Colour}\" ");
+                $"<circle cx=\"{X(x):0.0}\" cy=\"{Y(y):0.0}\" r=\"3.5\" fill=\"{stroke.Color}\"/>\n");
+        Text(X(points[^1].X) + 10, label + 4, name, "start", $"fill=\"{stroke.Color}\" ");
     }
 
     /// <summary>Moves overlapping labels down.</summary>

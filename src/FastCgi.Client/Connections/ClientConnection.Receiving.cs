@@ -61,7 +61,7 @@ internal sealed partial class ClientConnection
                     ArrayPool<byte>.Shared.Return(buffer);
                 }
 
-                // Only now, so that stray bytes after a response cannot be taken for the next one.
+                // Not earlier, so that stray bytes after a response are not mistaken for the next one.
                 if (_ended is not null)
                     Finish(_ended);
                 // Applies backpressure: while the buffer of a response is full, nothing is received.
@@ -169,7 +169,7 @@ internal sealed partial class ClientConnection
             return;
         }
 
-        // Only the first record counts: Go and libfcgi send an empty result after it.
+        // Only the first record is used: Go and libfcgi send an empty result after it.
         if (_values is not { } values
             || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
             throw Malformed($"the application sent an unrequested management record of type {(int)piece.Header.Type}");
@@ -192,8 +192,8 @@ internal sealed partial class ClientConnection
     }
 
     /// <summary>
-    /// The application closes the connection and executes no further request on it. FastCgi.AspNetCore sends this
-    /// in a graceful shutdown (docs/decisions/drain.md, rule 2). A response that has begun will be complete.
+    /// Called if the application closes the connection and executes no further requests. FastCgi.AspNetCore sends this
+    /// in a graceful shutdown (docs/decisions/drain.md, rule 2). A response that has started will be complete.
     /// </summary>
     private void OnFarewell()
     {

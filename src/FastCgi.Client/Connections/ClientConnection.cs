@@ -1,8 +1,8 @@
 namespace FastCgi.Client.Connections;
 
 /// <summary>
-/// A connection, which carries one request at a time. It receives as long as it is open, even while it is idle, so that
-/// it notices at once when the application closes it. It is reserved for a request until the response has ended and the
+/// A connection, which carries one request at a time. It receives as long as it is open, even while it is idle, to
+/// detect at once that the application closes it. It is reserved for a request until the response has ended and the
 /// request has been sent.
 /// </summary>
 internal sealed partial class ClientConnection : IDisposable
@@ -22,12 +22,12 @@ internal sealed partial class ClientConnection : IDisposable
     private bool _isReserved = true;
     private bool _hasCarriedRequest;
 
-    // Set when the decision to close is made, so that no further request begins.
+    // Set by the decision to close, so that no further request starts.
     private volatile bool _isClosing;
     private bool _isClosed;
     private FastCgiProtocolException? _malformed;
 
-    // Nothing more can be sent. What the application has already sent can still be received.
+    // Nothing more can be sent, but data from the application can still be received.
     private volatile bool _isSendingLost;
 
     public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
@@ -177,7 +177,7 @@ internal sealed partial class ClientConnection : IDisposable
     private FastCgiProtocolException Closed(string why, Exception? inner = null)
         => new(FastCgiProtocolError.ConnectionClosed, why, inner) { Address = Address };
 
-    /// <summary>The request has been sent, or its response has ended. Releases the connection after both.</summary>
+    /// <summary>Called when the request is sent or its response ended. Releases the connection after both.</summary>
     private void Finish(Exchange exchange)
     {
         if (!exchange.FinishOne())

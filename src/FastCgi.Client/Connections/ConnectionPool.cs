@@ -3,12 +3,12 @@ namespace FastCgi.Client.Connections;
 /// <summary>The connections to one address.</summary>
 internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOptions options) : IDisposable
 {
-    // A slot per reserved connection. Idle connections have none: a request takes one of them before it opens another.
+    // A slot per reserved connection. Idle connections have none: a request uses one of them before it opens another.
     private readonly SemaphoreSlim _slots = new(options.MaxConnections ?? int.MaxValue);
     private readonly CancellationTokenSource _disposal = new();
     private readonly Lock _lock = new();
 
-    // The most recently used connection is last and is taken first, so that surplus connections become idle.
+    // The most recently used connection is last and is used first, so that surplus connections become idle.
     private readonly List<ClientConnection> _connections = [];
     private int _lastNumber;
 
@@ -65,7 +65,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     public void Dispose()
     {
-        // On another thread: the continuations of what is cancelled are the caller's code.
+        // On another thread, because continuations of canceled operations are the caller's code.
         _ = _disposal.CancelAsync();
         ClientConnection[] connections;
         lock (_lock)

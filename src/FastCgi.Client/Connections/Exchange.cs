@@ -8,7 +8,7 @@ namespace FastCgi.Client.Connections;
 /// </summary>
 internal sealed class Exchange
 {
-    // How long the rest of a request body is read after the end of the response, to verify its length.
+    // The time to read the rest of a request body after the response, to verify its length.
     private static readonly TimeSpan s_verificationTimeout = TimeSpan.FromSeconds(1);
 
     private readonly ClientConnection _connection;
@@ -40,7 +40,7 @@ internal sealed class Exchange
 
     public FastCgiRequestMessage Request { get; }
 
-    /// <summary>Whether the application has said, instead of responding, that it closes the connection.</summary>
+    /// <summary>Whether the application announced, instead of responding, that it will close the connection.</summary>
     public bool IsRefused { get; set; }
 
     /// <summary>Whether the application cannot have received any of the request.</summary>
@@ -59,10 +59,10 @@ internal sealed class Exchange
     public PipeReader Output => _stdout.Reader;
     public Exception? Failure => _failure;
 
-    /// <summary>Why the response is incomplete, if it is. Valid once the output is completed.</summary>
+    /// <summary>The reason why the response is incomplete, if it is. Valid once the output is completed.</summary>
     public FastCgiProtocolException? Cut { get; private set; }
 
-    /// <summary>Whether the request can be sent again, because it was not executed, or that does not matter.</summary>
+    /// <summary>Whether the request can be sent again: it was not executed, or repeating it is safe.</summary>
     public bool MayRetry(FastCgiProtocolException exception)
     {
         if (exception.Error != FastCgiProtocolError.ConnectionClosed || HasReceived || !Request.CanSendAgain)
@@ -94,7 +94,7 @@ internal sealed class Exchange
         }
     }
 
-    /// <summary>Ends the exchange on behalf of the caller. The first reason counts.</summary>
+    /// <summary>Ends the exchange on behalf of the caller. The first reason wins.</summary>
     public void Abort(Exception reason)
     {
         if (Interlocked.CompareExchange(ref _failure, reason, null) is not null)
@@ -108,7 +108,7 @@ internal sealed class Exchange
         _connection.Abandon(this);
     }
 
-    /// <summary>The connection has ended. The caller can still read what was received.</summary>
+    /// <summary>Called when the connection has ended. The caller can still read received data.</summary>
     public void OnConnectionEnded(FastCgiProtocolException exception)
     {
         EndStdout(exception);
@@ -116,7 +116,7 @@ internal sealed class Exchange
         StopSending();
     }
 
-    /// <summary>The request has been sent, or the response has ended. Returns whether both have happened.</summary>
+    /// <summary>Called when the request is sent, or the response has ended. Returns whether both are true.</summary>
     public bool FinishOne() => Interlocked.Increment(ref _finished) == 2;
 
     /// <summary>Cancels the source of the request body, on another thread: its callbacks are foreign code.</summary>
@@ -151,7 +151,7 @@ internal sealed class Exchange
                 content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
     }
 
-    /// <summary>END_REQUEST was received. Ends the response once the length of the request body is verified.</summary>
+    /// <summary>Handles END_REQUEST. Ends the response once the length of the request body is verified.</summary>
     public async Task EndAsync(int appStatus, FastCgiProtocolStatus protocolStatus)
     {
         HasReceived = true;
@@ -219,11 +219,11 @@ internal sealed class Exchange
 
             Output.AdvanceTo(buffer.Start, buffer.End);
             if (result.IsCompleted)
-                throw ExplainNoAnswer(await Completion.ConfigureAwait(false));
+                throw ExplainNoResponse(await Completion.ConfigureAwait(false));
         }
     }
 
-    private FastCgiProtocolException ExplainNoAnswer(FastCgiCompletion completion)
+    private FastCgiProtocolException ExplainNoResponse(FastCgiCompletion completion)
     {
         var why = completion.ProtocolStatus switch
         {

@@ -1,6 +1,6 @@
 namespace FastCgi.Client.Connections;
 
-/// <summary>Sends one request. As a stream, it sends what is written as the body, and verifies the length.</summary>
+/// <summary>Sends one request. As a stream, it sends written bytes as the body, and verifies the length.</summary>
 internal sealed class RecordSender(ClientConnection connection, Exchange exchange) : ForwardStream(canRead: false)
 {
     /// <summary>The id of each request: a connection carries one at a time.</summary>
@@ -8,7 +8,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
     private const int MaxBodyContentLength = 32 * 1024;
 
-    // Records begin at multiples of eight bytes, as the specification recommends (section 3.3) and nginx and Caddy do.
+    // Records start at multiples of eight bytes, as the specification recommends (section 3.3) and nginx and Caddy do.
     private const int Alignment = 8;
 
     private readonly long? _declaredLength = exchange.Request.DeclaredLength;

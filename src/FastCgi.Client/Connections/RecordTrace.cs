@@ -3,7 +3,7 @@ namespace FastCgi.Client.Connections;
 /// <summary>Observes the bytes and records of connections, which are numbered from 1.</summary>
 internal abstract class RecordTrace
 {
-    /// <summary>A record is about to be sent, or begins to arrive; then the content may be incomplete.</summary>
+    /// <summary>Called before a record is sent, or when it starts to arrive, maybe with incomplete content.</summary>
     public virtual void OnRecord(int connection, bool isSent, RecordHeader header, ReadOnlySpan<byte> content)
     {
     }
@@ -12,7 +12,7 @@ internal abstract class RecordTrace
     {
     }
 
-    /// <summary>A connection changed: <c>open</c>, <c>refused</c> (connection 0), <c>end</c> or <c>reset</c>.</summary>
+    /// <summary>Called for a change: <c>open</c>, <c>refused</c> (connection 0), <c>end</c>, or <c>reset</c>.</summary>
     public virtual void OnEvent(int connection, bool isSent, string what)
     {
     }

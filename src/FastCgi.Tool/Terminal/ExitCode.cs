@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>The exit codes, on which scripts rely.</summary>
+/// <summary>The exit codes. Scripts rely on them.</summary>
 internal static class ExitCode
 {
     public const int Ok = 0;

@@ -12,7 +12,7 @@ internal sealed class LiveScreen(ToolConsole console) : IDisposable
     {
         var text = new StringBuilder(_isEntered ? "" : Enter).Append("\e[H");
         _isEntered = true;
-        // Erases before writing: after a line that ends at the margin, its last character would be erased.
+        // Erases before writing, because erasing after a line that ends at the margin removes its last character.
         foreach (var line in lines)
             text.Append("\e[2K").Append(line).Append('\n');
         // In one write, to avoid flicker.

@@ -37,10 +37,10 @@ internal sealed class ToolConsole
     private static TextWriter CreateWriter(Stream stream)
         => TextWriter.Synchronized(new StreamWriter(stream, Console.OutputEncoding) { AutoFlush = true });
 
-    public string Bold(string text) => Colour(text, 1);
-    public string Green(string text) => Colour(text, 32);
-    public string Yellow(string text) => Colour(text, 33);
-    public string Red(string text) => Colour(text, 31);
+    public string Bold(string text) => Color(text, 1);
+    public string Green(string text) => Color(text, 32);
+    public string Yellow(string text) => Color(text, 33);
+    public string Red(string text) => Color(text, 31);
 
     public void WriteJson<T>(T value, JsonTypeInfo<T> type) => Out.WriteLine(JsonSerializer.Serialize(value, type));
 
@@ -70,7 +70,7 @@ internal sealed class ToolConsole
             }
             catch (Exception)
             {
-                // There is no way left to report this.
+                // This cannot be reported.
             }
         }
     }
@@ -96,8 +96,8 @@ internal sealed class ToolConsole
         return code;
     }
 
-    /// <summary>Colours are for terminals, and for those who want them (https://no-color.org).</summary>
-    private string Colour(string text, int code)
+    /// <summary>Colors a text: only on terminals, and unless NO_COLOR is set (https://no-color.org).</summary>
+    private string Color(string text, int code)
         => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"))
             ? $"\e[{code}m{text}\e[0m"
             : text;

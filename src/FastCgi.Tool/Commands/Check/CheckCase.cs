@@ -2,7 +2,7 @@ namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>A check. Its statement and the section of the specification are in <c>checks.tsv</c>.</summary>
 /// <param name="Id">A short name, for <c>--only</c>.</param>
-/// <param name="RunAsync">Returns details of a pass. Any other verdict is a <see cref="CheckException"/>.</param>
+/// <param name="RunAsync">Returns details of a pass; any other verdict is a <see cref="CheckException"/>.</param>
 internal sealed record CheckCase(string Id, Func<CheckContext, Task<string>> RunAsync)
 {
     private static readonly Dictionary<string, string[]> s_texts = ToolCommand.ReadTable("checks.tsv");

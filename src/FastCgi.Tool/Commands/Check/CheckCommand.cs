@@ -19,7 +19,7 @@ internal sealed class CheckCommand : ToolCommand
     }
 
     public static IReadOnlyList<CheckCase> Polite { get; } =
-        [.. RecordChecks.All, .. RecordChecks.Params, .. ManagementChecks.All, .. ConnectionChecks.All,
+        [.. RecordChecks.All, .. RecordChecks.Parameters, .. ManagementChecks.All, .. ConnectionChecks.All,
             .. RequestChecks.All, .. ConnectionChecks.Shared];
 
     public static IReadOnlyList<CheckCase> All { get; } = [.. Polite, .. HostileChecks.All];
@@ -75,10 +75,10 @@ internal sealed class CheckCommand : ToolCommand
             var second = results.Max(static result => result.Id.Length) + 2;
             foreach (var result in results)
             {
-                Func<string, string> colour =
+                Func<string, string> color =
                     result.Result switch { "pass" => Terminal.Green, "fail" => Terminal.Red, _ => Terminal.Yellow };
                 var detail = result.Detail.Length > 0 ? $" -- {result.Detail}" : "";
-                Terminal.Out.WriteLine(colour(result.Result.PadRight(first)) + result.Id.PadRight(second)
+                Terminal.Out.WriteLine(color(result.Result.PadRight(first)) + result.Id.PadRight(second)
                     + PlainText.Line($"{result.Statement} [{result.Source}]{detail}"));
             }
 

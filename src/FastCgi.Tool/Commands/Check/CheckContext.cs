@@ -2,7 +2,7 @@ using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>The server under test, and what is known about it so far.</summary>
+/// <summary>The server under test, and its known properties.</summary>
 internal sealed class CheckContext(
     FastCgiAddress address, string path, (string Name, string Value)[] more, TimeSpan timeout)
 {
@@ -10,7 +10,7 @@ internal sealed class CheckContext(
 
     public string Path => path;
 
-    /// <summary>How long to wait for a record that must not arrive.</summary>
+    /// <summary>The time to wait for a record that must not arrive.</summary>
     public TimeSpan Quiet { get; } = timeout < TimeSpan.FromSeconds(1) ? timeout : TimeSpan.FromSeconds(1);
     public int Status { get; set; }
 
@@ -29,7 +29,7 @@ internal sealed class CheckContext(
     }
 
     /// <summary>The parameters of a request, as nginx sends them.</summary>
-    public IEnumerable<(string Name, string Value)> GetParams(
+    public IEnumerable<(string Name, string Value)> GetParameters(
         string method = "GET", int? length = null, params (string Name, string Value)[] extra)
     {
         var type = length is null ? "" : "application/octet-stream";
@@ -40,7 +40,7 @@ internal sealed class CheckContext(
     }
 
     public byte[] CreateParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)
-        => Pairs(GetParams(method, length, extra));
+        => Pairs(GetParameters(method, length, extra));
 
     public byte[] CreateGet(int id = 1, bool keepsConnection = true, int size = ProtocolConstants.MaxContentLength,
         int padding = 0, params (string Name, string Value)[] extra)
@@ -53,10 +53,10 @@ internal sealed class CheckContext(
     public byte[] CreatePost(int length, int? declared = null)
         => CreateRequest(CreateParams("POST", declared ?? length), new byte[length]);
 
-    public async Task<CheckAnswer> AskAsync(params byte[][] parts)
+    public async Task<CheckResponse> AskAsync(params byte[][] parts)
     {
         using var peer = await ConnectAsync(parts);
-        return await peer.ReadAnswerAsync();
+        return await peer.ReadResponseAsync();
     }
 
     public async Task<string> ExpectSameAsync(params byte[][] parts) => Require(await AskAsync(parts));
@@ -64,23 +64,23 @@ internal sealed class CheckContext(
     public async Task<string> ExpectNextAsync(CheckPeer peer, int id = 1)
     {
         await peer.SendAsync(CreateGet(id));
-        return Require(await peer.ReadAnswerAsync(id));
+        return Require(await peer.ReadResponseAsync(id));
     }
 
-    public string Require(CheckAnswer answer) => FindFault(answer) is { } fault ? throw Fail(fault) : "";
+    public string Require(CheckResponse response) => FindFault(response) is { } fault ? throw Fail(fault) : "";
 
-    /// <returns>What is wrong with the response, or <see langword="null"/>.</returns>
-    public string? FindFault(CheckAnswer answer)
+    /// <returns>The fault of the response, or <see langword="null"/>.</returns>
+    public string? FindFault(CheckResponse response)
     {
-        if (answer.Flaws.Length > 0)
-            return string.Join(", ", answer.Flaws.Distinct());
-        if (!answer.IsWhole)
-            return answer.Describe();
-        return answer.Status == Status ? null : $"status {answer.Status}, where a plain GET returns {Status}";
+        if (response.Flaws.Length > 0)
+            return string.Join(", ", response.Flaws.Distinct());
+        if (!response.IsWhole)
+            return response.Describe();
+        return response.Status == Status ? null : $"status {response.Status}, where a plain GET returns {Status}";
     }
 
     /// <summary>Whether a request is served like a plain GET.</summary>
-    public bool IsServed(CheckAnswer answer) => answer.IsWhole && answer.Status == Status;
+    public bool IsServed(CheckResponse response) => response.IsWhole && response.Status == Status;
 
     public async Task<bool> IsAliveAsync() => (await AskAsync(CreateGet(keepsConnection: false))).IsWhole;
 
@@ -94,6 +94,6 @@ internal sealed class CheckContext(
 
     public async Task<CheckException> ChooseAsync(string what) => Choice(await SurviveAsync(what));
 
-    public async Task<CheckException> ChooseUnlessSilentAsync(CheckAnswer answer)
-        => answer.IsSilent ? Fail(answer.Describe()) : await ChooseAsync(answer.Describe());
+    public async Task<CheckException> ChooseUnlessSilentAsync(CheckResponse response)
+        => response.IsSilent ? Fail(response.Describe()) : await ChooseAsync(response.Describe());
 }

@@ -5,7 +5,7 @@ namespace FastCgi.Tool.Commands.Check;
 /// <summary>A connection that sends arbitrary bytes and verifies each received record.</summary>
 internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDisposable
 {
-    public const string Silent = "no answer";
+    public const string Silent = "no response";
 
     private readonly NetworkStream _stream = new(socket, ownsSocket: true);
 
@@ -14,7 +14,7 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
     public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, Func<TimeSpan> getTimeout)
         => new(await address.ConnectAsync(getTimeout(), TimeProvider.System, CancellationToken.None), getTimeout);
 
-    /// <summary>Sends. A closed connection is detected when the response is read.</summary>
+    /// <summary>Sends bytes. A closed connection is detected when the response is read.</summary>
     public async Task SendAsync(params byte[][] parts)
     {
         using var cancellation = new CancellationTokenSource(getTimeout());
@@ -69,37 +69,37 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
     }
 
     /// <summary>Reads until a request ends. Records of other requests are a flaw.</summary>
-    public async Task<CheckAnswer> ReadAnswerAsync(int id = 1)
+    public async Task<CheckResponse> ReadResponseAsync(int id = 1)
     {
-        var answer = new CheckAnswer();
-        await ReadAnswersAsync(new Dictionary<int, CheckAnswer> { [id] = answer }, id);
-        return answer;
+        var response = new CheckResponse();
+        await ReadResponsesAsync(new Dictionary<int, CheckResponse> { [id] = response }, id);
+        return response;
     }
 
     /// <summary>Reads the records of active requests until one ends. Records of other requests are a flaw.</summary>
-    public async Task ReadAnswersAsync(IReadOnlyDictionary<int, CheckAnswer> answers, int id)
+    public async Task ReadResponsesAsync(IReadOnlyDictionary<int, CheckResponse> responses, int id)
     {
-        var answer = answers[id];
-        while (answer.End is null)
+        var response = responses[id];
+        while (response.End is null)
         {
             var (record, problem) = await ReadRecordAsync();
-            answer.IsClosed = record is null && problem is null;
-            answer.IsSilent = problem == Silent;
-            if (problem is not null && !answer.IsSilent)
+            response.IsClosed = record is null && problem is null;
+            response.IsSilent = problem == Silent;
+            if (problem is not null && !response.IsSilent)
                 Flaws.Add(problem);
             if (record is null)
                 break;
-            if (!answers.TryGetValue(record.Id, out var taker) || taker.End is not null)
+            if (!responses.TryGetValue(record.Id, out var taker) || taker.End is not null)
                 Flaws.Add($"a {RecordNames.Get(record.Type)} for id {record.Id}");
-            else if (taker.Take(record, Flaws) && taker == answer)
+            else if (taker.Take(record, Flaws) && taker == response)
                 break;
         }
 
-        answer.Flaws = [.. Flaws];
+        response.Flaws = [.. Flaws];
     }
 
     /// <summary>Whether the server closes the connection without sending anything.</summary>
-    /// <returns><see langword="null"/> if it does neither.</returns>
+    /// <returns><see langword="null"/> if the server neither sends nor closes.</returns>
     public async Task<bool?> IsClosedAsync(TimeSpan? most = null)
         => await ReadRecordAsync(most) switch { (null, null) => true, (null, Silent) => null, _ => false };
 

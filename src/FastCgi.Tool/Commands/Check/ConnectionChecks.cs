@@ -10,7 +10,7 @@ internal static class ConnectionChecks
         new("close", async context =>
         {
             using var peer = await context.ConnectAsync(context.CreateGet(keepsConnection: false));
-            context.Require(await peer.ReadAnswerAsync());
+            context.Require(await peer.ReadResponseAsync());
             return await peer.IsClosedAsync() switch
             {
                 true => "",
@@ -33,7 +33,7 @@ internal static class ConnectionChecks
         {
             using var peer = await context.ConnectAsync(Begin(otherFlags: 0xFE),
                 Stream(RecordType.Params, 1, context.CreateParams()), Record(RecordType.Stdin, 1));
-            context.Require(await peer.ReadAnswerAsync());
+            context.Require(await peer.ReadResponseAsync());
             return await context.ExpectNextAsync(peer);
         }),
         new("two-connections", async context =>
@@ -43,7 +43,7 @@ internal static class ConnectionChecks
             if (context.FindFault(await context.AskAsync(context.CreateGet())) is not { } fault)
                 return "";
 
-            // That is allowed if the server announces it.
+            // This is allowed if the server announces it.
             first.Dispose();
             context.IsSerial = true;
             throw await ManagementChecks.GetAsync(context, ManagementChecks.MaxConnections) == "1"
@@ -66,8 +66,8 @@ internal static class ConnectionChecks
         {
             using var peer = await context.ConnectAsync(context.CreateGet());
             peer.HalfClose();
-            var answer = await peer.ReadAnswerAsync();
-            throw await context.ChooseAsync(answer.IsWhole ? "it does" : $"it does not: {answer.Describe()}");
+            var response = await peer.ReadResponseAsync();
+            throw await context.ChooseAsync(response.IsWhole ? "it does" : $"it does not: {response.Describe()}");
         }),
     ];
 
@@ -79,14 +79,14 @@ internal static class ConnectionChecks
             var value = $"FCGI_MPXS_CONNS is {announced ?? "not announced"}";
             using var peer = await context.ConnectAsync(
                 Begin(1), Record(RecordType.Params, 1, context.CreateParams()), context.CreateGet(2));
-            var (first, second) = (new CheckAnswer(), new CheckAnswer());
-            var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
-            await peer.ReadAnswersAsync(both, 2);
+            var (first, second) = (new CheckResponse(), new CheckResponse());
+            var both = new Dictionary<int, CheckResponse> { [1] = first, [2] = second };
+            await peer.ReadResponsesAsync(both, 2);
             if (first.End is not null)
                 throw Fail($"{value}; the first request ends before its PARAMS are complete: {first.Describe()}");
 
             await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-            await peer.ReadAnswersAsync(both, 1);
+            await peer.ReadResponsesAsync(both, 1);
             if (context.FindFault(first) is { } harm)
                 throw Fail($"{value}; the second request gets: {second.Describe()}; the first: {harm}");
 
@@ -115,11 +115,11 @@ internal static class ConnectionChecks
             foreach (var step in steps)
                 await peer.SendAsync([.. ids.Select(step)]);
 
-            var answers = ids.ToDictionary(static id => id, static _ => new CheckAnswer());
+            var responses = ids.ToDictionary(static id => id, static _ => new CheckResponse());
             foreach (var id in ids)
-                await peer.ReadAnswersAsync(answers, id);
-            foreach (var answer in answers.Values)
-                context.Require(answer);
+                await peer.ReadResponsesAsync(responses, id);
+            foreach (var response in responses.Values)
+                context.Require(response);
             return peer.Flaws.Count == 0 ? "" : throw Fail(string.Join(", ", peer.Flaws));
         }),
         new("abort-one", async context =>
@@ -127,12 +127,12 @@ internal static class ConnectionChecks
             await RequireMultiplexingAsync(context);
             using var peer = await context.ConnectAsync(Begin(1), Begin(2),
                 Record(RecordType.Params, 1, context.CreateParams()), Record(RecordType.AbortRequest, 2));
-            var aborted = await peer.ReadAnswerAsync(2);
+            var aborted = await peer.ReadResponseAsync(2);
             if (aborted.End is null)
                 throw Fail($"the aborted request: {aborted.Describe()}");
 
             await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-            return context.Require(await peer.ReadAnswerAsync(1));
+            return context.Require(await peer.ReadResponseAsync(1));
         }),
     ];
 

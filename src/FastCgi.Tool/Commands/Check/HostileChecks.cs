@@ -83,12 +83,12 @@ internal static class HostileChecks
             foreach (var path in (string[])["/%0a", "/\n", "/a\0b", "/%00", "/%", "/%zz", "/../../etc/passwd",
                 "/%2e%2e/%2e%2e/", "", "*", "http://", "//", new string('/', 10_000)])
             {
-                var answer = await context.AskAsync(
+                var response = await context.AskAsync(
                     CreateRequest(context.CreateParams(extra: [("REQUEST_URI", path), ("PATH_INFO", path)])));
-                if (answer.IsSilent || answer.Flaws.Length > 0 || !await context.IsAliveAsync())
+                if (response.IsSilent || response.Flaws.Length > 0 || !await context.IsAliveAsync())
                 {
                     var shown = JsonSerializer.Serialize(path.Length > 40 ? path[..40] : path, ToolJson.Default.String);
-                    throw Fail($"{shown}: {answer.Describe()}");
+                    throw Fail($"{shown}: {response.Describe()}");
                 }
             }
 
@@ -99,10 +99,10 @@ internal static class HostileChecks
             var seen = new List<string>();
             foreach (var length in (string[])["-1", "+5", "0x10", "5 ", "99999999999999999999", "abc", "5,5"])
             {
-                var answer = await context.AskAsync(
+                var response = await context.AskAsync(
                     CreateRequest(context.CreateParams("POST", extra: [("CONTENT_LENGTH", length)]), "hello"u8));
-                var what = $"'{length}': {answer.Describe()}";
-                if (answer.IsSilent || answer.Flaws.Length > 0)
+                var what = $"'{length}': {response.Describe()}";
+                if (response.IsSilent || response.Flaws.Length > 0)
                     throw Fail(what);
 
                 seen.Add(what);
@@ -138,10 +138,10 @@ internal static class HostileChecks
             (null, var problem) => problem,
             ({ Type: RecordType.EndRequest, Content.Length: 8 } end, _) => $"END_REQUEST, {end.ProtocolStatus}",
             ({ Type: RecordType.Stdout } output, _)
-                => $"answered: {Encoding.Latin1.GetString(output.Content).Split('\r', '\n')[0]}",
+                => $"responded: {Encoding.Latin1.GetString(output.Content).Split('\r', '\n')[0]}",
             var (record, _) => RecordNames.Get(record.Type),
         };
-        // While the hostile connection is open, unless the server serves one at a time.
+        // Check while the hostile connection is open, unless the server serves one at a time.
         if (!context.IsSerial && await context.IsAliveAsync())
             return what;
         peer.Dispose();
@@ -152,10 +152,10 @@ internal static class HostileChecks
 
     private static async Task<string> NotServedAsync(CheckContext context, byte[] parameters)
     {
-        var answer = await context.AskAsync(CreateRequest(parameters));
-        await context.SurviveAsync(answer.Describe());
-        return context.IsServed(answer)
-            ? throw Fail($"served with {answer.Status}, as if complete")
-            : answer.Describe();
+        var response = await context.AskAsync(CreateRequest(parameters));
+        await context.SurviveAsync(response.Describe());
+        return context.IsServed(response)
+            ? throw Fail($"served with {response.Status}, as if complete")
+            : response.Describe();
     }
 }

@@ -17,9 +17,9 @@ internal static class ManagementChecks
             using var peer = await context.ConnectAsync();
             var (values, problem) = await AskAsync(peer, MaxConnections, MaxRequests, Multiplexes);
             var text = Describe(values ?? throw Fail(problem));
-            // It is a single record, not a stream with an end.
+            // GET_VALUES is a single record, not a stream with an end.
             await peer.SendAsync(context.CreateGet());
-            return context.FindFault(await peer.ReadAnswerAsync()) is { } fault
+            return context.FindFault(await peer.ReadResponseAsync()) is { } fault
                 ? throw Fail($"{text}; the next request: {fault}")
                 : text;
         }),
@@ -38,7 +38,7 @@ internal static class ManagementChecks
                 throw Fail(problem);
 
             await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-            return context.Require(await peer.ReadAnswerAsync());
+            return context.Require(await peer.ReadResponseAsync());
         }),
         new("unknown-management", async context =>
         {

@@ -9,24 +9,24 @@ internal static class RecordChecks
     [
         new("answer", async context =>
         {
-            var answer = await context.AskAsync(context.CreateGet());
-            context.Status = answer.Status;
-            context.Require(answer);
-            return answer.Describe();
+            var response = await context.AskAsync(context.CreateGet());
+            context.Status = response.Status;
+            context.Require(response);
+            return response.Describe();
         }),
-        new("stdout-end", context => EndAsync(context, static answer => answer.IsOutputEnded)),
-        new("stderr-end", context => EndAsync(context, static answer
-            => answer.HasError ? answer.IsErrorEnded : throw Skipped("there was no STDERR"))),
+        new("stdout-end", context => EndAsync(context, static response => response.IsOutputEnded)),
+        new("stderr-end", context => EndAsync(context, static response
+            => response.HasError ? response.IsErrorEnded : throw Skipped("there was no STDERR"))),
         new("cgi-headers", async context =>
         {
-            var answer = await context.AskAsync(context.CreateGet());
-            if (answer.Head is not { } head)
+            var response = await context.AskAsync(context.CreateGet());
+            if (response.Head is not { } head)
                 throw Fail("the header block cannot be read");
             if (head.Headers.Any(
                 static header => header.Key.Equals("Transfer-Encoding", StringComparison.OrdinalIgnoreCase)))
                 throw Fail("there is a Transfer-Encoding header");
-            return head.ContentLength is { } length && length != answer.Body.Length
-                ? throw Fail($"Content-Length {length}, body of {answer.Body.Length} bytes") : "";
+            return head.ContentLength is { } length && length != response.Body.Length
+                ? throw Fail($"Content-Length {length}, body of {response.Body.Length} bytes") : "";
         }),
         new("padding", context => context.ExpectSameAsync(context.CreateGet(padding: 255))),
         new("reserved", context => context.ExpectSameAsync(
@@ -37,7 +37,7 @@ internal static class RecordChecks
             using var peer = await context.ConnectAsync();
             foreach (var value in context.CreateGet())
                 await peer.SendAsync([value]);
-            return context.Require(await peer.ReadAnswerAsync());
+            return context.Require(await peer.ReadResponseAsync());
         }),
         new("ids", async context =>
         {
@@ -69,28 +69,28 @@ internal static class RecordChecks
         new("server-types", context => ChoiceOfAsync(context, Record(RecordType.Stdout, 1, "x"u8))),
         new("version", async context =>
         {
-            var answer = await context.AskAsync(
+            var response = await context.AskAsync(
                 Record(RecordType.BeginRequest, 1, [0, 1, 0, 0, 0, 0, 0, 0], version: 2),
                 Record(RecordType.Params, 1, context.CreateParams(), version: 2),
                 Record(RecordType.Params, 1, version: 2), Record(RecordType.Stdin, 1, version: 2));
-            throw context.IsServed(answer)
-                ? Fail($"version 2 gets a {answer.Status}")
-                : await context.ChooseAsync(answer.Describe());
+            throw context.IsServed(response)
+                ? Fail($"version 2 gets a {response.Status}")
+                : await context.ChooseAsync(response.Describe());
         }),
     ];
 
-    public static IEnumerable<CheckCase> Params =>
+    public static IEnumerable<CheckCase> Parameters =>
     [
         Served("lengths", ("HTTP_X_A", new string('v', 127)), ("HTTP_X_B", new string('v', 128)),
             ($"HTTP_{new string('X', 150)}", "v"), ($"HTTP_{new string('Y', 150)}", new string('v', 300))),
         new("long-lengths", async context =>
         {
-            var pairs = context.GetParams().SelectMany(static pair
+            var pairs = context.GetParameters().SelectMany(static pair
                 => pair.Value.Length < 128 && Ascii.IsValid(pair.Name) && Ascii.IsValid(pair.Value)
                     ? LongPair(pair.Name, pair.Value)
                     : Pairs([pair])).ToArray();
-            var answer = await context.AskAsync(CheckContext.CreateRequest(pairs));
-            return context.IsServed(answer) ? "" : throw await context.ChooseAsync($"refused: {answer.Describe()}");
+            var response = await context.AskAsync(CheckContext.CreateRequest(pairs));
+            return context.IsServed(response) ? "" : throw await context.ChooseAsync($"refused: {response.Describe()}");
         }),
         new("byte-per-record", context => context.ExpectSameAsync(context.CreateGet(size: 1))),
         new("cut-pairs", context => context.ExpectSameAsync(
@@ -101,13 +101,13 @@ internal static class RecordChecks
         new("large", context => ServeOrChooseAsync(
             context, context.CreateGet(extra: [("HTTP_X_LARGE", new string('v', 60_000))]))),
         new("no-method", context => ServeOrChooseAsync(context, CheckContext.CreateRequest(
-            Pairs(context.GetParams().Where(static pair => pair.Name != "REQUEST_METHOD"))))),
+            Pairs(context.GetParameters().Where(static pair => pair.Name != "REQUEST_METHOD"))))),
     ];
 
     private static CheckCase Served(string id, params (string Name, string Value)[] extra)
         => new(id, context => context.ExpectSameAsync(context.CreateGet(extra: extra)));
 
-    private static async Task<string> EndAsync(CheckContext context, Func<CheckAnswer, bool> isEnded)
+    private static async Task<string> EndAsync(CheckContext context, Func<CheckResponse, bool> isEnded)
         => isEnded(await context.AskAsync(context.CreateGet()))
             ? ""
             : throw Fail("END_REQUEST arrives without it; web servers tolerate that");
@@ -133,9 +133,9 @@ internal static class RecordChecks
             (null, null) => "closes the connection",
             (null, CheckPeer.Silent) => "sends nothing, and does not serve the next request",
             (null, var problem) => throw Fail(problem),
-            ({ Type: RecordType.UnknownType }, _) => "answers UNKNOWN_TYPE",
+            ({ Type: RecordType.UnknownType }, _) => "responds with UNKNOWN_TYPE",
             ({ Type: RecordType.Stdout or RecordType.Stderr, Id: 1 }, _) => "ignores it and serves the next request",
-            var (first, _) => $"answers {RecordNames.Get(first.Type)}",
+            var (first, _) => $"responds with {RecordNames.Get(first.Type)}",
         };
         // A server that serves one connection at a time serves others only after this.
         peer.Dispose();
@@ -144,7 +144,7 @@ internal static class RecordChecks
 
     private static async Task<string> ServeOrChooseAsync(CheckContext context, byte[] request)
     {
-        var answer = await context.AskAsync(request);
-        return context.IsServed(answer) ? "" : throw await context.ChooseUnlessSilentAsync(answer);
+        var response = await context.AskAsync(request);
+        return context.IsServed(response) ? "" : throw await context.ChooseUnlessSilentAsync(response);
     }
 }

@@ -12,9 +12,9 @@ internal static class RequestChecks
     [
         new("unknown-role", async context =>
         {
-            var answer = await context.AskAsync(
+            var response = await context.AskAsync(
                 Begin(role: 77), Stream(RecordType.Params, 1, context.CreateParams()), Record(RecordType.Stdin, 1));
-            return answer.IsRefused(FastCgiProtocolStatus.UnknownRole) ? "" : throw Fail(answer.Describe());
+            return response.IsRefused(FastCgiProtocolStatus.UnknownRole) ? "" : throw Fail(response.Describe());
         }),
         new("authorizer", context => RoleAsync(context, 2, [], [])),
         new("filter", context => RoleAsync(
@@ -35,85 +35,86 @@ internal static class RequestChecks
                 throw Fail(problem ?? "the connection is closed");
 
             await peer.SendAsync(Record(RecordType.Stdin, 1));
-            context.Require(await peer.ReadAnswerAsync());
+            context.Require(await peer.ReadResponseAsync());
             throw Choice("it waits");
         }),
         new("stdin-early", async context =>
         {
-            var answer = await context.AskAsync(Begin(), Record(RecordType.Params, 1, context.CreateParams("POST", 4)),
+            var response = await context.AskAsync(
+                Begin(), Record(RecordType.Params, 1, context.CreateParams("POST", 4)),
                 Record(RecordType.Stdin, 1, "body"u8), Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-            throw await context.ChooseUnlessSilentAsync(answer);
+            throw await context.ChooseUnlessSilentAsync(response);
         }),
         new("large-body", async context =>
         {
             using var peer = await context.ConnectAsync();
             // Sends while it reads: the server may respond early, and need not read everything.
             var sending = peer.SendAsync(context.CreatePost(LargeBody));
-            var answer = await peer.ReadAnswerAsync();
+            var response = await peer.ReadResponseAsync();
             await sending;
-            RequireForm(answer);
-            return answer.IsWhole ? $"{answer.Status}" : throw Fail(answer.Describe());
+            RequireForm(response);
+            return response.IsWhole ? $"{response.Status}" : throw Fail(response.Describe());
         }),
         new("body-too-short", context => BodyLengthAsync(context, 10, 20)),
         new("body-too-long", context => BodyLengthAsync(context, 20, 10)),
         new("head", async context =>
         {
-            var answer = await context.AskAsync(CreateRequest(context.CreateParams("HEAD")));
-            if (!answer.IsWhole)
-                throw Fail(answer.Describe());
-            return answer.Body.Length == 0
-                ? $"{answer.Status}"
-                : throw Fail($"{answer.Status}, with a body of {answer.Body.Length} bytes");
+            var response = await context.AskAsync(CreateRequest(context.CreateParams("HEAD")));
+            if (!response.IsWhole)
+                throw Fail(response.Describe());
+            return response.Body.Length == 0
+                ? $"{response.Status}"
+                : throw Fail($"{response.Status}, with a body of {response.Body.Length} bytes");
         }),
     ];
 
     private static async Task<string> RoleAsync(CheckContext context, int role, (string, string)[] extra, byte[] input)
     {
-        var answer = await context.AskAsync(
+        var response = await context.AskAsync(
             Begin(role: role), Stream(RecordType.Params, 1, context.CreateParams(extra: extra)), input);
-        if (answer.IsRefused(FastCgiProtocolStatus.UnknownRole))
+        if (response.IsRefused(FastCgiProtocolStatus.UnknownRole))
             throw Choice("refused with UNKNOWN_ROLE");
-        throw answer.IsWhole ? Choice($"served: {answer.Status}") : Fail(answer.Describe());
+        throw response.IsWhole ? Choice($"served: {response.Status}") : Fail(response.Describe());
     }
 
     private static async Task<string> AbortAsync(CheckContext context, byte[] begun)
     {
         using var peer = await context.ConnectAsync(begun, Record(RecordType.AbortRequest, 1));
-        var answer = await peer.ReadAnswerAsync();
-        RequireForm(answer);
-        if (answer.End is not { } end)
+        var response = await peer.ReadResponseAsync();
+        RequireForm(response);
+        if (response.End is not { } end)
         {
             peer.Dispose();
-            throw Fail(await context.SurviveAsync(answer.Describe()));
+            throw Fail(await context.SurviveAsync(response.Describe()));
         }
 
         await peer.SendAsync(context.CreateGet());
-        return context.FindFault(await peer.ReadAnswerAsync()) is { } fault
+        return context.FindFault(await peer.ReadResponseAsync()) is { } fault
             ? throw Fail($"END_REQUEST arrives, but the next request on the connection is not served: {fault}")
             : $"{end.ProtocolStatus}, appStatus {end.AppStatus}";
     }
 
-    private static void RequireForm(CheckAnswer answer)
+    private static void RequireForm(CheckResponse response)
     {
-        if (answer.Flaws.Length > 0)
-            throw Fail(string.Join(", ", answer.Flaws));
+        if (response.Flaws.Length > 0)
+            throw Fail(string.Join(", ", response.Flaws));
     }
 
     private static async Task<string> BodyLengthAsync(CheckContext context, int sent, int declared)
     {
         using var peer = await context.ConnectAsync(context.CreatePost(sent, declared));
-        var answer = await peer.ReadAnswerAsync();
-        if (answer.IsClosed)
-            throw await context.ChooseAsync(answer.Describe());
-        RequireForm(answer);
-        if (answer.End is null)
-            throw Fail(answer.Describe());
+        var response = await peer.ReadResponseAsync();
+        if (response.IsClosed)
+            throw await context.ChooseAsync(response.Describe());
+        RequireForm(response);
+        if (response.End is null)
+            throw Fail(response.Describe());
 
         await peer.SendAsync(context.CreateGet());
-        if (context.FindFault(await peer.ReadAnswerAsync()) is not { } fault)
-            return answer.Describe();
+        if (context.FindFault(await peer.ReadResponseAsync()) is not { } fault)
+            return response.Describe();
         throw fault == "closed without a response"
-            ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
-            : Fail($"{answer.Describe()}, and then: {fault}");
+            ? await context.ChooseAsync($"{response.Describe()}, and the connection is closed after it")
+            : Fail($"{response.Describe()}, and then: {fault}");
     }
 }

@@ -5,7 +5,7 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
 {
     private static readonly Regex s_fencedBlock =
         new(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline);
-    // Not that of /run/hello/app.sock.
+    // Not the name in /run/hello/app.sock.
     private static readonly Regex s_documentedPathBase = new(@"(?<!\w)/app(?![\w.])");
     private static readonly Regex s_h2oSocket = new(@"(?<indent>[ ]+)port: /run/hello/app\.sock\n[ ]+type: unix\n");
     private static readonly Regex s_runtimeSocket = new(@"\A/run/(?<folder>[^/]+)/[^/]+\z");

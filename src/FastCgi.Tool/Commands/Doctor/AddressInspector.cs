@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Checks an address: its socket, what answers there, and the process.</summary>
+/// <summary>Checks an address: its socket, the protocol, and the process.</summary>
 internal sealed class AddressInspector(
     DoctorReport report, ParseResult arguments, CancellationToken cancellationToken)
 {
@@ -38,7 +38,7 @@ internal sealed class AddressInspector(
             return;
         if (isNew)
         {
-            ReportAnswer(where, result);
+            ReportResponse(where, result);
             var values = await CreateProbe(address).GetValuesAsync();
             report.AddFact($"{where}: GET_VALUES {values ?? "gets no response"}");
             if (OperatingSystem.IsLinux() && ListeningProcess.Find(address) is { } process)
@@ -130,7 +130,7 @@ internal sealed class AddressInspector(
         return rule.Length == 0;
     }
 
-    private void ReportAnswer(string where, ProbeResult result)
+    private void ReportResponse(string where, ProbeResult result)
     {
         if (result.Flaw is { } flaw)
         {

@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>A line of Apache that passes requests on.</summary>
+/// <summary>A line of Apache that forwards requests.</summary>
 internal sealed class ApachePlace(Directive pass, string path, string target, string scheme, Directive root)
     : Place(pass)
 {
@@ -11,7 +11,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     private static readonly Regex s_setsAuthorization =
         new(@"(^|[\[,])\s*(E|env)=HTTP_AUTHORIZATION:", RegexOptions.IgnoreCase);
 
-    /// <summary>Whether the path is mapped to a file. Before that, <c>ProxyPass</c> has taken the request.</summary>
+    /// <summary>Whether the path is mapped to a file. <c>ProxyPass</c> takes the request before that.</summary>
     private readonly bool _isFile = pass.Is("SetHandler")
         || (pass.FindAround("Directory") ?? pass.FindAround("Files")) is not null
         || (pass.Is("RewriteRule") && pass.FindAround("VirtualHost") is null);
@@ -59,7 +59,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         || (IsOn("RewriteEngine") && Find("RewriteRule").Any(rule => rule.Arguments is [var pattern, .., var flags]
             && s_setsAuthorization.IsMatch(flags) && (InSection(rule) || (Matches(pattern) && Inherits(rule)))));
 
-    /// <summary>A <c>CGIPassAuth</c> where Apache does not allow it, so that it does not start.</summary>
+    /// <summary>A <c>CGIPassAuth</c> where Apache does not allow it, so that Apache does not start.</summary>
     public Directive? MisplacedAuthorization => Find("CGIPassAuth")
         .FirstOrDefault(static line => line.FindAround("VirtualHost") is not null && !InSection(line));
 
@@ -142,7 +142,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public bool IsOn(string name) => Find(name).LastOrDefault() is { First: var value }
         && "on".Equals(value, StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Whether a path is passed here: of all places of the site, this one has the longest path.</summary>
+    /// <summary>Whether this place gets a path: of all places of the site, it has the longest matching path.</summary>
     public bool Serves(string url)
     {
         var passed = All.OfType<ApachePlace>().Where(place => place.Site == Site && place.Base is { } start
@@ -156,7 +156,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         && set.Arguments is [_, "REQUEST_URI", _]
         && url.StartsWith(set.FindAround("Location")?.First ?? "/", StringComparison.Ordinal));
 
-    /// <summary>Exclusions of the same host that come too late.</summary>
+    /// <summary>Exclusions of the same host that are too late to apply.</summary>
     public IEnumerable<Directive> FindLateExclusions() => !IsProxyPass || Pass.FindAround("Location") is not null
         ? []
         : Visible.SkipWhile(directive => directive != Pass).Where(later => later.Is("ProxyPass")

@@ -23,7 +23,7 @@ internal sealed class ApacheReader(DoctorReport report, string file)
         }
     }
 
-    /// <summary>Relative names belong to the ServerRoot: that of the file, of Debian or of Red Hat.</summary>
+    /// <summary>Resolves a relative name in the ServerRoot: that of the file, of Debian, or of Red Hat.</summary>
     protected override IEnumerable<string> GetFolders()
         => _root is null ? base.GetFolders() : base.GetFolders().Prepend(_root);
 

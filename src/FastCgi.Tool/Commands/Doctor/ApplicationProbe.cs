@@ -29,10 +29,10 @@ internal sealed class ApplicationProbe(
         if (await ExchangeAsync([]) is (_, { } error))
             return new ProbeResult(error, Spoken.Nothing);
 
-        var answer = await TryAsync(RequestAsync, ExplainFailure);
-        return answer.Flaw is null || answer.Spoken == Spoken.FastCgi
-            ? answer
-            : answer with { Spoken = await FindProtocolAsync() };
+        var result = await TryAsync(RequestAsync, ExplainFailure);
+        return result.Flaw is null || result.Spoken == Spoken.FastCgi
+            ? result
+            : result with { Spoken = await FindProtocolAsync() };
     }
 
     /// <summary>The response of the application to GET_VALUES, or <see langword="null"/>.</summary>
@@ -90,12 +90,12 @@ internal sealed class ApplicationProbe(
             return Spoken.FastCgi;
         if (await ExchangeAsync(s_hello) is ([21 or 22, 3, ..], _))
             return Spoken.Tls;
-        var (answer, _) = await ExchangeAsync("GET / HTTP/1.0\r\nHost: localhost\r\n\r\n"u8.ToArray());
-        return answer.AsSpan().StartsWith("HTTP/"u8) ? Spoken.Http : Spoken.Nothing;
+        var (response, _) = await ExchangeAsync("GET / HTTP/1.0\r\nHost: localhost\r\n\r\n"u8.ToArray());
+        return response.AsSpan().StartsWith("HTTP/"u8) ? Spoken.Http : Spoken.Nothing;
     }
 
     /// <returns>The first bytes of the response, and the error of the connection.</returns>
-    private Task<(byte[] Answer, SocketError? Error)> ExchangeAsync(byte[] bytes)
+    private Task<(byte[] Response, SocketError? Error)> ExchangeAsync(byte[] bytes)
         => TryAsync<(byte[], SocketError?)>(
             async token =>
             {

@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>A directive of Caddy that passes requests on.</summary>
+/// <summary>A directive of Caddy that forwards requests.</summary>
 internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
 {
     private static readonly string[] s_passes = ["reverse_proxy", "php_fastcgi", "forward_auth"];
@@ -28,7 +28,7 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     private Directive? Transport => Pass.Find("transport", "fastcgi");
     private bool SetsTarget => (Transport ?? Pass).Find("env", "REQUEST_URI") is not null;
 
-    /// <summary>Whether a response of the place decides about the request.</summary>
+    /// <summary>Whether the response of the place decides whether to allow the request.</summary>
     private bool IsGuard => Pass.Is("forward_auth")
         || (Pass.Find("rewrite") is not null && Pass.Find("handle_response") is not null);
 

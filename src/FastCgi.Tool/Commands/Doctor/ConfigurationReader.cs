@@ -33,10 +33,10 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         return Root;
     }
 
-    /// <param name="characters">How many characters were read before.</param>
+    /// <param name="characters">The number of characters read before.</param>
     public static string ReadFile(string file, ref int characters)
     {
-        // With a byte order mark, which most web servers reject.
+        // A byte order mark, which most web servers reject.
         using var reader = new StreamReader(
             file, new UTF8Encoding(encoderShouldEmitUTF8Identifier: false), detectEncodingFromByteOrderMarks: false);
         var text = new StringBuilder();

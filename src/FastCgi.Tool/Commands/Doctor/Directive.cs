@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>A directive, section or value of any configuration, and what is in its block.</summary>
+/// <summary>A directive, section, or value of any configuration, with its block.</summary>
 internal sealed class Directive(string name, string[] arguments, string file, int line, Directive? parent)
 {
     public string Name => name;
@@ -11,26 +11,26 @@ internal sealed class Directive(string name, string[] arguments, string file, in
     public string File => file;
     public string Where => $"{file}:{line}";
 
-    /// <summary>Whether it includes a file or a macro that was not read.</summary>
+    /// <summary>Whether the directive includes a file or a macro that was not read.</summary>
     public bool IsUnread { get; set; }
 
     public string? First => arguments.FirstOrDefault();
     public string Text => string.Join(' ', arguments.Prepend(name));
 
-    /// <summary>The blocks that contain it, the innermost first.</summary>
+    /// <summary>The blocks that contain the directive, the innermost first.</summary>
     public IEnumerable<Directive> Around => parent is null ? [] : parent.Around.Prepend(parent);
 
-    /// <summary>Everything in its block, at any depth, in order.</summary>
+    /// <summary>All directives in the block, at any depth, in order.</summary>
     public IEnumerable<Directive> All => Block.SelectMany(static inner => inner.All.Prepend(inner));
 
     public bool Is(params string[] words)
         => words[0].Equals(name, StringComparison.OrdinalIgnoreCase) && arguments.Length >= words.Length - 1
             && words.Skip(1).SequenceEqual(arguments.Take(words.Length - 1), StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>The last directive in its block that begins with these words.</summary>
+    /// <summary>The last directive in the block that starts with these words.</summary>
     public Directive? Find(params string[] words) => Block.FindLast(inner => inner.Is(words));
 
-    /// <summary>The directive in effect: of the innermost block that has it.</summary>
+    /// <summary>The directive in effect: that of the innermost block with it.</summary>
     public Directive? Get(params string[] words)
         => Around.Select(block => block.Find(words)).FirstOrDefault(static found => found is not null);
 

@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>A problem or a note: where and what was seen, its consequence, the fix, and a document.</summary>
+/// <summary>A problem or a note: its place, evidence, consequence, fix, and document.</summary>
 internal sealed record DoctorFinding(
     string Id, string Level, string Where, string Evidence, string Consequence, string Line, string Document)
 {
@@ -9,7 +9,7 @@ internal sealed record DoctorFinding(
     public const string Fact = "fact";
 }
 
-/// <summary>What a doctor found in a configuration or at an address.</summary>
+/// <summary>The findings in a configuration or at an address.</summary>
 internal sealed class DoctorReport
 {
     // Name, level, evidence, consequence, fix and document of each rule. The document is a page, or a heading of
@@ -22,7 +22,7 @@ internal sealed class DoctorReport
     private readonly List<string> _facts = [];
     private readonly List<string> _notUnderstood = [];
 
-    /// <summary>The names of all findings. They do not change.</summary>
+    /// <summary>The names of all findings, which never change.</summary>
     public static string[] Ids { get; } =
         [.. s_rules.Keys.Select(static rule => rule.Split('.')[1]).Distinct().Order(StringComparer.Ordinal)];
 
@@ -30,13 +30,13 @@ internal sealed class DoctorReport
     public int Notes => _findings.Count - Problems;
     public bool IsEmpty => _findings.Count + _facts.Count + _notUnderstood.Count == 0;
 
-    /// <summary>Adds what was seen and is correct.</summary>
+    /// <summary>Adds a correct observation.</summary>
     public void AddFact(string text) => AddOnce(_facts, text);
 
-    /// <summary>Adds a part of a configuration that was not checked.</summary>
+    /// <summary>Adds an unchecked part of a configuration.</summary>
     public void AddNotUnderstood(string text) => AddOnce(_notUnderstood, text);
 
-    /// <summary>Adds a finding, whose texts are those of a rule.</summary>
+    /// <summary>Adds a finding with the texts of a rule.</summary>
     public void Add(string rule, Seen seen, Place? place = null)
     {
         string[] row = [.. s_rules[rule].Select(text => s_word.Replace(text, word => Fill(word, seen, place)))];
@@ -79,8 +79,8 @@ internal sealed class DoctorReport
             console.Out.WriteLine(PlainText.Line(fact));
         foreach (var finding in _findings.OrderBy(static finding => finding.Level == DoctorFinding.Note))
         {
-            Func<string, string> colour = finding.Level == DoctorFinding.Problem ? console.Red : console.Yellow;
-            console.Out.WriteLine($"\n{colour(finding.Level)} {finding.Id}  {PlainText.Line(finding.Where)}");
+            Func<string, string> color = finding.Level == DoctorFinding.Problem ? console.Red : console.Yellow;
+            console.Out.WriteLine($"\n{color(finding.Level)} {finding.Id}  {PlainText.Line(finding.Where)}");
             console.Out.WriteLine($"  seen  {PlainText.Line(finding.Evidence)}");
             console.Out.WriteLine($"  then  {PlainText.Line(finding.Consequence)}");
             console.Out.WriteLine(

@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>An address in a configuration of h2o. Of the rest, only headers in <c>setenv</c> are read.</summary>
+/// <summary>An address in a configuration of h2o. Of the other lines, only headers in <c>setenv</c> are read.</summary>
 internal sealed class H2oPlace(Directive pass, IReadOnlyList<Seen> headers) : Place(pass)
 {
     public static Rule<H2oPlace>[] Rules { get; } = [new("h2o.underscores", static place => place.Headers)];
@@ -18,7 +18,7 @@ internal sealed class H2oPlace(Directive pass, IReadOnlyList<Seen> headers) : Pl
     public override string Description => $"fastcgi.connect {Pass.First}";
     public override IEnumerable<string> Targets => Pass.Arguments;
 
-    /// <summary>Headers of the web server, beside which those of clients reach the application.</summary>
+    /// <summary>Headers of the web server. Those of clients reach the application in addition.</summary>
     private IReadOnlyList<Seen> Headers => headers;
 
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)

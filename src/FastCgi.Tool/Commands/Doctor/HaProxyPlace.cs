@@ -19,7 +19,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         ? []
         : [Target.Replace("unix@", "unix:").Replace("ipv4@", "").Replace("abns@", "unix:@")];
 
-    /// <summary>HAProxy counts milliseconds if there is no unit.</summary>
+    /// <summary>Gets a time, which HAProxy counts in milliseconds if there is no unit.</summary>
     public (string Where, double Seconds) ReadTimeout => Get(Backend, "timeout", "server") is not { } line
         ? (Where, 0)
         : (line.Where, NginxPlace.Measure(line.Arguments.ElementAtOrDefault(1), 0, static unit
@@ -38,7 +38,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
 
     public bool IsMainFile => root.Find("global") is not null;
 
-    /// <summary>The sections from which requests come to the backend.</summary>
+    /// <summary>The sections that send requests to the backend.</summary>
     public IEnumerable<Directive> Frontends => Backend.Is("listen")
         ? [Backend]
         : root.Block.Where(section => (section.Is("frontend") || section.Is("listen")) && section.Block.Any(line

@@ -27,7 +27,7 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     public bool SetsTarget => root.All.Any(static line
         => line.Name.StartsWith("setenv.", StringComparison.Ordinal) && line.Find("REQUEST_URI") is not null);
 
-    /// <summary>The values of PATH_BASE, with the conditions on the URL and the beginning of its pattern.</summary>
+    /// <summary>The values of PATH_BASE, with the conditions on the URL and the start of its pattern.</summary>
     public IEnumerable<(string Where, string Value, string? Condition, string? Pattern)> PathBases =>
         from set in Visible("setenv.add-environment", "setenv.set-environment")
         where set.Find("PATH_BASE") is not null

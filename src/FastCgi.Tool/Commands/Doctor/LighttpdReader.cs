@@ -58,7 +58,7 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
         }
     }
 
-    /// <summary>A plus joins texts and lists.</summary>
+    /// <summary>Reads a value, in which a plus joins texts and lists.</summary>
     private Directive ReadValue(string name, int line)
     {
         var value = ReadTerm(name, line);

@@ -7,7 +7,7 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         new("""LISTEN\s+(?<waiting>\d+)\s+(?<backlog>\d+)\s+(?<local>\S+)(.*?\("(?<name>[^"]*)",pid=(?<id>\d+))?""");
     private static readonly Regex s_descriptorLimit = new(@"^Max open files\s+(?<soft>\d+)", RegexOptions.Multiline);
 
-    /// <returns><see langword="null"/> if there is none on this machine, or it cannot be seen.</returns>
+    /// <returns><see langword="null"/> if there is none on this machine, or it is not visible.</returns>
     public static ListeningProcess? Find(FastCgiAddress address)
     {
         var match = SystemCommand.Read("ss", address.IsUnix ? "-Hxlnp" : "-Htlnp").Split('\n')
@@ -37,7 +37,7 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
             : null;
     }
 
-    /// <returns><see langword="null"/> if it cannot be seen.</returns>
+    /// <returns><see langword="null"/> if it is not visible.</returns>
     private static T? TryRead<T>(Func<T?> read)
         where T : class
     {

@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Lines of nginx for other protocols, which copied configurations have beside <c>fastcgi_pass</c>.</summary>
+/// <summary>nginx directives for other protocols, left in copied configurations next to <c>fastcgi_pass</c>.</summary>
 internal static class NginxLeftovers
 {
     private static readonly string[] s_prefixes = ["proxy_", "uwsgi_", "scgi_", "grpc_"];

@@ -1,12 +1,12 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>How nginx chooses the location of a URI (ngx_http_core_find_location).</summary>
+/// <summary>Chooses the location of a URI like nginx (ngx_http_core_find_location).</summary>
 internal static class NginxLocations
 {
     // An internal redirect ends after ten rounds in nginx.
     private const int MostRedirects = 10;
 
-    /// <summary>Finds the location of a URI or a name, and those to which it passes the request on.</summary>
+    /// <summary>Finds the location of a URI or a name, and those to which it forwards the request.</summary>
     public static IEnumerable<Directive> Find(Directive server, string uri)
     {
         var found = new List<Directive>();
@@ -65,7 +65,7 @@ internal static class NginxLocations
         return pattern is { Length: > 0 } && Place.TryMatch(pattern, path) == true;
     }
 
-    /// <summary>Where a location passes each request on; <see langword="null"/> if it handles some.</summary>
+    /// <summary>The target to which a location forwards requests; <see langword="null"/> if it handles some.</summary>
     private static string? GetRedirect(Directive location)
         => location.Block.LastOrDefault(static inner => inner.Is("try_files") || inner.Is("rewrite")) switch
         {

@@ -34,7 +34,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The limit of a request body; 0 for none.</summary>
     public long BodyLimit => GetSize("client_max_body_size", 1 << 20);
 
-    /// <summary>In seconds. nginx writes <c>2m</c> or <c>1h 30m</c>.</summary>
+    /// <summary>Gets a time in seconds, such as <c>2m</c> or <c>1h 30m</c>.</summary>
     public double ReadTimeout => s_timePart.Matches(Get("fastcgi_read_timeout")?.First ?? "")
         .Select(static part => Measure(part.Value.Trim(), 0, static unit
             => unit switch { "ms" => 0.001, "m" => 60, "h" => 3600, "d" => 86400, "w" => 604800, _ => 1 }))
@@ -61,13 +61,13 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public bool SetsHeaders => Parameters.Any(static parameter => parameter.First is not "HTTP_HOST"
         && parameter.First?.StartsWith("HTTP_", StringComparison.Ordinal) == true);
 
-    /// <summary>The <c>auth_request</c> that asks this place.</summary>
+    /// <summary>The <c>auth_request</c> that queries this place.</summary>
     public Directive? Guarded => InServer("auth_request").FirstOrDefault(guard => Serves(guard.First ?? ""));
 
     public bool IsGuard => Guarded is not null;
     public bool IsCached => GetUnless("fastcgi_cache", "off") is not null;
 
-    /// <summary>Whether the key has the method or a variable derived from it, or such a variable skips it.</summary>
+    /// <summary>Whether the key contains the method or a variable derived from it, or one skips the cache.</summary>
     public bool AreMethodsCachedApart => Set("REQUEST_METHOD", "GET") is not null
         || GetVariables(s_cacheLines.SelectMany(name => Get(name)?.Arguments ?? [])).Any(FindMethods().Contains);
 
@@ -127,7 +127,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public bool PassesOriginal(string name, string original)
         => Set(name)?.Arguments[1] is { } value && GetVariables([value]).Any(FindCopies(original).Contains);
 
-    /// <summary>Whether nginx passes a URI, or what is sent to a named location, here.</summary>
+    /// <summary>Whether nginx passes a URI, or requests for a named location, to this place.</summary>
     public bool Serves(string uri) => Pass.FindAround("server") is { } server
         && Pass.FindAround("location") is { } own && NginxLocations.Find(server, uri).Contains(own);
 
@@ -181,7 +181,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         return FindDerived(["$request_method", "$request"], [.. maps, .. sets]);
     }
 
-    /// <summary>A variable, and those whose values <c>set</c> and <c>map</c> take from it.</summary>
+    /// <summary>A variable, and those that <c>set</c> and <c>map</c> derive from it.</summary>
     private HashSet<string> FindCopies(string variable)
     {
         var sets = InServer("set").Where(static set => set.Arguments.Length == 2)

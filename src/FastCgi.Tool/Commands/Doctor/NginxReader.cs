@@ -10,7 +10,7 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
         (?<word>[;{}]|(?:\$\{[^}]*\}?|[^\s;{}"'])(?:\$\{[^}]*\}?|[^\s;{])*)|\n
         """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace);
 
-    // Braces in texts and comments of Lua do not count.
+    // Ignores braces in texts and comments of Lua.
     private static readonly Regex s_lua = new("""
         (?<!\#[^\n]*)(?<start>\b\w+_by_lua_block\s*\{)(?<code>(?>
             "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | \[\[.*?\]\] | --[^\n]* |
@@ -82,11 +82,11 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
             return text;
         if (Path.IsPathRooted(name) && Path.Exists(name))
             return base.GetText(name);
-        // As Debian and nginx.org ship it, for a configuration from another machine.
+        // The file of Debian and nginx.org, for a configuration from another machine.
         return IsOfOthers(name) ? "" : ToolCommand.ReadResource("fastcgi_params");
     }
 
-    /// <summary>Whether nginx ships a file, which has the usual content on another machine.</summary>
+    /// <summary>Whether a file is one that nginx ships, with the usual content on another machine.</summary>
     private static bool IsShipped(string file)
         => Path.GetFileName(file) is "fastcgi_params" or "fastcgi.conf" || IsOfOthers(file);
 

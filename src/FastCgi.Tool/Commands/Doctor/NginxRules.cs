@@ -2,7 +2,7 @@ namespace FastCgi.Tool.Commands.Doctor;
 
 internal static class NginxRules
 {
-    // A limit of this size means files.
+    // A limit of this size indicates uploads of files.
     private const long LargeBody = 100L << 20;
 
     private static readonly string[] s_checks = ["auth_basic", "auth_request", "auth_jwt"];
@@ -50,7 +50,7 @@ internal static class NginxRules
         new("nginx.cache-head.key", place => place.IsCached && !place.AreMethodsCachedApart,
             place => place.Get("fastcgi_cache_key")),
         new("nginx.cache-head.default", place => place.IsCached && place.HasDefault("fastcgi_cache_key")),
-        // A location for scripts, such as \.php$, has only files.
+        // A location for scripts, such as \.php$, serves only files.
         new("nginx.try-files", place => place.Location is not [['~', ..], var pattern] || !pattern.Contains("\\."),
             place => place.Pass.Parent!.Block.Find(line => line is { Name: "try_files", Arguments: [.., ['=', ..]] })),
         new("nginx.only-root", place => place.Location is ["=", "/"]
@@ -87,7 +87,7 @@ internal static class NginxRules
         new("nginx.duplicate-server", place => place.FindDuplicate()),
     ];
 
-    /// <summary>Finds what lets a client's names with underscores through, and the line that does not.</summary>
+    /// <summary>Finds the line that passes headers with underscores, and the line that drops them.</summary>
     private static Seen? FindUnderscores(NginxPlace place)
     {
         if (place.Get("underscores_in_headers", "on") is { } line)

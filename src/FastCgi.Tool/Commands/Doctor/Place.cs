@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>A place of a configuration that passes requests on. Each web server has its own places and rules.</summary>
+/// <summary>A place in a configuration that forwards requests. Each web server has its own places and rules.</summary>
 internal abstract class Place(Directive pass)
 {
     public const long UsualBody = 30_000_000;
@@ -14,7 +14,7 @@ internal abstract class Place(Directive pass)
     public abstract string Description { get; }
     public abstract bool IsFastCgi { get; }
 
-    /// <summary>Whether it uses uwsgi or SCGI, as copied configurations do.</summary>
+    /// <summary>Whether the place uses uwsgi or SCGI, as copied configurations do.</summary>
     public virtual bool UsesOtherProtocol => false;
     public abstract IEnumerable<string> Targets { get; }
     public WebServer Server { get; set; } = null!;
@@ -35,12 +35,12 @@ internal abstract class Place(Directive pass)
 
     public bool IsBelowRoot => Base is ['/', ..];
 
-    /// <summary>Whether the application also gets requests outside this path, so that it is no path base.</summary>
+    /// <summary>Whether the application also gets requests outside this path, so that it is not a path base.</summary>
     public bool IsPartOfApplication => All.Any(other => other.IsFastCgi && other.Site == Site
         && other.EndPoints.Any(end => end is null || EndPoints.Contains(end) || EndPoints.Contains(null))
         && (other.Base is null || !IsBelow(other.Base, Base ?? "")));
 
-    /// <summary>Where the targets listen; <see langword="null"/> for what is unknown, such as a variable.</summary>
+    /// <summary>The addresses of the targets; <see langword="null"/> if unknown, such as a variable.</summary>
     private HashSet<string?> EndPoints => [.. Targets.Select(static target
         => FastCgiAddress.TryParse(target, out var address)
             ? address.EndPoint.ToString()!.Replace("Unspecified/localhost", "127.0.0.1", StringComparison.Ordinal)
@@ -51,10 +51,10 @@ internal abstract class Place(Directive pass)
     public virtual bool IsWhole
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
 
-    /// <summary>The rule about another protocol than FastCGI, which the application speaks.</summary>
+    /// <summary>The rule about a protocol other than FastCGI, which the application speaks.</summary>
     public virtual string HttpMistake => "http-to-fastcgi";
 
-    /// <summary>A word in the texts of rules, such as <c>{path}</c>.</summary>
+    /// <summary>A placeholder in rule texts, such as <c>{path}</c>.</summary>
     public virtual string? GetWord(string name) => name switch
     {
         "where" => Where,
@@ -68,7 +68,7 @@ internal abstract class Place(Directive pass)
         _ => null,
     };
 
-    /// <summary>Whether a path is the given one, or below it.</summary>
+    /// <summary>Whether a path is the given one or below it.</summary>
     public static bool IsBelow(string? path, string start)
         => $"{path}/".StartsWith(start.TrimEnd('/') + "/", StringComparison.Ordinal);
 

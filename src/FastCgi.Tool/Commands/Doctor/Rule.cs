@@ -29,6 +29,6 @@ internal sealed class Rule<T>(string name, Func<T, bool> when, Func<T, object?> 
         _ => [],
     };
 
-    /// <summary>The values are the directive, and its arguments.</summary>
+    /// <summary>Creates a match whose values are the directive and its arguments.</summary>
     private static Seen ToSeen(Directive line) => new(line.Where, [line.Text, .. line.Arguments]);
 }

@@ -7,14 +7,14 @@ internal sealed record SocketFile(string Path, FilePermissions Permissions, stri
 
     public string Describe() => $"mode {Permissions.ModeText}, {Owner}";
 
-    /// <returns><see langword="null"/> if it is not there, or cannot be seen.</returns>
+    /// <returns><see langword="null"/> if the file is absent or not accessible.</returns>
     public static SocketFile? Read(string path)
         => SystemCommand.Read("stat", "-L", "-c", "%a|%u|%g|%U:%G|%F", "--", path).Split('|')
         is [var mode, var user, var group, var owner, var type]
             ? new(path, new(uint.Parse(user), uint.Parse(group), (UnixFileMode)Convert.ToInt32(mode, 8)), owner, type)
             : null;
 
-    /// <summary>What keeps a user from the socket, if anything does: a folder above it, or the socket itself.</summary>
+    /// <summary>The obstacle between a user and the socket, if any: a parent folder, or the socket itself.</summary>
     public static SocketFile? FindObstacle(SocketFile socket, IEnumerable<SocketFile> folders, LocalAccount account)
         => folders.FirstOrDefault(folder => !folder.Permissions.AllowsEntering(account.User, account.Groups))
             ?? (socket.Permissions.AllowsWriting(account.User, account.Groups) ? null : socket);

@@ -7,7 +7,7 @@ internal static class SystemCommand
     // The search path of ordinary users lacks the folders of servers.
     private static readonly string[] s_folders = ["", "/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-    /// <returns>The exit code, standard error and standard output; null if it is missing or does not end.</returns>
+    /// <returns>The exit code, standard error and standard output; null if missing or endless.</returns>
     public static (int Code, string Error, string Output)? Run(string command, params string[] arguments)
     {
         foreach (var folder in s_folders)
@@ -32,14 +32,14 @@ internal static class SystemCommand
             }
             catch (System.ComponentModel.Win32Exception)
             {
-                // It is not in this folder.
+                // The program is not in this folder.
             }
         }
 
         return null;
     }
 
-    /// <returns>Its standard output; nothing if it fails or is missing.</returns>
+    /// <returns>The standard output; empty if the command fails or is missing.</returns>
     public static string Read(string command, params string[] arguments)
         => Run(command, arguments) is (0, _, var output) ? output.TrimEnd('\n') : "";
 }

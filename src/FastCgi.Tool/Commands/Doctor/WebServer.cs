@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>How the files of a web server are recognized, read and checked. <c>servers.tsv</c> has texts.</summary>
+/// <summary>Recognizes, reads, and checks the files of a web server. <c>servers.tsv</c> contains its texts.</summary>
 internal sealed record WebServer(
     string Name, Func<DoctorReport, string, string, IEnumerable<Place>> Find, Action<DoctorReport, Place> Apply)
 {
@@ -34,7 +34,7 @@ internal sealed record WebServer(
                 + $"{string.Join(", ", All.Select(static known => known.Name))}. If it is one, use --server.");
     }
 
-    /// <summary>Lets the web server check its configuration, and reports the line that it complains with.</summary>
+    /// <summary>Lets the web server check its configuration, and reports its error.</summary>
     public void Check(DoctorReport report, string file, string text)
     {
         var commands = _texts[4].Split("; ");
@@ -74,7 +74,7 @@ internal sealed record WebServer(
     private static void Report(DoctorReport report, string file, string command, int code, string output)
     {
         var lines = output.Split('\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
-        // The first line that is not a warning or a summary. Apache names the place first, and the error in the next
+        // The first line other than a warning or a summary. Apache prints the place first, and the error in the next
         // line.
         var index = Math.Max(Array.FindIndex(lines, static line => s_error.IsMatch(line)), 0);
         var count = lines.ElementAtOrDefault(index)?.EndsWith(':') == true ? 2 : 1;

@@ -25,7 +25,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
             if (response.StatusCode < 200)
                 throw new InvalidOperationException($"the response has the interim status {response.StatusCode}");
 
-            await AnswerAsync(context, forwarded, response);
+            await RespondAsync(context, forwarded, response);
         }
         catch (Exception exception) when (!context.Response.HasStarted
             && Explain(exception, context.RequestAborted.IsCancellationRequested) is var (status, message))
@@ -40,7 +40,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         catch (Exception exception) when (exception is OperationCanceledException or ConnectionResetException
             || context.RequestAborted.IsCancellationRequested)
         {
-            // The status that nginx logs for it.
+            // The status that nginx logs for a disconnect.
             forwarded.Status = 499;
             forwarded.Note = "the client disconnected";
         }
@@ -61,7 +61,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         _ => null,
     };
 
-    private static async Task AnswerAsync(
+    private static async Task RespondAsync(
         HttpContext context, ForwardedRequest forwarded, FastCgiResponseMessage response)
     {
         SetHead(context, response);
@@ -169,7 +169,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         private async Task<int> ReadInTimeAsync(Memory<byte> buffer, CancellationToken cancellationToken)
         {
             timeout.CancelAfter(Timeout.InfiniteTimeSpan);
-            // If a token cancelled the read, Kestrel would consider it pending, and close the connection.
+            // If a token canceled the read, Kestrel would consider it pending, and close the connection.
             await using var registration = cancellationToken
                 .UnsafeRegister(static state => ((HttpRequest)state!).BodyReader.CancelPendingRead(), request);
             var result = await request.BodyReader.ReadAsync(CancellationToken.None);

@@ -16,7 +16,7 @@ internal sealed class ProxyCommand : ToolCommand
     // As in Apache. An idle connection may make others wait for a slot.
     private static readonly TimeSpan s_keepAliveTimeout = TimeSpan.FromSeconds(5);
 
-    // .NET uses two for each assembly, about 160 in total.
+    // .NET uses two descriptors for each assembly, about 160 in total.
     private const int MinDescriptors = 220;
 
     public ProxyCommand(ToolConsole console)

@@ -46,7 +46,7 @@ internal sealed class Recording : RecordTrace, IDisposable
 
     private double Time => Math.Round(_watch.Elapsed.TotalSeconds, 6);
 
-    /// <summary>A failure ends the recording, not the proxy.</summary>
+    /// <summary>Writes a line. A failure ends the recording, not the proxy.</summary>
     private void Write(RecordingLine line)
     {
         lock (_lock)

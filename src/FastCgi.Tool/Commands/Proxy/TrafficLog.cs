@@ -67,7 +67,7 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         }
 
         var status = Invariant($"{request.Status}");
-        var colour = request.Status switch
+        var color = request.Status switch
         {
             >= 500 => console.Red(status),
             >= 400 => console.Yellow(status),
@@ -75,7 +75,7 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         };
         var line = Invariant(
             $"{request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms  {request.Note}");
-        console.Out.WriteLine($"{colour} {PlainText.Line(line).TrimEnd()}");
+        console.Out.WriteLine($"{color} {PlainText.Line(line).TrimEnd()}");
         if (request.StandardError is { } text)
             console.Out.WriteLine(
                 $"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");

@@ -21,7 +21,7 @@ internal static class WarmUp
             await proxy.StartAsync(timeout.Token);
             var asking = AskAsync(proxy, timeout.Token);
             using (var connection = await application.AcceptSocketAsync(timeout.Token))
-                await AnswerAsync(connection, timeout.Token);
+                await RespondAsync(connection, timeout.Token);
             await asking;
             // The proxy responds to the second request with a 502.
             application.Stop();
@@ -37,7 +37,7 @@ internal static class WarmUp
         }
     }
 
-    private static async Task AnswerAsync(Socket connection, CancellationToken cancellationToken)
+    private static async Task RespondAsync(Socket connection, CancellationToken cancellationToken)
     {
         await connection.ReceiveAsync(new byte[ProtocolConstants.HeaderLength], cancellationToken);
         var output = CheckRecords.Record(RecordType.Stdout, 1, "A: b\n\nhello"u8);

@@ -10,7 +10,7 @@ internal sealed class TopCommand : ToolCommand
     public TopCommand(ToolConsole console)
         : base(console, "top", "Shows live rates, latencies, active requests and recommendations of a server.")
     {
-        // To restore the screen. If the output is a pipe, its reader may have stalled.
+        // The time to restore the screen. If the output is a pipe, its reader may have stalled.
         HandlesInterruption = console.IsTerminal;
         AddArgument(Target, "Where the application listens, or the http URL of its status", CheckTarget);
         AddPath("The path of the status at a FastCGI address", "/fastcgi-status");

@@ -86,7 +86,7 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
             .Concat(status.Recommendations.Select(finding => (finding, (Func<string, string>)console.Yellow))).ToList();
         if (findings.Count > 0)
             Add("");
-        foreach (var (finding, colour) in findings)
+        foreach (var (finding, color) in findings)
         {
             var maxLines = Math.Clamp(height / 2 / findings.Count, MinFindingLines, MaxFindingLines);
             var head = Invariant($"{finding.Name} ({finding.Count:N0})");
@@ -94,7 +94,7 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
             for (var i = 0; i < Math.Min(lines.Count, maxLines); i++)
             {
                 var isCut = i == maxLines - 1 && lines.Count > maxLines;
-                Add(isCut ? lines[i] + " …" : lines[i], colour, i == 0 ? head.Length : 0);
+                Add(isCut ? lines[i] + " …" : lines[i], color, i == 0 ? head.Length : 0);
             }
         }
     }
@@ -140,10 +140,10 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
     private static string Cut(string text, int length)
         => text.Length <= length ? text : text[..Math.Max(length - 1, 1)] + "…";
 
-    private void Add(string text, Func<string, string>? colour = null, int coloured = int.MaxValue)
+    private void Add(string text, Func<string, string>? color = null, int colored = int.MaxValue)
     {
         var line = Cut(PlainText.Line(text), width);
-        var end = Math.Min(coloured, line.Length);
-        _lines.Add(colour is null || end == 0 ? line.TrimEnd() : colour(line[..end]) + line[end..].TrimEnd());
+        var end = Math.Min(colored, line.Length);
+        _lines.Add(color is null || end == 0 ? line.TrimEnd() : color(line[..end]) + line[end..].TrimEnd());
     }
 }

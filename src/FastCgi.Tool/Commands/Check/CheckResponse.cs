@@ -1,7 +1,7 @@
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>The records received for a request.</summary>
-internal sealed class CheckAnswer
+internal sealed class CheckResponse
 {
     private readonly ArrayBufferWriter<byte> _output = new();
     private byte[] _body = [];
@@ -11,7 +11,7 @@ internal sealed class CheckAnswer
     public (int AppStatus, FastCgiProtocolStatus ProtocolStatus)? End { get; private set; }
     public bool IsOutputEnded { get; private set; }
 
-    /// <summary>Whether there was STDERR. Only then must it be ended.</summary>
+    /// <summary>Whether there was STDERR, which then must be ended.</summary>
     public bool HasError { get; private set; }
     public bool IsErrorEnded { get; private set; }
     public string[] Flaws { get; set; } = [];
@@ -19,7 +19,7 @@ internal sealed class CheckAnswer
     public HeaderBlock? Head => field ??= ParseHead();
     public byte[] Body => Head is null ? [] : _body;
 
-    /// <summary>Whether it is a complete CGI response, whatever its status.</summary>
+    /// <summary>Whether this is a complete CGI response, with any status.</summary>
     public bool IsWhole => End?.ProtocolStatus == FastCgiProtocolStatus.RequestComplete && Head is not null;
 
     public bool IsRefused(FastCgiProtocolStatus status) => End?.ProtocolStatus == status;
