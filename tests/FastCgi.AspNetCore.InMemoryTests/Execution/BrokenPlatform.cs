@@ -17,8 +17,6 @@ internal sealed class BrokenPlatform(string what) : ThreadPlatform(NullLogger.In
         return null;
     }
 
-    public override void SetBarrierForAllThreads() => Fail("wake");
-
     public override void OnFailed(Exception exception)
     {
     }

@@ -328,14 +328,14 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.True(Scheduler.Predictor.Predict(new PathKey("/1")).Microseconds > 100);
     }
 
-    [Theory, Values("probe", "wake", "thread", "source")]
+    [Theory, Values("probe", "thread", "source")]
     public async Task Run_SomethingFails_TheLoopContinues(string what)
     {
         var platform = new BrokenPlatform(what);
         var scheduler = new RequestScheduler(
             new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 },
             platform,
-            TimeProvider.System,
+            Clock,
             NullLogger.Instance);
         scheduler.Workers.EndFirst();
         if (what == "thread")
