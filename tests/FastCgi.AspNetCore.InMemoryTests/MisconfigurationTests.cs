@@ -36,6 +36,11 @@ public class MisconfigurationTests
             "PathBaseNotMatched", Answer(404), Get("/application", ("PATH_BASE", "app")),
             404, "",
             "'app' from the parameter PATH_BASE, which must begin with a slash: '/app'."),
+        ["a path base that does not match a target without a path"] = new(
+            "PathBaseNotMatched", Answer(404),
+            Request(("REQUEST_METHOD", "CONNECT"), ("REQUEST_URI", "?token=secret"), ("PATH_BASE", "/app")),
+            404, "",
+            "most recently for )"),
         ["a path base of the options that does not match"] = new(
             "PathBaseNotMatched", Answer(404), Get("/application"),
             404, "",

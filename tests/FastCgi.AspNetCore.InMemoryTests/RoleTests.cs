@@ -30,6 +30,7 @@ public class RoleTests
 
     [Theory]
     [InlineData(200, 403)]
+    [InlineData(400, 400)]
     [InlineData(401, 401)]
     [InlineData(302, 302)]
     public async Task AUTHORIZER_Refused_StatusIsTheRefusalsAndNoVariables(int status, int expected)
@@ -45,6 +46,8 @@ public class RoleTests
 
         var answer = await frontEnd.ReadResponseAsync(isStatusFirst: true);
         Assert.Equal((expected, null), (answer.Status, answer["Variable-REMOTE_USER"]));
+        // A refusal may still become an error page.
+        Assert.Equal(expected >= 400 ? "set" : null, answer["X-Later"]);
     }
 
     [Fact]
@@ -130,11 +133,13 @@ public class RoleTests
         app =>
         {
             app.UseRouting();
-            app.Use(static (context, next) =>
+            app.Use(static async (context, next) =>
             {
                 if (context.Request.Query["user"] is [{ } user])
                     context.User = new(new ClaimsIdentity([new(ClaimTypes.Name, user)], "Basic"));
-                return next(context);
+                await next(context);
+                if (!context.Response.HasStarted)
+                    context.Response.Headers["X-Later"] = "set";
             });
             app.UseEndpoints(map);
         },

@@ -149,6 +149,22 @@ public sealed class AddressTests : HostTest
             log => log.Category == "Microsoft.Hosting.Lifetime" && log.Message == $"Now listening on: {address}");
     }
 
+    /// <summary>Otherwise, a web server that has vanished would never be noticed.</summary>
+    [LinuxTheory, EveryEngine]
+    public async Task Connection_OverTcp_IsKeptAlive(FastCgiTransportEngine engine)
+    {
+        await using var app = await StartAsync(engine, AnyPort);
+        using var client = await FastCgiClient.ConnectAsync(app.Urls.Single());
+        Assert.Equal("Hello", await client.GetAsync("/"));
+
+        // The server's end: an established connection whose timer is that of keep-alive.
+        var ports = $":{new Uri(app.Urls.Single()).Port:X4} 0100007F:{client.LocalPort:X4} 01 ";
+        await Waiting.UntilAsync(
+            () => File.ReadAllLines("/proc/net/tcp").Any(line => line.Contains(ports, StringComparison.Ordinal)
+                && line.Contains(" 02:", StringComparison.Ordinal)),
+            "the timer");
+    }
+
     [Theory]
     [InlineData("--urls", $"{AnyHttpPort};{AnyPort}")]
     [InlineData("--urls", AnyPort, "--Kestrel:Endpoints:Local:Url", AnyHttpPort)]

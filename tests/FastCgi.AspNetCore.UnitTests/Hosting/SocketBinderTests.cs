@@ -31,6 +31,9 @@ public sealed class SocketBinderTests
             + "process that uses it (run ss -ltnp), or choose another port.", error.Message);
         Assert.IsType<SocketException>(error.InnerException);
         Assert.Throws<IOException>(() => Listen("::", port));
+        // IPv4 alone would be possible.
+        using var loopback = Listen("::1", 0).Socket;
+        Assert.Throws<IOException>(() => Listen("::", ((IPEndPoint)loopback.LocalEndPoint!).Port));
     }
 
     [Fact]

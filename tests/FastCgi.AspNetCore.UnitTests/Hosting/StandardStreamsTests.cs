@@ -33,16 +33,20 @@ public sealed class StandardStreamsTests
     [Fact]
     public void Secure_OpenStreams_AreUnchanged()
     {
-        var output = Console.Out;
+        var (output, error) = (Console.Out, Console.Error);
         var before = Targets();
 
         StandardStreams.Secure();
 
         Assert.Same(output, Console.Out);
+        Assert.Same(error, Console.Error);
         Assert.Equal(before, Targets());
 
+        // The null device takes the place of closed streams.
         static IEnumerable<string?> Targets()
-            => [.. Enumerable.Range(0, 3).Select(static stream => new FileInfo($"/proc/self/fd/{stream}").LinkTarget)];
+            => [.. Enumerable.Range(0, 3).Select(static stream => new FileInfo($"/proc/self/fd/{stream}").LinkTarget),
+                .. Directory.GetFiles("/proc/self/fd").Select(static file => new FileInfo(file).LinkTarget)
+                    .Where(static target => target == "/dev/null")];
     }
 
     private static bool Judge(int before, int stream)

@@ -112,6 +112,16 @@ public sealed class ResponseStagingTests
         Assert.True(first.Equals(Response.Writer.GetMemory(100_000)));
     }
 
+    /// <summary>The thread that got a span has called again, so it no longer writes to it.</summary>
+    [Fact]
+    public void SpanBeyondABlock_NextOfItsThread_IsTheSame()
+    {
+        _rig.Begin();
+        var first = Response.Writer.GetSpan(100_000);
+
+        Assert.True(first == Response.Writer.GetSpan(100_000));
+    }
+
     /// <summary>Another thread may be writing to memory over which nobody has advanced.</summary>
     [Fact]
     public void MemoryBeyondABlock_LeasedTwice_IsNotPooledAgain()

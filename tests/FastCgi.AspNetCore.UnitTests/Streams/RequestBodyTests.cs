@@ -39,6 +39,23 @@ public sealed class RequestBodyTests
         Assert.Equal(40, body.UnreadLength);
     }
 
+    /// <summary>A read that began and ended between two samples was a wait too.</summary>
+    [Fact]
+    public void Rate_ReadsBetweenTheSamples_Count()
+    {
+        var body = Begin(declaredLength: null);
+        var time = new ManualTime();
+        var rate = new BodyRate(100, TimeSpan.FromSeconds(2));
+        var missed = Enumerable.Range(1, 3).Select(_ =>
+        {
+            body.Time(rate, time.GetTimestamp());
+            time.Now += TimeSpan.FromSeconds(1);
+            return body.FindRateMissed(time, time.GetTimestamp(), isPaused: false) is not null;
+        }).ToList();
+
+        Assert.Equal([false, false, true], missed);
+    }
+
     private RequestBody Begin(long? declaredLength) => new(
         new BodyMemory(_pool),
         declaredLength,
