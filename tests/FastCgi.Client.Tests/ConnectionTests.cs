@@ -242,6 +242,21 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
+    public async Task KeptConnection_ClosedAfterBodyWasClosed_Fails()
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
+        var kept = await ServeAsync(client, "hello", null);
+        var body = new MemoryStream("body"u8.ToArray());
+        var answer = client.SendAsync(Requests.Create("PUT", body: body));
+        await kept.ReadRequestAsync();
+        body.Dispose();
+        kept.Dispose();
+
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await answer.FailAsync()).Error);
+        Assert.True(_application.HasNoOther());
+    }
+
+    [Fact]
     public async Task KeptConnection_ClosedInTheAnswer_Fails()
     {
         using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
