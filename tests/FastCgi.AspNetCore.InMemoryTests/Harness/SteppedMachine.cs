@@ -20,7 +20,7 @@ internal abstract class MachineThread(Action step)
 internal abstract class SteppedMachine<TThread>
     where TThread : MachineThread
 {
-    private readonly SemaphoreSlim _isOver = new(0);
+    private TaskCompletionSource _isOver = new();
     private Exception? _failure;
 
     /// <summary>The thread whose code runs; <see langword="null"/> while the machine chooses one.</summary>
@@ -32,8 +32,9 @@ internal abstract class SteppedMachine<TThread>
     /// <summary>Runs until nothing can continue.</summary>
     public void Run()
     {
+        _isOver = new TaskCompletionSource();
         RealThreads.Run(() => Loop(Next()));
-        if (!_isOver.Wait(TimeSpan.FromMinutes(2)))
+        if (!_isOver.Task.Wait(TimeSpan.FromMinutes(2)))
             throw new TimeoutException($"A real thread is blocked. {Describe()}");
         if (_failure is not null)
             throw new InvalidOperationException($"{_failure.Message} {Describe()}", _failure);
@@ -83,7 +84,7 @@ internal abstract class SteppedMachine<TThread>
             Current = null;
         }
 
-        _isOver.Release();
+        _isOver.SetResult();
     }
 
     private TThread? Next()
