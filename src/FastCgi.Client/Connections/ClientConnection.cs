@@ -32,7 +32,10 @@ internal sealed partial class ClientConnection : IDisposable
 
     public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
     {
-        (_socket, _pool, _options, _number) = (socket, pool, options, number);
+        _socket = socket;
+        _pool = pool;
+        _options = options;
+        _number = number;
         _created = options.TimeProvider.GetTimestamp();
         _idleTimer = options.TimeProvider.CreateTimer(
             _ => OnIdleTimeout(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);

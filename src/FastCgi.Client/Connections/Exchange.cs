@@ -29,7 +29,10 @@ internal sealed class Exchange
     public Exchange(
         ClientConnection connection, FastCgiRequestMessage request, bool isReused, FastCgiClientOptions options)
     {
-        (_connection, _options, Request, _isReused) = (connection, options, request, isReused);
+        _connection = connection;
+        _options = options;
+        _isReused = isReused;
+        Request = request;
         Sender = new RecordSender(connection, this);
         var pause = Math.Max(options.MaxResponseBufferSize, 2);
         _stdout = new Pipe(new PipeOptions(

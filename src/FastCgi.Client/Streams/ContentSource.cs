@@ -4,12 +4,10 @@ namespace FastCgi.Client.Streams;
 internal sealed class ContentSource(Stream? stream, HttpContent? content = null)
 {
     private readonly long _start = stream is { CanSeek: true } ? stream.Position : 0;
-
     private bool _isBegun;
 
     /// <summary>Whether the body can be written from its beginning. Strings and forms are such contents.</summary>
-    public bool CanWriteAgain
-        => !_isBegun || CanSeek || content is ByteArrayContent or ReadOnlyMemoryContent;
+    public bool CanWriteAgain => !_isBegun || CanSeek || content is ByteArrayContent or ReadOnlyMemoryContent;
 
     public long? Length => CanSeek ? Math.Max(stream!.Length - _start, 0) : null;
 
