@@ -2,9 +2,22 @@ namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>The expected behavior of the handler of a path.</summary>
 /// <param name="IsKnown">Whether a request for this path has returned, not only for similar ones.</param>
-/// <param name="Blocks">Whether it is likely to keep its thread for milliseconds.</param>
+/// <param name="IsSure">Whether the last calls agreed. If not, the next call must be measured.</param>
+/// <param name="Sleeps">Whether it is likely to keep its thread asleep.</param>
 /// <param name="Microseconds">How long it is likely to keep its thread.</param>
-internal readonly record struct Prediction(bool IsKnown, bool Blocks, int Microseconds);
+internal readonly record struct Prediction(bool IsKnown, bool IsSure, bool Sleeps, int Microseconds)
+{
+    /// <summary>A shorter request runs where it was received: waking another thread would take about as long.</summary>
+    public const int ShortMicroseconds = 20;
+
+    private const int LongMicroseconds = 1_000;
+
+    /// <summary>Whether the handler is likely to return before another thread could be woken.</summary>
+    public bool IsShort => !Sleeps && Microseconds < ShortMicroseconds;
+
+    /// <summary>Whether brief requests run before it.</summary>
+    public bool IsLong => Microseconds >= LongMicroseconds;
+}
 
 /// <summary>Predicts how long the handler of a path keeps its thread, from its previous requests.</summary>
 /// <remarks>
@@ -14,6 +27,7 @@ internal readonly record struct Prediction(bool IsKnown, bool Blocks, int Micros
 internal sealed class PathPredictor
 {
     private const int Size = 4_096;
+    private const int ShortTime = Prediction.ShortMicroseconds;
 
     private readonly int[] _own = new int[Size];
     private readonly int[] _siblings = new int[Size];
@@ -27,40 +41,47 @@ internal sealed class PathPredictor
         return new Entry(_siblings[Index(path.Siblings)], path.Siblings).ToPrediction(isKnown: false);
     }
 
-    /// <summary>Learns from a handler that returned to its caller.</summary>
-    /// <param name="microseconds">How long it kept the thread.</param>
-    /// <param name="hasBlocked">Whether it kept the thread for milliseconds; null if not measured.</param>
-    public void OnReturned(PathKey path, long microseconds, bool? hasBlocked)
+    /// <summary>Learns from a measured call.</summary>
+    public void OnMeasured(PathKey path, CallCost cost)
     {
         ref var place = ref _own[Index(path.Own)];
         var own = new Entry(place, path.Own);
         var isNew = !own.IsKnown;
         // Clients can send any number of unique paths, which must not displace frequent ones.
-        if (isNew && new Entry(place).IsUnusual && hasBlocked != true && microseconds < Entry.Unusual)
+        if (isNew && new Entry(place).IsUnusual && cost is { IsAsleep: not true, Microseconds: < ShortTime })
             return;
 
-        own.Learn(microseconds, hasBlocked);
+        own.Learn(cost);
         Store(ref place, own);
         if (isNew)
-        {
-            ref var similar = ref _siblings[Index(path.Siblings)];
-            var siblings = new Entry(similar, path.Siblings);
-            siblings.Learn(microseconds, hasBlocked);
-            Store(ref similar, siblings);
-        }
+            LearnSimilar(path, cost);
     }
 
-    /// <summary>Records that a request stalled a loop, which is expensive.</summary>
+    /// <summary>Records that a request stalled a loop by sleeping, which is expensive.</summary>
     public void OnStalled(PathKey path)
     {
         ref var place = ref _own[Index(path.Own)];
         var own = new Entry(place, path.Own);
         own.LearnStall();
         Store(ref place, own);
-        ref var similar = ref _siblings[Index(path.Siblings)];
-        var siblings = new Entry(similar, path.Siblings);
-        siblings.Learn(0, hasBlocked: true);
-        Store(ref similar, siblings);
+        LearnSimilar(path, new CallCost(0, IsAsleep: true));
+    }
+
+    /// <summary>Records that a call that was not measured took unexpectedly long.</summary>
+    public void OnSurprise(PathKey path)
+    {
+        ref var place = ref _own[Index(path.Own)];
+        var own = new Entry(place, path.Own);
+        own.Doubt();
+        Store(ref place, own);
+    }
+
+    private void LearnSimilar(PathKey path, CallCost cost)
+    {
+        ref var place = ref _siblings[Index(path.Siblings)];
+        var siblings = new Entry(place, path.Siblings);
+        siblings.Learn(cost);
+        Store(ref place, siblings);
     }
 
     // Writes only changed entries: all threads share the tables.
@@ -72,23 +93,20 @@ internal sealed class PathPredictor
 
     private static int Index(int key) => key & (Size - 1);
 
-    /// <summary>An entry of a table: half of the key, a counter of two bits, and a time.</summary>
+    /// <summary>An entry of a table: half of the key, two flags, a counter of two bits, and a time.</summary>
     private struct Entry
     {
-        /// <summary>The shortest time, in microseconds, that makes a path worth remembering.</summary>
-        public const int Unusual = 20;
-
-        // The positions of the counter and the flag. The time is below.
-        private const int Blocks = 10;
+        // The positions of the counter and the flags. The time is below.
+        private const int Asleep = 10;
+        private const int MaxTime = (1 << Asleep) - 1;
         private const int Known = 1 << 12;
-        private const int MaxTime = (1 << Blocks) - 1;
+        private const int Doubtful = 1 << 13;
         private const int Surely = 3;
         private const int Likely = 2;
 
-        // A longer time weighs less, and a much longer one counts in part: an interruption must not look like work.
-        private const int WeightOfShorter = 4;
-        private const int WeightOfLonger = 8;
-        private const int MaxGrowth = 2;
+        // A longer time weighs less, because a rare long call says little about the next.
+        private const int WeightOfShorter = 2;
+        private const int WeightOfLonger = 4;
 
         public Entry(int value) => Value = value;
 
@@ -102,25 +120,35 @@ internal sealed class PathPredictor
         public int Value { get; private set; }
 
         public readonly bool IsKnown => (Value & Known) != 0;
-        public readonly bool IsUnusual => IsKnown && (Time >= Unusual || Count > 0);
+        public readonly bool IsUnusual => IsKnown && (Time >= ShortTime || Count > 0);
         private readonly int Time => Value & MaxTime;
-        private readonly int Count => (Value >> Blocks) & Surely;
+        private readonly int Count => (Value >> Asleep) & Surely;
 
-        public readonly Prediction ToPrediction(bool isKnown) => new(isKnown, Count >= Likely, Time);
-
-        public void Learn(long microseconds, bool? hasBlocked)
+        public readonly Prediction ToPrediction(bool isKnown)
         {
-            var difference = Math.Min(microseconds, MaxGrowth * (Time + Unusual)) - Time;
-            var change = difference / (difference > 0 ? WeightOfLonger : WeightOfShorter);
-            // A difference that is smaller than the weight counts too.
-            var time = IsKnown ? Time + change + Math.Sign(difference) : microseconds;
-            Value = (Value & ~MaxTime) | (int)Math.Min(time, MaxTime) | Known;
-            if (hasBlocked == true && Count < Surely)
-                Value += 1 << Blocks;
-            else if (hasBlocked == false && Count > 0)
-                Value -= 1 << Blocks;
+            var isSure = isKnown && (Value & Doubtful) == 0 && Count is 0 or Surely;
+            return new Prediction(isKnown, isSure, Count >= Likely, Time);
         }
 
-        public void LearnStall() => Value |= Known | Surely << Blocks | MaxTime;
+        public void Learn(CallCost cost)
+        {
+            var measured = (int)Math.Min(cost.Microseconds, MaxTime);
+            var difference = measured - Time;
+            var change = difference / (difference > 0 ? WeightOfLonger : WeightOfShorter);
+            // A difference that is smaller than the weight counts too.
+            var time = IsKnown ? Time + change + Math.Sign(difference) : measured;
+            // Compilation makes first calls long. The next ones are measured until they agree.
+            var doubt = Math.Abs(difference) < ShortTime + (Time / 2) ? 0 : Doubtful;
+            Value = (Value & ~(MaxTime | Doubtful)) | time | doubt | Known;
+            if (cost.IsAsleep == true && Count < Surely)
+                Value += 1 << Asleep;
+            else if (cost.IsAsleep == false && Count > 0)
+                Value -= 1 << Asleep;
+        }
+
+        public void LearnStall()
+            => Value = (Value & ~(Surely << Asleep)) | (Likely << Asleep) | MaxTime | Known | Doubtful;
+
+        public void Doubt() => Value |= Doubtful;
     }
 }

@@ -3,17 +3,11 @@ namespace FastCgi.AspNetCore.Execution;
 /// <summary>Executes requests on the thread that received them or a better one, and then sends their output.</summary>
 internal sealed class RequestScheduler
 {
-    // A shorter request runs on the thread that received it: waking another thread would take about as long.
-    private const int ShortMicroseconds = 20;
-
-    // The limit if the loop has little to do, so that another request rarely waits for this one.
-    private const int ShortMicrosecondsOfQuietLoop = 150;
+    // A request that takes longer leaves the loop even if the loop has little else to do.
+    private const int MaxMicrosecondsOfQuietLoop = 150;
 
     // After this many batches, the thread of a loop wakes another thread if requests wait for a seat.
     private const int BatchesBetweenWakes = 16;
-
-    // Shorter waits are lock contention or garbage collection, not blocking.
-    private const long MinBlockedMicroseconds = 1_000;
 
     private readonly FastCgiApplicationScheduling _scheduling;
     private readonly ThreadPlatform _platform;
@@ -80,7 +74,7 @@ internal sealed class RequestScheduler
                 if (!RunBatch(worker, loop))
                     return;
 
-                switch (TryBegin(worker.Clock, loop, source))
+                switch (TryBegin(worker.Meter, loop, source))
                 {
                     case BatchResult.Ended:
                         worker.Loop = null;
@@ -124,11 +118,12 @@ internal sealed class RequestScheduler
 
         var request = item.Request!;
         var path = GetPath(request);
-        if (worker.Hold == Hold.Seat && path.IsPath && Predictor.Predict(path).Blocks)
+        var expected = Predict(path);
+        if (worker.Hold == Hold.Seat && expected.Sleeps)
             Workers.LeaveSeat(worker);
         if (worker.Hold == Hold.Thread)
             Workers.EnsureSpare();
-        Call(worker, request, path, sendsAtEnd: true, loop: null);
+        Call(worker, request, path, expected, sendsAtEnd: true, loop: null);
     }
 
     /// <summary>Runs the batch of a loop. After an exception, this thread still owns the loop.</summary>
@@ -142,10 +137,11 @@ internal sealed class RequestScheduler
         {
             var request = loop.RemoveFirst();
             var path = GetPath(request);
-            if (path.IsPath && TryDispatch(request, path, loop))
+            var expected = Predict(path);
+            if (path.IsPath && TryDispatch(request, expected, loop))
                 continue;
 
-            var isOurs = Call(worker, request, path, sendsAtEnd: loop.IsEmpty, loop);
+            var isOurs = Call(worker, request, path, expected, sendsAtEnd: loop.IsEmpty, loop);
             if (!isOurs)
             {
                 // The thread that took the loop may have sent before this request queued its last records.
@@ -164,15 +160,13 @@ internal sealed class RequestScheduler
 
     public ThreadProbe? ProbeThisThread() => _platform.ProbeThisThread();
 
-    private static BatchResult TryBegin(CallClock clock, RunQueue loop, BatchSource source)
+    public CallMeter CreateMeter() => new(_platform, _time);
+
+    private static BatchResult TryBegin(CallMeter meter, RunQueue loop, BatchSource source)
     {
         var result = loop.TryBegin(source);
         if (source != BatchSource.Received)
-        {
-            clock.Restart();
-            loop.UpdateLoad(clock.Now);
-        }
-
+            loop.UpdateLoad(meter.Now);
         return result;
     }
 
@@ -189,7 +183,8 @@ internal sealed class RequestScheduler
 
     /// <param name="loop">The loop that the thread owns, if any.</param>
     /// <returns>Whether the thread still owns the loop.</returns>
-    private bool Call(Worker worker, FastCgiRequest request, PathKey path, bool sendsAtEnd, RunQueue? loop)
+    private bool Call(
+        Worker worker, FastCgiRequest request, PathKey path, Prediction expected, bool sendsAtEnd, RunQueue? loop)
     {
         var response = request.Response.Output;
         // Do not hold output on a thread that the watchdog does not sample.
@@ -197,12 +192,10 @@ internal sealed class RequestScheduler
             response.Cork(sendsAtEnd);
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
-        var usage = worker.Hold == Hold.Thread ? _platform.GetUsageOfThisThread() : (ThreadUsage?)null;
+        var before = worker.Hold;
         worker.Enter(response, path);
         WakeWatchdog();
-        worker.Clock.Restart();
-        var hasReturned = request.Execute();
-        var microseconds = worker.Clock.Measure();
+        var (hasReturned, cost) = Execute(request, path.IsPath ? worker.Meter : null, expected);
         var hold = worker.Leave();
         // Exceptions must not escape from here on: the caller would not know which thread owns the loop.
         try
@@ -216,9 +209,8 @@ internal sealed class RequestScheduler
             if (path.IsPath)
             {
                 Workers.EndFirst();
-                loop?.CountWork(microseconds);
-                if (microseconds < ShortMicroseconds || !worker.Clock.WasDisturbed(_platform.GetUsageOfThisThread()))
-                    Learn(path, microseconds, usage);
+                loop?.CountWork(cost?.Microseconds ?? expected.Microseconds);
+                Learn(path, cost, wasTaken: hold != before);
             }
         }
         catch (Exception exception)
@@ -229,13 +221,29 @@ internal sealed class RequestScheduler
         return hold == Hold.Loop;
     }
 
-    private void Learn(PathKey path, long microseconds, ThreadUsage? before)
+    /// <summary>Executes a request. Whatever it throws, the thread still has to find out what it holds.</summary>
+    private (bool HasReturned, CallCost? Cost) Execute(FastCgiRequest request, CallMeter? meter, Prediction expected)
     {
-        bool? hasBlocked = null;
-        if (before is { } usage)
-            hasBlocked = microseconds >= MinBlockedMicroseconds
-                && _platform.GetUsageOfThisThread().HasKeptThread(usage);
-        Predictor.OnReturned(path, microseconds, hasBlocked);
+        try
+        {
+            meter?.Begin(expected);
+            var hasReturned = request.Execute();
+            return (hasReturned, meter?.End());
+        }
+        catch (Exception exception)
+        {
+            _log.ServerFailed(exception);
+            return (HasReturned: true, Cost: null);
+        }
+    }
+
+    /// <param name="wasTaken">Whether the watchdog took the loop or seat of the thread during the call.</param>
+    private void Learn(PathKey path, CallCost? cost, bool wasTaken)
+    {
+        if (cost is { } measured && (measured.IsAsleep is not null || measured.IsShort))
+            Predictor.OnMeasured(path, measured);
+        else if (cost is not null || wasTaken)
+            Predictor.OnSurprise(path);
     }
 
     private void WakeWatchdog() => ThreadRoot.Run(Watchdog, static watchdog => watchdog.OnActivity(), _log);
@@ -244,8 +252,10 @@ internal sealed class RequestScheduler
         // The server itself responds to other requests: they need no thread for the application.
         => request is { IsForApplication: true, HasLeft: false } ? new PathKey(request.Path) : default;
 
+    private Prediction Predict(PathKey path) => path.IsPath ? Predictor.Predict(path) : default;
+
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
-    private bool TryDispatch(FastCgiRequest request, PathKey path, RunQueue loop)
+    private bool TryDispatch(FastCgiRequest request, Prediction expected, RunQueue loop)
     {
         try
         {
@@ -272,7 +282,7 @@ internal sealed class RequestScheduler
                 return true;
             }
 
-            return TryDispatch(request, Predictor.Predict(path), loop);
+            return TryQueue(request, expected, loop);
         }
         catch (Exception exception)
         {
@@ -281,37 +291,38 @@ internal sealed class RequestScheduler
         }
     }
 
-    private bool TryDispatch(FastCgiRequest request, Prediction prediction, RunQueue loop)
+    private bool TryQueue(FastCgiRequest request, Prediction expected, RunQueue loop)
     {
-        if (NeedsThread(prediction))
+        if (NeedsThread(expected))
         {
             Workers.Run(new WorkItem(request), Hold.Thread);
             return true;
         }
 
-        if (prediction.Microseconds < (loop.IsBusy ? ShortMicroseconds : ShortMicrosecondsOfQuietLoop))
+        if (expected.IsShort || (expected.Microseconds < MaxMicrosecondsOfQuietLoop && !loop.IsBusy))
             return false;
 
-        loop.CountWork(prediction.Microseconds);
-        Workers.RunAfterLoop(new WorkItem(request), isNext: !loop.HasMore && loop.IsEmpty);
+        loop.CountWork(expected.Microseconds);
+        Workers.RunAfterLoop(
+            new WorkItem(request, IsLong: expected.IsLong), isNext: !loop.HasMore && loop.IsEmpty);
         return true;
     }
 
     // If no thread is left, none could take over the loop or seat of a handler that blocks.
-    private bool NeedsThread(Prediction prediction)
-        => prediction.Blocks || (!prediction.IsKnown && Workers.IsFull);
+    private bool NeedsThread(Prediction expected) => expected.Sleeps || (!expected.IsKnown && Workers.IsFull);
 
     private void RunElsewhere(FastCgiRequest request, bool isLoop)
     {
         var path = GetPath(request);
+        var expected = Predict(path);
         if (request.HasLeft)
             Workers.OnDropped();
         if (!path.IsPath || request.IsForStatus)
             Workers.Run(new WorkItem(request), Hold.Nothing);
-        else if (_scheduling == FastCgiApplicationScheduling.Auto && NeedsThread(Predictor.Predict(path)))
+        else if (_scheduling == FastCgiApplicationScheduling.Auto && NeedsThread(expected))
             Workers.Run(new WorkItem(request), Hold.Thread);
         else if (isLoop && _scheduling != FastCgiApplicationScheduling.ThreadPool)
-            Workers.Run(new WorkItem(request), Hold.Seat);
+            Workers.Run(new WorkItem(request, IsLong: expected.IsLong), Hold.Seat);
         else
             ExecuteLater(request);
     }
@@ -322,15 +333,13 @@ internal sealed class RequestScheduler
     private void ExecuteOnThreadPool(FastCgiRequest request)
     {
         var path = GetPath(request);
-        var clock = new CallClock(_time);
-        clock.Restart();
-        var before = _platform.GetUsageOfThisThread();
-        request.Execute();
+        var meter = path.IsPath ? CreateMeter() : null;
+        var (_, cost) = Execute(request, meter, Predict(path));
         if (!path.IsPath)
             return;
 
         Workers.EndFirst();
-        Learn(path, clock.Measure(), before);
+        Learn(path, cost, wasTaken: false);
     }
 
     /// <summary>Reverts changes of the application to this thread and its execution context.</summary>

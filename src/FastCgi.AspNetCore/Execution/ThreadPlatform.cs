@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>The system's threads. This class works on any system, but cannot report the state of a thread.</summary>
@@ -19,8 +17,8 @@ internal class ThreadPlatform(ILogger log)
     /// <summary>Lets other threads query the state of this thread; null if the system cannot report it.</summary>
     public virtual ThreadProbe? ProbeThisThread() => null;
 
-    public virtual ThreadUsage GetUsageOfThisThread()
-        => new((long)Stopwatch.GetElapsedTime(0).TotalMicroseconds, Sleeps: 0);
+    /// <summary>Gets what this thread has used. Without the system's help, all of it counts as sleep.</summary>
+    public virtual ThreadUsage GetUsageOfThisThread() => new(Processor: 0, GetPauses());
 
     /// <summary>Executes a memory barrier on all processors, so that other threads need none.</summary>
     public virtual void SetBarrierForAllThreads() => Interlocked.MemoryBarrierProcessWide();
@@ -31,6 +29,9 @@ internal class ThreadPlatform(ILogger log)
         log.ServerFailed(exception);
         Wait(() => Thread.Sleep(s_pauseAfterFailure));
     }
+
+    /// <returns>For how long garbage collections have paused all threads, in microseconds.</returns>
+    protected static long GetPauses() => (long)GC.GetTotalPauseDuration().TotalMicroseconds;
 
     /// <summary>Called before the thread ends.</summary>
     protected virtual void OnEnding()
@@ -77,7 +78,7 @@ internal abstract class ThreadBody
     private static readonly TimeSpan s_shortWait = TimeSpan.FromMilliseconds(10);
 
     // Never disposed, because a wake-up may come at any time. It has no system handle.
-    private readonly ManualResetEventSlim _wake = new();
+    private readonly ManualResetEventSlim _wake = new(initialState: false, spinCount: 0);
 
     public bool IsWoken => _wake.IsSet;
 
@@ -114,12 +115,7 @@ internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIs
     public bool? IsSleeping => getIsSleeping();
 }
 
-/// <summary>The CPU time of a thread, and its voluntary and involuntary switches.</summary>
-internal readonly record struct ThreadUsage(long Microseconds, long Sleeps, long Interruptions = 0)
-{
-    private const long KeptMicroseconds = 500;
-
-    /// <summary>Whether the thread has slept or computed. Wall time would mislead on a busy machine.</summary>
-    public bool HasKeptThread(ThreadUsage before)
-        => Sleeps > before.Sleeps || Microseconds - before.Microseconds > KeptMicroseconds;
-}
+/// <summary>What a thread has used since its start, in microseconds.</summary>
+/// <param name="Processor">Its CPU time.</param>
+/// <param name="Delayed">How long it waited for a processor or was paused by the garbage collector.</param>
+internal readonly record struct ThreadUsage(long Processor, long Delayed);

@@ -16,10 +16,12 @@ internal enum Hold : byte
 }
 
 /// <summary>A request to execute, work of the server, such as a report, or a loop to run: exactly one is set.</summary>
-internal readonly record struct WorkItem(FastCgiRequest? Request = null, Action? Action = null, RunQueue? Loop = null);
+/// <param name="IsLong">Whether brief requests run before this one.</param>
+internal readonly record struct WorkItem(
+    FastCgiRequest? Request = null, Action? Action = null, RunQueue? Loop = null, bool IsLong = false);
 
 /// <summary>A worker thread of the server. It runs a loop, executes requests, or is idle.</summary>
-internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimeProvider time) : ThreadBody
+internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : ThreadBody
 {
     private const int HoldBits = 2;
 
@@ -48,8 +50,8 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler, TimePr
     /// <summary>Reports the state of the thread; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
 
-    /// <summary>The clock of the calls. Used only by the thread.</summary>
-    public CallClock Clock { get; } = new(time);
+    /// <summary>Measures the calls. Used only by the thread.</summary>
+    public CallMeter Meter { get; } = scheduler.CreateMeter();
 
     /// <summary>The last sample of the watchdog. Used only by it.</summary>
     public Sample Seen { get; } = new();

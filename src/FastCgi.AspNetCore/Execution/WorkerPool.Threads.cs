@@ -14,7 +14,7 @@ internal sealed partial class WorkerPool
 
         try
         {
-            platform.Start("FastCgi application", new Worker(this, scheduler, time));
+            platform.Start("FastCgi application", new Worker(this, scheduler));
         }
         catch (Exception exception)
         {
@@ -101,8 +101,8 @@ internal sealed partial class WorkerPool
     private void LeaveLoop(Worker worker, bool isSeatFree)
     {
         QueueLoopOf(worker);
-        if (isSeatFree)
-            Assign(worker, _waiting[(int)Hold.Seat].Dequeue(), Hold.Seat);
+        if (isSeatFree && _waiting[(int)Hold.Seat].TryDequeue(out var item))
+            Assign(worker, item, Hold.Seat);
         else
             Take(worker, Hold.Nothing);
         _isLoopOverdue |= HasRoom(Hold.Loop);

@@ -33,7 +33,7 @@ internal sealed partial class WorkerPool(
     private readonly HashSet<Worker> _watched = [];
 
     // One queue and one count for each hold.
-    private readonly Queue<WorkItem>[] _waiting = [new(), new(), new(), new()];
+    private readonly WorkQueue[] _waiting = [new(), new(), new(), new()];
     private readonly int[] _held = new int[4];
 
     private int _count;
@@ -156,8 +156,8 @@ internal sealed partial class WorkerPool(
                 return;
 
             _droppedCount = 0;
-            RemoveDropped(_waiting[(int)Hold.Seat]);
-            RemoveDropped(_waiting[(int)Hold.Thread]);
+            _waiting[(int)Hold.Seat].RemoveDropped();
+            _waiting[(int)Hold.Thread].RemoveDropped();
         }
     }
 
@@ -322,15 +322,5 @@ internal sealed partial class WorkerPool(
         lock (_lock)
             _isUnbounded = true;
         EndFirst();
-    }
-
-    private static void RemoveDropped(Queue<WorkItem> waiting)
-    {
-        for (var i = waiting.Count; i > 0; i--)
-        {
-            var item = waiting.Dequeue();
-            if (item.Request is not { HasLeft: true })
-                waiting.Enqueue(item);
-        }
     }
 }

@@ -1,12 +1,18 @@
+using System.Buffers.Text;
+
 namespace FastCgi.AspNetCore.Linux;
 
 internal static partial class ThreadClock
 {
-    private const int OfThread = 1;
+    // Three numbers of at most twenty digits.
+    private const int MaxScheduleLength = 64;
     private const long NanosecondsOfSecond = 1_000_000_000;
 
     // CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED: the clock of a thread of this process, by thread id.
     private const int ThreadProcessorClock = 4 | 2;
+
+    // CLOCK_THREAD_CPUTIME_ID
+    private const int ThisThread = 3;
 
     /// <summary>Reads /proc, because glibc has no such call before 2.30.</summary>
     /// <returns>The id of the current thread; 0 if unknown.</returns>
@@ -23,47 +29,45 @@ internal static partial class ThreadClock
         if (threadId == 0 || clock_gettime((~threadId << 3) | ThreadProcessorClock, out var time) != 0)
             return -1;
 
-        return (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
+        return ToNanoseconds(time);
     }
 
-    public static (long Microseconds, long VoluntarySwitches, long InvoluntarySwitches) GetUsageOfThisThread()
+    /// <returns>The CPU time of the current thread in nanoseconds.</returns>
+    public static long GetProcessorTime() => clock_gettime(ThisThread, out var time) == 0 ? ToNanoseconds(time) : 0;
+
+    /// <summary>Reads /proc/thread-self/schedstat: CPU time, time spent waiting for a processor, and turns.</summary>
+    /// <returns>How long the current thread has waited for a processor, in nanoseconds; 0 if unknown.</returns>
+    public static unsafe long GetWaitingTime()
     {
-        _ = getrusage(OfThread, out var usage);
-        var seconds = usage.UserSeconds + usage.SystemSeconds;
-        var microseconds = (seconds * TimeSpan.MicrosecondsPerSecond)
-            + usage.UserMicroseconds + usage.SystemMicroseconds;
-        return (microseconds, usage.VoluntarySwitches, usage.InvoluntarySwitches);
+        int file;
+        fixed (byte* path = "/proc/thread-self/schedstat\0"u8)
+            file = open(path, Libc.CloseOnExec);
+        if (file < 0)
+            return 0;
+
+        var text = stackalloc byte[MaxScheduleLength];
+        var length = (int)Math.Max(0, read(file, text, MaxScheduleLength));
+        Libc.Close(file);
+        var rest = new ReadOnlySpan<byte>(text, length);
+        rest = rest[(rest.IndexOf((byte)' ') + 1)..];
+        return Utf8Parser.TryParse(rest, out long waiting, out _) ? waiting : 0;
     }
+
+    private static long ToNanoseconds(TimeSpec time) => (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
 
     [LibraryImport(Libc.Library)]
     private static partial int clock_gettime(int clock, out TimeSpec time);
 
     [LibraryImport(Libc.Library)]
-    private static partial int getrusage(int who, out ResourceUsage usage);
+    private static unsafe partial int open(byte* path, int flags);
+
+    [LibraryImport(Libc.Library)]
+    private static unsafe partial nint read(int file, byte* buffer, nuint length);
 
     [StructLayout(LayoutKind.Sequential)]
     private struct TimeSpec
     {
         public nint Seconds;
         public nint Nanoseconds;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    private struct ResourceUsage
-    {
-        public nint UserSeconds;
-        public nint UserMicroseconds;
-        public nint SystemSeconds;
-        public nint SystemMicroseconds;
-        public Words Others;
-        public nint VoluntarySwitches;
-        public nint InvoluntarySwitches;
-    }
-
-    /// <summary>A struct of C longs, which have 32 bits on 32-bit systems.</summary>
-    [InlineArray(12)]
-    private struct Words
-    {
-        private nint _first;
     }
 }

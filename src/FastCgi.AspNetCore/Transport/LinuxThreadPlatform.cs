@@ -18,14 +18,13 @@ internal sealed class LinuxThreadPlatform(ILogger log) : ThreadPlatform(log)
     }
 
     public override ThreadUsage GetUsageOfThisThread()
-    {
-        var (microseconds, sleeps, interruptions) = ThreadClock.GetUsageOfThisThread();
-        return new ThreadUsage(microseconds, sleeps, interruptions);
-    }
+        => new(ToMicroseconds(ThreadClock.GetProcessorTime()), ToMicroseconds(ThreadClock.GetWaitingTime()) + GetPauses());
 
     protected override void OnEnding()
     {
         t_state?.Dispose();
         t_state = null;
     }
+
+    private static long ToMicroseconds(long nanoseconds) => nanoseconds / 1_000;
 }

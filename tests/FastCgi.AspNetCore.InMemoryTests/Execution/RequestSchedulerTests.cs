@@ -270,62 +270,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             Platform.RunAll();
         }
 
-        Assert.True(Scheduler.Predictor.Predict(new PathKey("/")).Blocks);
-    }
-
-    /// <summary>Blocks or not, by what the thread used if the call took at least a millisecond.</summary>
-    [Theory]
-    [InlineData(999, 100, 1_000_000, false)]
-    [InlineData(1_000, 1, 0, true)]
-    [InlineData(1_000, 0, 500, false)]
-    [InlineData(1_000, 0, 501, true)]
-    public async Task PathThatBlocked_IsMeasured(int microseconds, long sleeps, long used, bool blocks)
-    {
-        Application = Apps.Do(context =>
-        {
-            Clock.Advance(TimeSpan.FromMicroseconds(microseconds));
-            Platform.Usage = new ThreadUsage(Platform.Usage.Microseconds + used, Platform.Usage.Sleeps + sleeps);
-        });
-        Scheduler.Predictor.OnStalled(new PathKey("/1"));
-        for (var id = 1; id <= 4; id++)
-        {
-            Run(RecordBytes.Get(id, "/1"));
-            Platform.RunAll();
-            await FrontEnd.ReadResponseAsync(id);
-        }
-
-        Assert.Equal(blocks, Scheduler.Predictor.Predict(new PathKey("/1")).Blocks);
-    }
-
-    /// <summary>Compilation takes longer than most requests, and so does a wait for the processor.</summary>
-    [Theory, Values("compiles", "is interrupted")]
-    public async Task Call_Disturbed_TeachesNothing(string how)
-    {
-        Application = context =>
-        {
-            Clock.Advance(TimeSpan.FromMilliseconds(20));
-            if (!context.Request.Query.ContainsKey("first"))
-                return Task.CompletedTask;
-            if (how == "is interrupted")
-                Platform.Usage = Platform.Usage with { Interruptions = 1 };
-            else
-                Expression.Lambda<Func<int>>(Expression.Constant(1)).Compile().Invoke();
-            return Task.CompletedTask;
-        };
-
-        Run(RecordBytes.Get(1, "/1?first"));
-
-        Assert.False(Scheduler.Predictor.Predict(new PathKey("/1")).IsKnown);
-        await FrontEnd.ReadResponseAsync();
-        // This test may compile something too.
-        for (var id = 2; !Scheduler.Predictor.Predict(new PathKey("/1")).IsKnown; id++)
-        {
-            Assert.True(id < 100);
-            Run(RecordBytes.Get(id, "/1"));
-            await FrontEnd.ReadResponseAsync(id);
-        }
-
-        Assert.True(Scheduler.Predictor.Predict(new PathKey("/1")).Microseconds > 100);
+        Assert.True(Scheduler.Predictor.Predict(new PathKey("/")).Sleeps);
     }
 
     [Theory, Values("probe", "thread", "source")]

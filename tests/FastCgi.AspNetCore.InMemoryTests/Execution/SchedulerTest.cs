@@ -75,9 +75,8 @@ public abstract class SchedulerTest : IAsyncLifetime
     {
         if (requests.Length > 0)
             Loop.Receive(FrontEnd, requests);
-        var worker = Here = scheduler.CreateWorker(Clock);
+        var worker = Here = scheduler.CreateWorker();
         worker.Probe = Platform.Probe?.Probe;
-        worker.Clock.WasDisturbed(Platform.Usage);
         scheduler.Lend(worker, Loop);
         scheduler.Run(worker, Loop);
         var hadLoop = worker is { Hold: Hold.Loop, Next: null };
@@ -92,19 +91,18 @@ public abstract class SchedulerTest : IAsyncLifetime
     }
 
     /// <summary>Teaches the predictor what the handler of a path does.</summary>
-    private protected void Learn(string path, int microseconds = 1, bool? blocks = null)
+    private protected void Learn(string path, int microseconds = 1, bool? sleeps = null)
     {
-        for (var i = 0; i < 20; i++)
-            Scheduler.Predictor.OnReturned(new PathKey(path), microseconds, blocks);
+        for (var i = 0; i < 40; i++)
+            Scheduler.Predictor.OnMeasured(new PathKey(path), new CallCost(microseconds, sleeps));
     }
 
     /// <summary>Makes the loop busy: its requests take much of the time.</summary>
     private protected void MakeBusy()
     {
-        var clock = new CallClock(Clock);
-        clock.Restart();
-        Loop.Queue.CountWork(clock.Now);
-        Loop.Queue.UpdateLoad(clock.Now);
+        var now = Scheduler.CreateMeter().Now;
+        Loop.Queue.CountWork(now);
+        Loop.Queue.UpdateLoad(now);
         Assert.True(Loop.Queue.IsBusy);
     }
 

@@ -84,6 +84,9 @@ internal sealed class TestLoop
     public void Receive(FrontEnd frontEnd, params byte[][] requests)
         => _events.Enqueue(() => (frontEnd.Receive(requests), frontEnd.Transport.Connection.Output));
 
+    public void Receive(ReadyRequests ready, FrontEnd frontEnd)
+        => _events.Enqueue(() => (ready, frontEnd.Transport.Connection.Output));
+
     public void Report(FrontEnd frontEnd, Action report) => _events.Enqueue(() =>
     {
         var ready = new ReadyRequests();

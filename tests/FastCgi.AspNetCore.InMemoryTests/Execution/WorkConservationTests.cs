@@ -62,7 +62,7 @@ public sealed class WorkConservationTests : SchedulerTest
     {
         var scheduler = CreateScheduler(scheduling);
         scheduler.Workers.EndFirst();
-        scheduler.Predictor.OnReturned(new PathKey("/short"), microseconds: 1, hasBlocked: null);
+        scheduler.Predictor.OnMeasured(new PathKey("/short"), new CallCost(1, null));
         var occupied = new List<Worker>();
         for (var i = 0; i <= MaxBlockingThreads; i++)
             occupied.Add(scheduler.Occupy(Hold.Thread));

@@ -26,8 +26,8 @@ internal static class InlineScheduling
     }
 
     /// <summary>A worker that is the calling thread.</summary>
-    public static Worker CreateWorker(this RequestScheduler scheduler, TimeProvider? time = null)
-        => new(scheduler.Workers, scheduler, time ?? TimeProvider.System);
+    public static Worker CreateWorker(this RequestScheduler scheduler)
+        => new(scheduler.Workers, scheduler);
 
     /// <summary>Gives a loop its first thread.</summary>
     public static void Run(this WorkerPool pool, RunQueue loop) => pool.Run(new WorkItem(Loop: loop), Hold.Loop);

@@ -4,13 +4,15 @@ internal sealed class SimulatedThread(SimulatedMachine machine, Action start) : 
 {
     private long _processorTime;
     private long _runningSince = -1;
+    private long _runnableSince;
 
     /// <summary>What the thread waits for; <see langword="null"/> if that is not a wake-up.</summary>
     public Func<bool>? IsWoken { get; set; }
 
     public bool IsSleeping { get; set; }
 
-    public long Sleeps { get; set; }
+    /// <summary>How long the thread has waited for a processor, in microseconds.</summary>
+    public long Delayed { get; private set; }
 
     /// <summary>How long the thread has had a processor, in microseconds.</summary>
     public long ProcessorTime => _processorTime + (_runningSince < 0 ? 0 : machine.Now - _runningSince);
@@ -19,7 +21,12 @@ internal sealed class SimulatedThread(SimulatedMachine machine, Action start) : 
     {
         _processorTime = ProcessorTime;
         _runningSince = hasProcessor ? machine.Now : -1;
+        if (hasProcessor && _runnableSince > 0)
+            Delayed += machine.Now - _runnableSince;
+        _runnableSince = 0;
     }
+
+    public void OnRunnable() => _runnableSince = machine.Now;
 }
 
 /// <summary>
@@ -94,7 +101,6 @@ internal sealed class SimulatedMachine : SteppedMachine<SimulatedThread>
     {
         var thread = Current!;
         thread.IsSleeping = true;
-        thread.Sleeps++;
         Release(thread);
         After(time + WakeUp, () => Request(thread));
         Suspend();
@@ -149,6 +155,7 @@ internal sealed class SimulatedMachine : SteppedMachine<SimulatedThread>
         thread.IsSleeping = false;
         if (Idle == 0)
         {
+            thread.OnRunnable();
             _runnable.Enqueue(thread);
             return;
         }
@@ -194,7 +201,7 @@ internal sealed class SimulatedPlatform(SimulatedMachine machine, int processors
     }
 
     public override ThreadUsage GetUsageOfThisThread()
-        => new(machine.Current!.ProcessorTime, machine.Current.Sleeps);
+        => new(machine.Current!.ProcessorTime, machine.Current.Delayed);
 
     public override void SetBarrierForAllThreads()
     {

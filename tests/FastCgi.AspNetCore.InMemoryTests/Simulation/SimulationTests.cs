@@ -1,11 +1,6 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Simulation;
 
 /// <summary>No processor is idle while a request is ready, however many processors there are.</summary>
-/// <remarks>
-/// One kind of load breaks the rule and is not tested: handlers that block for less than a millisecond keep their
-/// seats, because the watchdog does not see them. On 4 processors, 30 connections whose handlers block for 400 µs and
-/// compute for 50 µs waste 403 µs of an idle processor for each request.
-/// </remarks>
 public class SimulationTests(ITestOutputHelper output)
 {
     // When threads have started, each path is known, and the loops have measured their load.
@@ -23,6 +18,8 @@ public class SimulationTests(ITestOutputHelper output)
         [
             new("/aaaa", 5), new("/bbbb", 50), new("/cccc", 300), new("/dddd", 1_500), new("/eeee", 5_000),
         ],
+        ["short sleeps"] = [new("/gggg", 50, Blocks: 400)],
+        ["5, sleeps"] = [new("/aaaa", 5), new("/gggg", 20, Blocks: 150), new("/iiii", 30, Blocks: 900)],
         ["blocking"] = [new("/aaaa", 5), new("/cccc", 300), new("/ffff", 50, Blocks: 2_000)],
         ["all"] =
         [
@@ -40,6 +37,12 @@ public class SimulationTests(ITestOutputHelper output)
     [InlineData("5 to 5,000", 16, 100, false)]
     [InlineData("5 to 5,000", 64, 1_000, false)]
     [InlineData("blocking", 4, 30, false)]
+    [InlineData("short sleeps", 2, 8, true)]
+    [InlineData("short sleeps", 2, 64, true)]
+    [InlineData("short sleeps", 4, 30, false)]
+    [InlineData("short sleeps", 16, 200, true)]
+    [InlineData("5, sleeps", 4, 64, false)]
+    [InlineData("5, sleeps", 64, 1_000, true)]
     [InlineData("5 to 5,000", 64, 40, false)]
     [InlineData("all", 16, 10, false)]
     [InlineData("all", 16, 100, false)]

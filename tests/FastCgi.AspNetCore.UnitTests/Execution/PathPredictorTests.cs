@@ -12,7 +12,8 @@ public sealed class PathPredictorTests
     [Theory]
     [InlineData("-/folder1/path")]
     [InlineData("!/folder1/path +/folder1/path -/elsewhere1")]
-    [InlineData("!/folder1/path r/folder1/path +/folder1/path r/folder1/path -/folder1/path")]
+    [InlineData("!/folder1/path r/folder1/path -/folder1/path")]
+    [InlineData("!/folder1/path k/folder1/path r/folder1/path +/folder1/path r/folder1/path -/folder1/path")]
     // A path that stalled once and then returns predicts nothing about its siblings.
     [InlineData("!/folder1/path !/folder1/other r/folder1/path +/folder1/new")]
     // One long call among many does not change the prediction for a pooled path.
@@ -32,28 +33,61 @@ public sealed class PathPredictorTests
             if (step[0] == '!')
                 _predictor.OnStalled(path);
             else if (step[0] is 'k' or 'r')
-                _predictor.OnReturned(path, microseconds: 1, hasBlocked: step[0] == 'k');
+                _predictor.OnMeasured(path, new CallCost(1, step[0] == 'k'));
             else
-                Assert.True(step[0] == '+' == _predictor.Predict(path).Blocks, step);
+                Assert.True(step[0] == '+' == _predictor.Predict(path).Sleeps, step);
         }
     }
 
-    /// <summary>
-    /// The times of the calls in microseconds, and the prediction for the next. An interrupted thread counts in part.
-    /// </summary>
+    /// <summary>The times of the calls in microseconds, and the prediction for the next.</summary>
     [Theory]
     [InlineData(new[] { 3 }, 3, 3)]
     [InlineData(new[] { 100 }, 100, 100)]
-    [InlineData(new[] { 3, 3, 3_000 }, 3, 19)]
-    [InlineData(new[] { 3, 3, 3_000, 3, 3_000 }, 3, 25)]
-    [InlineData(new[] { 3, 100, 100, 100, 100, 100, 100, 100, 100 }, 60, 100)]
-    [InlineData(new[] { 5_000, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3 }, 3, 19)]
-    public void Predict_AfterReturnedCalls_FollowsTheLatest(int[] calls, int min, int max)
+    [InlineData(new[] { 3, 100, 100, 100, 100, 100, 100 }, 80, 100)]
+    // A path that computes since recently leaves the loop after one call.
+    [InlineData(new[] { 3, 3, 5_000 }, 151, 300)]
+    [InlineData(new[] { 5_000, 3, 3, 3, 3, 3, 3 }, 3, 19)]
+    public void Predict_AfterMeasuredCalls_FollowsTheLatest(int[] calls, int min, int max)
     {
         foreach (var microseconds in calls)
-            _predictor.OnReturned(new PathKey("/orders/17"), microseconds, hasBlocked: null);
+            _predictor.OnMeasured(new PathKey("/orders/17"), new CallCost(microseconds, IsAsleep: null));
 
         Assert.InRange(_predictor.Predict(new PathKey("/orders/18")).Microseconds, min, max);
+    }
+
+    /// <summary>Calls of a path (in microseconds; ! stalled, ? surprised), and whether the next must be measured.</summary>
+    [Theory]
+    [InlineData("", true)]
+    [InlineData("5", false)]
+    [InlineData("5 ?", true)]
+    [InlineData("5 ? 5", false)]
+    [InlineData("5 !", true)]
+    [InlineData("5 100", true)]
+    [InlineData("5 24", false)]
+    // Compilation makes the first call long.
+    [InlineData("5000 5 5", true)]
+    [InlineData("5000 5 5 5 5 5 5 5", false)]
+    // It slept only sometimes.
+    [InlineData("300s", true)]
+    [InlineData("300s 300s", true)]
+    [InlineData("300s 300s 300s", false)]
+    [InlineData("300s 300s 300s 300", true)]
+    public void IsSure_CallsAgree(string calls, bool isUnsure)
+    {
+        var path = new PathKey("/orders/17");
+        foreach (var call in calls.Split(' ', StringSplitOptions.RemoveEmptyEntries))
+        {
+            if (call == "?")
+                _predictor.OnSurprise(path);
+            else if (call == "!")
+                _predictor.OnStalled(path);
+            else
+                _predictor.OnMeasured(
+                    path,
+                    new CallCost(int.Parse(call.TrimEnd('s'), CultureInfo.InvariantCulture), call.EndsWith('s')));
+        }
+
+        Assert.Equal(isUnsure, !_predictor.Predict(path).IsSure);
     }
 
     [Fact]
@@ -64,7 +98,7 @@ public sealed class PathPredictorTests
 
         _predictor.OnStalled(path);
 
-        Assert.True(_predictor.Predict(path).Blocks);
+        Assert.True(_predictor.Predict(path).Sleeps);
     }
 
     [Fact]
@@ -74,10 +108,10 @@ public sealed class PathPredictorTests
         _predictor.OnStalled(new PathKey("/folder1/second"));
 
         for (var i = 0; i < 100_000; i++)
-            _predictor.OnReturned(new PathKey($"/folder1/{Word(i)}"), microseconds: 1, hasBlocked: true);
+            _predictor.OnMeasured(new PathKey($"/folder1/{Word(i)}"), new CallCost(1, IsAsleep: true));
 
         var predicted = Enumerable.Range(0, 1_000).Count(
-            i => _predictor.Predict(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")).Blocks);
+            i => _predictor.Predict(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")).Sleeps);
         // Hashes differ between processes. If one of the 26 folders has the same hash as another path, its 39 pages are
         // affected too.
         Assert.InRange(predicted, 0, 100);

@@ -39,16 +39,13 @@ public sealed class LinuxThreadPlatformTests
     [Fact]
     public void Usage_OfAThread_IsItsOwn()
     {
-        const int Sleeps = 10;
         ThreadUsage slept = default, computed = default;
         long nanoseconds = 0;
         var thread = new Thread(() =>
         {
             var before = _platform.GetUsageOfThisThread();
-            for (var i = 0; i < Sleeps; i++)
-                Thread.Sleep(1);
-            slept = _platform.GetUsageOfThisThread() with { Microseconds = 0 };
-            slept = slept with { Sleeps = slept.Sleeps - before.Sleeps };
+            new ManualResetEventSlim().Wait(TimeSpan.FromMilliseconds(50));
+            slept = Difference(before);
             var id = ThreadClock.GetThreadId();
             Spend(id, static () => Thread.SpinWait(1_000));
             // In the system.
@@ -62,9 +59,47 @@ public sealed class LinuxThreadPlatformTests
         thread.Start();
         thread.Join();
 
-        Assert.InRange(slept.Sleeps, Sleeps, long.MaxValue);
-        // Two clocks of the system, the one of which counts by its ticks.
-        Assert.InRange(computed.Microseconds, (nanoseconds / 1_000) - 20_000, (nanoseconds / 1_000) + 20_000);
+        Assert.InRange(slept.Processor, 0, 40_000);
+        Assert.InRange(computed.Processor, 80_000, nanoseconds / 1_000);
+    }
+
+    /// <summary>Two threads that compute on one processor wait for it half of the time.</summary>
+    [Fact]
+    public void Usage_OfAThreadThatWaitsForAProcessor_ShowsHowLong()
+    {
+        var delayed = new long[2];
+        var threads = Enumerable.Range(0, delayed.Length).Select(i => new Thread(() =>
+        {
+            ThreadAffinity.SetToFirstProcessor();
+            var before = _platform.GetUsageOfThisThread();
+            Spend(ThreadClock.GetThreadId(), static () => Thread.SpinWait(1_000));
+            delayed[i] = Difference(before).Delayed;
+        })).ToList();
+        threads.ForEach(static thread => thread.Start());
+        threads.ForEach(static thread => thread.Join());
+
+        // The first may end before the other starts, but not both.
+        Assert.InRange(delayed.Max(), 1_000, long.MaxValue);
+    }
+
+    /// <summary>All threads wait for a collection, so it says nothing about what they do.</summary>
+    [Fact]
+    public void Usage_WhileGarbageIsCollected_ShowsTheDelay()
+    {
+        var before = _platform.GetUsageOfThisThread();
+        var pauses = GC.GetTotalPauseDuration();
+
+        GC.Collect();
+
+        pauses = GC.GetTotalPauseDuration() - pauses;
+        Assert.InRange(Difference(before).Delayed, (long)pauses.TotalMicroseconds - 1, long.MaxValue);
+        Assert.True(pauses > TimeSpan.Zero);
+    }
+
+    private ThreadUsage Difference(ThreadUsage before)
+    {
+        var now = _platform.GetUsageOfThisThread();
+        return new ThreadUsage(now.Processor - before.Processor, now.Delayed - before.Delayed);
     }
 
     private static void Spend(int thread, Action action)

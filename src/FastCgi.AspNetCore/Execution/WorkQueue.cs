@@ -1,0 +1,46 @@
+namespace FastCgi.AspNetCore.Execution;
+
+/// <summary>Work that waits for a thread. Long requests let brief ones pass, but do not wait for ever.</summary>
+internal sealed class WorkQueue
+{
+    // While brief requests keep coming, one in so many is a long one.
+    private const int MaxBriefInARow = 16;
+
+    private readonly Queue<WorkItem> _brief = new();
+    private readonly Queue<WorkItem> _long = new();
+    private int _briefInARow;
+
+    public int Count => _brief.Count + _long.Count;
+
+    public void Enqueue(WorkItem item) => (item.IsLong ? _long : _brief).Enqueue(item);
+
+    public bool TryDequeue(out WorkItem item)
+    {
+        var isBriefNext = _long.Count == 0 || _briefInARow < MaxBriefInARow;
+        if (isBriefNext && _brief.TryDequeue(out item))
+        {
+            _briefInARow++;
+            return true;
+        }
+
+        _briefInARow = 0;
+        return _long.TryDequeue(out item);
+    }
+
+    /// <summary>Removes aborted requests.</summary>
+    public void RemoveDropped()
+    {
+        RemoveDropped(_brief);
+        RemoveDropped(_long);
+    }
+
+    private static void RemoveDropped(Queue<WorkItem> waiting)
+    {
+        for (var i = waiting.Count; i > 0; i--)
+        {
+            var item = waiting.Dequeue();
+            if (item.Request is not { HasLeft: true })
+                waiting.Enqueue(item);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>What the predictor learns from the calls of handlers.</summary>
+public sealed class MeasuredCallTests : SchedulerTest
+{
+    /// <summary>
+    /// A path sleeps if its calls sleep for at least 20 µs and more than an eighth of the time, however short that is. The time in
+    /// which the thread waited for a processor does not count.
+    /// </summary>
+    [Theory]
+    [InlineData(900, 25, 0, true)]
+    [InlineData(200, 25, 0, true)]
+    [InlineData(200, 174, 0, true)]
+    [InlineData(200, 175, 0, false)]
+    [InlineData(21, 1, 0, true)]
+    [InlineData(20, 1, 0, false)]
+    [InlineData(200, 25, 175, false)]
+    [InlineData(5_000, 5_000, 0, false)]
+    [InlineData(100_000, 5_000, 95_000, false)]
+    [InlineData(100_000, 5_000, 94_000, true)]
+    public async Task PathThatSleeps_IsMeasured(int microseconds, int processor, int delayed, bool sleeps)
+    {
+        Application = context =>
+        {
+            Clock.Advance(TimeSpan.FromMicroseconds(microseconds));
+            var usage = Platform.Usage;
+            Platform.Usage = new ThreadUsage(usage.Processor + processor, usage.Delayed + delayed);
+            return Apps.Target(context);
+        };
+        for (var id = 1; id <= 4; id++)
+        {
+            Run(RecordBytes.Get(id, "/1"));
+            Platform.RunAll();
+            await FrontEnd.ReadResponseAsync(id);
+        }
+
+        Assert.Equal(sleeps, Scheduler.Predictor.Predict(new PathKey("/1")).Sleeps);
+    }
+
+    /// <summary>A sample may find a thread in a lock or a garbage collection.</summary>
+    [Fact]
+    public async Task PathThatWasSeenAsleep_Computes_ComputesAfterOneMeasuredCall()
+    {
+        Application = context =>
+        {
+            Compute(5_000);
+            return Apps.Target(context);
+        };
+        Learn("/1", 5_000, sleeps: false);
+        Scheduler.Predictor.OnStalled(new PathKey("/1"));
+        Assert.True(Scheduler.Predictor.Predict(new PathKey("/1")).Sleeps);
+
+        Run(RecordBytes.Get(1, "/1"));
+        Platform.RunAll();
+
+        await FrontEnd.ReadResponseAsync();
+        Assert.False(Scheduler.Predictor.Predict(new PathKey("/1")).Sleeps);
+    }
+
+    /// <summary>On a busy machine, each call is interrupted. So such calls must count too.</summary>
+    [Fact]
+    public async Task PathThatComputes_EachCallIsInterrupted_IsLearnedFromTheFirst()
+    {
+        Application = context =>
+        {
+            Compute(400, delayed: 20_000);
+            return Apps.Target(context);
+        };
+
+        Run(RecordBytes.Get(1, "/1"));
+
+        await FrontEnd.ReadResponseAsync();
+        var learned = Scheduler.Predictor.Predict(new PathKey("/1"));
+        Assert.Equal((true, false, 400), (learned.IsKnown, learned.Sleeps, learned.Microseconds));
+    }
+
+    /// <summary>Not each call is measured, but one that takes unexpectedly long causes a measurement.</summary>
+    [Fact]
+    public async Task ShortPath_BecomesLong_IsLearnedWithinTenCalls()
+    {
+        Learn("/1", microseconds: 5, sleeps: false);
+        Application = context =>
+        {
+            Compute(5_000);
+            return Apps.Target(context);
+        };
+
+        for (var id = 1; id <= 10; id++)
+        {
+            Run(RecordBytes.Get(id, "/1"));
+            Platform.RunAll();
+            await FrontEnd.ReadResponseAsync(id);
+        }
+
+        Assert.InRange(Scheduler.Predictor.Predict(new PathKey("/1")).Microseconds, 151, int.MaxValue);
+    }
+
+    /// <summary>The owner of the loop must be known even then: two threads on one loop would mix connections.</summary>
+    [Fact]
+    public async Task Execute_Throws_TheThreadKeepsItsLoop()
+    {
+        var ready = new ReadyRequests();
+        ready.Add(new BrokenRequest(Server.Context, FrontEnd.Transport.Connection));
+        Loop.Receive(ready, FrontEnd);
+        Loop.Receive(FrontEnd, RecordBytes.Get(2, "/2"));
+
+        Assert.True(Run());
+
+        Assert.Equal("GET /2", (await FrontEnd.ReadResponseAsync(2)).Text);
+        Assert.Equal(0, Here.CurrentCall);
+        Assert.Equal(Hold.Nothing, Here.Hold);
+    }
+
+    private void Compute(int microseconds, int delayed = 0)
+    {
+        Clock.Advance(TimeSpan.FromMicroseconds(microseconds + delayed));
+        var usage = Platform.Usage;
+        Platform.Usage = new ThreadUsage(usage.Processor + microseconds, usage.Delayed + delayed);
+    }
+
+    private sealed class BrokenRequest(ServerContext server, FastCgiConnection connection)
+        : FastCgiRequest(server, connection, default)
+    {
+        public override bool Execute() => throw new ThreadInterruptedException("on purpose");
+
+        public override void DisposeContext()
+        {
+        }
+    }
+}
