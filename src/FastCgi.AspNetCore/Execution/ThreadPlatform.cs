@@ -78,7 +78,7 @@ internal abstract class ThreadBody
     private static readonly TimeSpan s_shortWait = TimeSpan.FromMilliseconds(10);
 
     // Never disposed, because a wake-up may come at any time. It has no system handle.
-    private readonly ManualResetEventSlim _wake = new(initialState: false, spinCount: 0);
+    private readonly ManualResetEventSlim _wake = new();
 
     public bool IsWoken => _wake.IsSet;
 
