@@ -8,7 +8,7 @@
 # --quick measures only what the targets need, in short runs. As root on Debian or Ubuntu, it installs missing packages.
 # --pages measures only the pages that need nothing but the site, of this commit or published in a folder. With
 # --against, it compares two builds of this server. --publish publishes the site of this commit. With PERF_SCRATCH, the
-# load generators remain for the next run.
+# load generators and the driver remain for the next run. Folders are absolute paths.
 set -euo pipefail
 cd "$(dirname "$0")"
 repository=$(cd ../.. && pwd)

@@ -49,8 +49,8 @@ internal sealed class Comparison(string title, params Contender[] contenders)
                 {
                     var sample = contender.Measure();
                     samples[contender.Name].Add(sample);
-                    Console.Error.WriteLine(
-                        $"{title} | {contender.Name} | {string.Join(" | ", Cells([sample], [samples[wanted[0].Name][^1]]))}");
+                    var cells = Cells([sample], [samples[wanted[0].Name][^1]]);
+                    Console.Error.WriteLine($"{title} | {contender.Name} | {string.Join(" | ", cells)}");
                 }
             }
         }
