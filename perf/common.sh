@@ -40,12 +40,13 @@ in_database_folder() {
 }
 
 start_database() {
+  rm -rf "$scratch/database"
   mkdir "$scratch/database"
   chmod 711 "$scratch"
   [ "$(id -u)" -ne 0 ] || chown nobody "$scratch/database"
   in_database_folder initdb --username=site --auth=trust --no-sync >/dev/null
   export SIDE_BY_SIDE_DATABASE="Host=$scratch/database;Username=site;Database=postgres;Maximum Pool Size=32"
-  in_database_folder pg_ctl -s -w -l "$scratch/database/log" -o "-c listen_addresses= -c unix_socket_directories=$scratch/database -c fsync=off" start
+  in_database_folder pg_ctl -s -w -l "$scratch/database/log" -o "-c listen_addresses= -c unix_socket_directories=$scratch/database -c fsync=off -c max_connections=500" start
 }
 
 query_database() {
@@ -113,6 +114,14 @@ run_driver() {
   local images=()
   ! has_option --pictures "$@" || images=(--images "$repository/perf/images")
   dotnet "$scratch/driver/SideBySide.Driver.dll" --tools "$scratch/tools" --packaged-sites "$scratch/sites" --machine "$(describe_machine)" "${images[@]}" "$@"
+}
+
+# The value after the option of this name.
+option() {
+  local name=$1
+  while shift; [ $# -gt 1 ]; do
+    [ "$1" != "$name" ] || echo "$2"
+  done
 }
 
 # Whether the first argument is among the others.

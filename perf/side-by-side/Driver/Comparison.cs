@@ -11,8 +11,8 @@ internal sealed class Comparison(string title, params Contender[] contenders)
 {
     private static readonly string[] s_columns =
         [
-            "CPU-µs/request", "ratio", "with nginx", "ratio", "requests/s", "ratio", "p50 ms", "p99 ms", "memory",
-            "errors",
+            "CPU-µs/request", "ratio", "with nginx", "ratio", "requests/s", "ratio", "p50 ms", "p99 ms", "ratio",
+            "memory", "errors",
         ];
 
     public string Title => title;
@@ -49,8 +49,8 @@ internal sealed class Comparison(string title, params Contender[] contenders)
                 {
                     var sample = contender.Measure();
                     samples[contender.Name].Add(sample);
-                    Console.Error.WriteLine(
-                        $"{title} | {contender.Name} | {string.Join(" | ", Cells(sample, sample))}");
+                    var cells = Cells([sample], [samples[wanted[0].Name][^1]]);
+                    Console.Error.WriteLine($"{title} | {contender.Name} | {string.Join(" | ", cells)}");
                 }
             }
         }
@@ -69,20 +69,19 @@ internal sealed class Comparison(string title, params Contender[] contenders)
                 target.Read(name => samples[name]),
                 target.Bound,
                 samples[target.Of].Sum(static sample => sample.Errors));
-        var medians = wanted.Select(contender => (contender.Name, Sample.Median(samples[contender.Name]))).ToArray();
         if (double.IsFinite(Place))
         {
-            foreach (var (name, median) in medians)
-                report.AddPoint(name, Place, median.ServerCpu);
+            foreach (var (name, measured) in samples)
+                report.AddPoint(name, Place, Sample.Median(measured).ServerCpu);
         }
 
-        return Format(medians);
+        return Format([.. wanted.Select(contender => (contender.Name, samples[contender.Name]))]);
     }
 
     /// <summary>The table, without empty columns.</summary>
-    private string Format((string Name, Sample Sample)[] medians)
+    private string Format((string Name, List<Sample> Samples)[] measured)
     {
-        var rows = medians.Select(median => Cells(median.Sample, medians[0].Sample).ToArray()).ToArray();
+        var rows = measured.Select(of => Cells(of.Samples, measured[0].Samples).ToArray()).ToArray();
         var columns = Enumerable.Range(0, s_columns.Length).Where(i => rows.Any(row => row[i].Length > 0)).ToArray();
         var table = new StringBuilder();
         table.Append(
@@ -92,20 +91,26 @@ internal sealed class Comparison(string title, params Contender[] contenders)
         for (var i = 0; i < rows.Length; i++)
             table.Append(
                 CultureInfo.InvariantCulture,
-                $"| {medians[i].Name} | {string.Join(" | ", columns.Select(column => rows[i][column]))} |\n");
+                $"| {measured[i].Name} | {string.Join(" | ", columns.Select(column => rows[i][column]))} |\n");
         return table.Append('\n').ToString();
     }
 
-    private static IEnumerable<string> Cells(Sample sample, Sample first)
+    /// <summary>Medians, and medians of the ratios to the first contender in the same round.</summary>
+    private static IEnumerable<string> Cells(List<Sample> samples, List<Sample> first)
     {
+        var sample = Sample.Median(samples);
+        string Ratio(Func<Sample, double> quantity) =>
+            Number(Sample.Middle(samples.Zip(first, (of, against) => quantity(of) / quantity(against))), "0.00");
+
         yield return Number(sample.ServerCpu, "0.00");
-        yield return Number(sample.ServerCpu / first.ServerCpu, "0.00");
+        yield return Ratio(static sample => sample.ServerCpu);
         yield return Number(sample.TotalCpu, "0.0");
-        yield return Number(sample.TotalCpu / first.TotalCpu, "0.00");
+        yield return Ratio(static sample => sample.TotalCpu);
         yield return Number(sample.Rate, sample.Rate < 10 ? "0.00" : "#,0");
-        yield return Number(sample.Rate / first.Rate, "0.00");
+        yield return Ratio(static sample => sample.Rate);
         yield return Number(sample.P50 / 1000, "0.00");
         yield return Number(sample.P99 / 1000, "0.00");
+        yield return Ratio(static sample => sample.P99);
         yield return Number(sample.Memory, "#,0");
         yield return sample.Errors.ToString(CultureInfo.InvariantCulture);
     }

@@ -15,6 +15,12 @@ internal sealed record Settings
     /// <summary>The folder with the published site that has a page for each case.</summary>
     public required string Site { get; init; }
 
+    /// <summary>The folder with the same site and another build of the server, for comparison; or empty.</summary>
+    public required string Against { get; init; }
+
+    /// <summary>Whether to measure only the pages that need nothing but the site.</summary>
+    public bool IsPages { get; init; }
+
     /// <summary>The folder of the sites that use the server's package: minimal, and those from templates.</summary>
     public required string PackagedSites { get; init; }
 
@@ -64,12 +70,14 @@ internal sealed record Settings
             IsStartup = isStartup,
             Tools = Get("tools", "."),
             Site = Get("site", "."),
+            Against = Get("against", ""),
+            IsPages = arguments.Contains("--pages"),
             PackagedSites = Get("packaged-sites", "."),
             Benchmarks = Get("benchmarks", "."),
             Rounds = int.Parse(Get("rounds", !isQuick ? "5" : isStartup ? "2" : "3"), CultureInfo.InvariantCulture),
             Seconds = double.Parse(Get("seconds", isQuick ? "1" : "2"), CultureInfo.InvariantCulture),
             // On one processor, shared with the load, the just-in-time compiler takes this long to reach its last tier.
-            WarmUpSeconds = isQuick ? 4 : 8,
+            WarmUpSeconds = double.Parse(Get("warm-up", isQuick ? "4" : "8"), CultureInfo.InvariantCulture),
             ServerCores = Get("server-cores", all),
             LoadCores = Get("load-cores", all),
             IsQuick = isQuick,

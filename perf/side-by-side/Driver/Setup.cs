@@ -26,11 +26,11 @@ internal sealed class Setup(Settings settings) : IDisposable
 
     /// <summary>Starts the site that has a page for each case on this server.</summary>
     public ServerProcess StartFastCgi(EndPoint endPoint, params string[] options)
-        => StartSite(endPoint, isFastCgi: true, options);
+        => StartSite(endPoint, isFastCgi: true, options, settings.Site);
 
     /// <summary>Starts the site that has a page for each case on Kestrel.</summary>
     public ServerProcess StartKestrel(EndPoint endPoint, params string[] options)
-        => StartSite(endPoint, isFastCgi: false, options);
+        => StartSite(endPoint, isFastCgi: false, options, settings.Site);
 
     /// <summary>Starts a site that uses the server's package, on either server.</summary>
     public ServerProcess StartPackaged(string name, EndPoint endPoint, bool isFastCgi, params string[] options) =>
@@ -150,13 +150,14 @@ internal sealed class Setup(Settings settings) : IDisposable
         ? Start(endPoint, "dotnet", [assembly, .. FastCgi(endPoint), .. options])
         : Start(endPoint, "env", [DefaultSpinning, "dotnet", assembly, .. Kestrel(endPoint), .. options]);
 
-    private ServerProcess StartSite(EndPoint endPoint, bool isFastCgi, string[] options)
+    /// <summary>Starts the site that is published in this folder.</summary>
+    public ServerProcess StartSite(EndPoint endPoint, bool isFastCgi, string[] options, string site)
     {
         Directory.CreateDirectory(Path.Combine(Folder, "files"));
         string[] shared = ["--files", Path.Combine(Folder, "files")];
         if (Database.Length > 0)
             shared = [.. shared, "--database", Database];
         return StartAssembly(
-            Path.Combine(settings.Site, "SideBySide.Site.dll"), endPoint, isFastCgi, [.. options, .. shared]);
+            Path.Combine(site, "SideBySide.Site.dll"), endPoint, isFastCgi, [.. shared, .. options]);
     }
 }

@@ -32,7 +32,11 @@ app.MapGet("/", () => "Hello, world!");
 app.MapGet("/json", () => TypedResults.Json(new { Message = "Hello, world!" }));
 
 if (builder.Configuration["database"] is not null)
+{
     app.MapGet("/fortunes", Fortunes.GetPageAsync);
+    app.MapGet("/npgsql/{count:int}", Articles.ReadWithNpgsql);
+    app.MapGet("/dapper/{count:int}", Articles.ReadWithDapper);
+}
 
 app.MapPost("/upload", async (HttpRequest request) =>
 {
@@ -99,6 +103,9 @@ app.MapGet("/headers/{count:int}", (int count, HttpRequest request) =>
 
 app.MapGet("/compute", () => Compute(5_000));
 app.MapGet("/compute/{microseconds:int}", Compute);
+
+app.MapGet("/garbage", Computation.RunWithGarbage);
+app.MapGet("/wait/{microseconds:int}", Computation.Wait);
 
 // All requests wait for the same event, as clients of a news feed do.
 var news = new TaskCompletionSource();

@@ -18,8 +18,9 @@ internal static class NewPathCases
 
     private static Comparison Compare(Setup setup, int connections, string what, string prefix, string figure)
     {
-        Contender Beside(string name, string path) => new(name,
-            () => new Mix($"/{prefix}{path}", connections, LearnSeconds: 2).Measure(setup, setup.StartFastCgi(Setup.NewTcp()), isFastCgi: true));
+        Contender Beside(string name, string path) => new(name, () =>
+            new Mix($"/{prefix}{path}", connections, LearnSeconds: 2)
+                .Measure(setup, new SiteServer(setup, name, isFastCgi: true)));
         Target Rate(string of, string text)
             => new(
                 $"{figure}, {text}, relative to one path",

@@ -6,12 +6,11 @@ internal static class SideBySideSuite
     public static void Run(Setup setup, Report report)
     {
         var settings = setup.Settings;
-        IEnumerable<Comparison>[] groups =
+        IEnumerable<Comparison>[] groups = settings.IsPages ? [PageCases.Make(setup)] :
         [
-            DirectCases.Make(setup), ComputingCases.Make(setup), LoopCases.Make(setup), HeaderCases.Make(setup),
+            DirectCases.Make(setup), PageCases.Make(setup), LoopCases.Make(setup), HeaderCases.Make(setup),
             NginxCases.Make(setup), ApplicationCases.Make(setup), NewPathCases.Make(setup),
-            SlowHandlerCases.Make(setup), WaitingCases.Make(setup), AllocationCases.Make(setup),
-            StatusCases.Make(setup),
+            WaitingCases.Make(setup), AllocationCases.Make(setup), StatusCases.Make(setup),
         ];
         foreach (var comparison in groups.SelectMany(static group => group))
         {
@@ -19,7 +18,7 @@ internal static class SideBySideSuite
                 Console.Write(comparison.Run(settings, report));
         }
 
-        if (!settings.IsQuick && settings.Includes(CostNotes.Title))
+        if (!settings.IsQuick && !settings.IsPages && settings.Includes(CostNotes.Title))
             Console.Write(CostNotes.Make(setup));
         if (settings.Images.Length > 0)
         {
