@@ -81,12 +81,9 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
         using var headers = await site.Client.SendAsync(request);
         Assert.Equal("Bearer token", await headers.Content.ReadAsStringAsync());
 
-        if (!Shortcomings.Has(setup, Ability.ClientCertificate))
-        {
-            using var client = site.CreateClient(TestCertificates.Client);
-            Assert.Equal(TestCertificates.Client.GetCertHashString(), await client.GetStringAsync("/certificate"));
-            Assert.Equal("none", await site.Client.GetStringAsync("/certificate"));
-        }
+        using var client = site.CreateClient(TestCertificates.Client);
+        Assert.Equal(TestCertificates.Client.GetCertHashString(), await client.GetStringAsync("/certificate"));
+        Assert.Equal("none", await site.Client.GetStringAsync("/certificate"));
 
         await AssertPiecesAsync(site, "/pieces", "first ");
     }

@@ -3,7 +3,7 @@ namespace FastCgi.Tool.Tests;
 /// <summary><c>config</c> writes what the documents show.</summary>
 public sealed class ConfigCommandTests
 {
-    [Theory, Values("nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o")]
+    [Theory, Values("nginx", "apache", "lighttpd", "haproxy", "caddy")]
     public async Task Configuration_EachKind_EqualsTheDocument(string kind)
     {
         var document = new FrontEndDocument(kind);
@@ -43,7 +43,6 @@ public sealed class ConfigCommandTests
     [InlineData("haproxy", "/run/shop/s.sock", "server app unix@/run/shop/s.sock proto fcgi")]
     [InlineData("caddy", "127.0.0.1:9007", "reverse_proxy 127.0.0.1:9007 {")]
     [InlineData("caddy", "/run/shop/s.sock", "reverse_proxy unix//run/shop/s.sock {")]
-    [InlineData("h2o", "127.0.0.1:9007", "          host: 127.0.0.1\n          port: 9007\n")]
     [InlineData("systemd", "127.0.0.1:9007", "Environment=FastCgi__Endpoints__Web__Url=fastcgi://127.0.0.1:9007\n")]
     [InlineData("systemd", "/run/shop/s.sock", "RuntimeDirectory=shop\n")]
     public async Task Address_Given_ReplacesTheDocuments(string kind, string address, string expected)
@@ -68,7 +67,7 @@ public sealed class ConfigCommandTests
     [Fact]
     public async Task NameAndPathBase_Given_ReplaceTheDocuments()
     {
-        foreach (var kind in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o" })
+        foreach (var kind in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy" })
         {
             var (_, text, _) = await ToolRun.RunAsync(
                 "config", kind, "--tls", "--name", "shop.test", "--path-base", "/shop");

@@ -7,7 +7,6 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
         new(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline);
     // Not the name in /run/hello/app.sock.
     private static readonly Regex s_documentedPathBase = new(@"(?<!\w)/app(?![\w.])");
-    private static readonly Regex s_h2oSocket = new(@"(?<indent>[ ]+)port: /run/hello/app\.sock\n[ ]+type: unix\n");
     private static readonly Regex s_runtimeSocket = new(@"\A/run/(?<folder>[^/]+)/[^/]+\z");
     private static readonly Regex s_unitSocketLine =
         new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n", RegexOptions.Multiline);
@@ -17,7 +16,7 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
     private const string DocumentedPort = "127.0.0.1:9000";
     private const string DocumentedUnit = "/run/app/app.sock";
 
-    public static string[] Kinds => ["nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o", Systemd];
+    public static string[] Kinds => ["nginx", "apache", "lighttpd", "haproxy", "caddy", Systemd];
 
     public static ConfigurationTemplate Read(string kind, bool usesTls, bool isBehindBalancer)
     {
@@ -62,8 +61,7 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
             ("lighttpd", _) => text.Replace($"\"socket\" => \"{DocumentedSocket}\",",
                 $"\"host\" => \"{host}\",\n    \"port\" => {port},"),
             ("haproxy", _) => text.Replace(DocumentedPort, plain),
-            ("caddy", _) => text.Replace("unix/" + DocumentedSocket, plain),
-            _ => s_h2oSocket.Replace(text, $"${{indent}}host: {host}\n${{indent}}port: {port}\n"),
+            _ => text.Replace("unix/" + DocumentedSocket, plain),
         };
     }
 }
