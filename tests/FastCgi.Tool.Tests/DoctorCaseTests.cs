@@ -41,7 +41,7 @@ public sealed class DoctorCaseTests : IDisposable
 
     public static TheoryData<string, string> Ours => Rows.Cross(
         ["nginx", "apache", "lighttpd", "haproxy", "caddy"],
-        "--json", "--tls", "--tls --path-base /shop", "--behind-balancer");
+        "--json", "--tls", "--tls --client-certificates", "--tls --path-base /shop", "--behind-balancer");
 
     public void Dispose() => _folder.Dispose();
 
