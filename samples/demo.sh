@@ -182,15 +182,15 @@ free_port() {
   fail "No free port was found between 20000 and 30000."
 }
 
-# Shows the lines to copy: one for the application, and a block for the web server.
+# Shows the lines to copy: for the application, and for the web server.
 show_setup() {
+  local socket=/run/hello/app.sock
   printf '\nTo serve your own application, add one line to Program.cs:\n\n  %s\n' "$(grep -m1 -o 'builder.*UseFastCgi();' samples/MinimalApi/Program.cs)"
-  printf '\nand this to the configuration of %s:\n\n' "$server"
-  if [[ $server == nginx ]]; then
-    sed -n '/^ *location/,/^ *}/p' "$scratch/web.conf" | sed 's/^  //'
-  else
-    sed -n 's/^ProxyPass/  &/p' "$scratch/web.conf"
-  fi
+  printf '\nstart it as root, in its own folder:\n\n  install -d %s\n' "${socket%/*}"
+  printf "  dotnet hello.dll --urls 'fastcgi://unix:%s?mode=0660&group=www-data'\n" "$socket"
+  printf '\nand add this to the configuration of %s:\n\n' "$server"
+  sed -n '/^ *location/,/^ *}/p; /^<Location/,$p' "$scratch/web.conf" |
+    sed "s|$scratch/app.sock|$socket|; s|/etc/nginx/||"
 }
 
 # Waits until a command succeeds; gives up if the process dies first.
@@ -228,6 +228,7 @@ http {
     location / {
       include /etc/nginx/fastcgi_params;
       fastcgi_param HTTP_HOST \$host:\$server_port;  # Debian's fastcgi_params leave the port out.
+      fastcgi_read_timeout 120s;
       fastcgi_pass unix:$scratch/app.sock;
     }
   }
@@ -249,7 +250,10 @@ LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
 LoadModule proxy_module /usr/lib/apache2/modules/mod_proxy.so
 LoadModule proxy_fcgi_module /usr/lib/apache2/modules/mod_proxy_fcgi.so
 
-ProxyPass "/" "unix:$scratch/app.sock|fcgi://localhost/" flushpackets=on
+<Location "/">
+    CGIPassAuth On
+</Location>
+ProxyPass "/" "unix:$scratch/app.sock|fcgi://hello/" flushpackets=on timeout=120
 END
 }
 

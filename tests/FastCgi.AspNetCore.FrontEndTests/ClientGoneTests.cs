@@ -55,7 +55,7 @@ public sealed class ClientGoneTests(ITestOutputHelper output) : FrontEndTest(out
         await isAborted.Task.WaitAsync(Patience);
     }
 
-    [Theory, EveryFrontEnd(StreamsRequests = true, Needs = [Ability.StreamedUpload], IsHttp1 = true)]
+    [Theory, EveryFrontEnd(StreamsRequests = true, IsHttp1 = true)]
     public async Task ClientGone_InMidUpload_ReadFailsAndRequestIsAborted(FrontEndSetup setup)
     {
         ExpectsFrontEndErrors = true;

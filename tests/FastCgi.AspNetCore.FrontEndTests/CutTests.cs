@@ -63,8 +63,7 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime,
 
     [Theory]
     [Values(
-        FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Lighttpd, FrontEndKind.HaProxy, FrontEndKind.Caddy,
-        FrontEndKind.H2o)]
+        FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Lighttpd, FrontEndKind.HaProxy, FrontEndKind.Caddy)]
     public async Task StartedResponse_IsNotCompleted_ClientSeesWhatTheDocumentSays(FrontEndKind kind)
     {
         await StartApplicationAsync(usesUnixSocket: false);

@@ -11,9 +11,6 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
     // Covers log lines written after the response, and the server's next check.
     private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(8);
 
-    // The application cannot detect the cause, so it is reported once for any configuration.
-    private const string AlwaysReported = "HeadTooLargeForNginx";
-
     private static readonly string s_document = File.ReadAllText(
         Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md"));
 
@@ -76,7 +73,7 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
         await fault.Visit(site.Client);
         if (fault.Status != 0)
             Assert.NotEqual(fault.Status, await GetStatusAsync(fault, site));
-        if (fault.Event is var (eventName, _) && eventName != AlwaysReported)
+        if (fault.Event is var (eventName, _))
         {
             if (fault.IsSeenByCheck)
                 await site.WaitForCheckAsync();

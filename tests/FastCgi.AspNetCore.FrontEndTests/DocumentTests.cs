@@ -81,14 +81,27 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
         using var headers = await site.Client.SendAsync(request);
         Assert.Equal("Bearer token", await headers.Content.ReadAsStringAsync());
 
-        if (!Shortcomings.Has(setup, Ability.ClientCertificate))
-        {
-            using var client = site.CreateClient(TestCertificates.Client);
-            Assert.Equal(TestCertificates.Client.GetCertHashString(), await client.GetStringAsync("/certificate"));
-            Assert.Equal("none", await site.Client.GetStringAsync("/certificate"));
-        }
+        using var client = site.CreateClient(TestCertificates.Client);
+        Assert.Equal(TestCertificates.Client.GetCertHashString(), await client.GetStringAsync("/certificate"));
+        Assert.Equal("none", await site.Client.GetStringAsync("/certificate"));
 
         await AssertPiecesAsync(site, "/pieces", "first ");
+    }
+
+    /// <summary>lighttpd has another port anyway, and Caddy redirects by itself.</summary>
+    [Theory, Values(FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.HaProxy)]
+    public async Task FullConfiguration_HttpRequest_IsRedirected(FrontEndKind kind)
+    {
+        var site = await StartAsync(GetSetup(kind, isFull: true), Configure);
+        var address = new IPEndPoint(IPAddress.Parse(FrontEndDocument.HttpAddress), site.FrontEnd.EndPoint.Port);
+        using var client = Site.CreateClient(
+            $"http://{FrontEndDocument.HostName}:{address.Port}", address, clientCertificate: null, address: null);
+
+        using var response = await client.GetAsync("/a?c");
+
+        Assert.Equal(HttpStatusCode.MovedPermanently, response.StatusCode);
+        Assert.Matches(
+            $"^https://{FrontEndDocument.HostName}(:[0-9]+)?/a\\?c$", response.Headers.Location!.OriginalString);
     }
 
     [Theory, MemberData(nameof(Kinds))]

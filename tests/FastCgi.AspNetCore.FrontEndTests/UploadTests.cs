@@ -53,9 +53,7 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
 
     [
         Theory,
-        EveryFrontEnd(
-            StreamsRequests = true,
-            Needs = [Ability.StreamedUpload, Ability.SmallPieces, Ability.UploadOfUnknownLength]),
+        EveryFrontEnd(StreamsRequests = true, Needs = [Ability.SmallPieces, Ability.UploadOfUnknownLength]),
     ]
     public async Task Post_SentInPieces_EachIsReadBeforeTheNextIsSent(FrontEndSetup setup)
     {

@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Header blocks that exceed the default buffers of nginx.</summary>
+/// <summary>
+/// Header blocks that exceed the default buffers of nginx. Its buffers may be larger, so nothing warns or recommends.
+/// </summary>
 public class LargeHeadTests
 {
     private const string Nginx = "nginx/1.22.1";
@@ -26,7 +28,7 @@ public class LargeHeadTests
             frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", software)));
             var stdout = await frontEnd.ReadRecordAsync();
             var reports = server.Logs.Named("HeadTooLargeForNginx");
-            Assert.Equal(line is null ? [] : [LogLevel.Warning], reports.Select(static log => log.Level));
+            Assert.Equal(line is null ? [] : [LogLevel.Information], reports.Select(static log => log.Level));
             Assert.All(reports, report => Assert.Contains(line!, report.Message, StringComparison.Ordinal));
             return 8 + stdout.Content.AsSpan().IndexOf("\r\n\r\n"u8) + 4;
         }

@@ -41,7 +41,7 @@ public sealed class FirstHourTests
                     $"{template} {request}: 200 https://localhost{path}\n", output, StringComparison.Ordinal);
         }
 
-        Assert.Contains("\n200 https://localhost/\n", output, StringComparison.Ordinal);
+        Assert.Contains("\n200 https://localhost/Home/Privacy\n", output, StringComparison.Ordinal);
         Assert.DoesNotMatch(@"warn: FastCgi|[[:](error|crit|alert|emerg)\]", output);
     }
 }

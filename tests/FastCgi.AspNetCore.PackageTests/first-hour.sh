@@ -15,17 +15,17 @@ publish() {
 }
 
 serve() {
-  local template=$1 path=$2 text=$3 server application
+  local template=$1 path=$2 text=$3 server application old
   mv "/srv/$template" /srv/hello
   : >"$folder/application.log"
   HOME=$folder bash -c "$(<"$folder/first socket") echo \$! >'$folder/pid'; wait" >"$folder/application.log" 2>&1 &
   application=$!
-  until grep -q 'Now listening' "$folder/application.log"; do
-    kill -0 $application || { cat "$folder/application.log"; exit 1; }
-    sleep 0.05
-  done
   for server in nginx apache; do
+    # As if pasted at once: neither the application nor the web server is ready, and an old page may answer.
     "start_$server"
+    sed "s|/Home/Privacy|$path|" "$folder/first request" >"$folder/request"
+    bash -e "$folder/request" || { cat "$folder/application.log"; exit 1; }
+    if [ $server = nginx ]; then while kill -0 "${old% }" 2>/dev/null; do sleep 0.05; done; fi
     for scheme in http https; do
       curl -fsSkL -o "$folder/answer" -w "$template $server $scheme: %{http_code} %{url_effective}\n" "$scheme://localhost$path"
       grep -q "$text" "$folder/answer"
@@ -33,7 +33,6 @@ serve() {
       curl -fsSkL -o /dev/null -D "$folder/headers" -H 'Accept-Encoding: gzip' "$scheme://localhost$path"
       [ "$(grep -ci '^content-encoding:' "$folder/headers")" -le 1 ] || { cat "$folder/headers"; exit 1; }
     done
-    bash -e "$folder/first request"
     if [ $server = nginx ]; then nginx -s quit; else apache2ctl stop; fi
     while curl -s -o /dev/null http://localhost/; do sleep 0.05; done
   done
@@ -45,18 +44,16 @@ serve() {
 
 # A reload returns before the process with the previous configuration has ended.
 start_nginx() {
-  local master old
+  local master
   nginx
   until [ -s /run/nginx.pid ]; do sleep 0.05; done
   master=$(</run/nginx.pid)
   until old=$(<"/proc/$master/task/$master/children") && [ -n "$old" ]; do sleep 0.05; done
   bash -e "$folder/first nginx"
-  while kill -0 "${old% }" 2>/dev/null; do sleep 0.05; done
 }
 
 start_apache() {
   bash -e "$folder/first apache"
-  until curl -sk -o /dev/null https://localhost/; do sleep 0.05; done
 }
 
 if [ "${2:-}" != serve ]; then
@@ -79,4 +76,5 @@ for row in "${@:3}"; do
   IFS='=' read -r template path text <<<"$row"
   serve "$template" "$path" "$text"
 done
-cat /var/log/nginx/error.log /var/log/apache2/error.log
+# The first requests came before the application.
+grep -hv 'connect() to unix:/run/hello/app.sock failed' /var/log/nginx/error.log /var/log/apache2/error.log || true

@@ -35,8 +35,12 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
         await RunBlockAsync(root, "units");
 
         await ConfigureNginxAsync(root, await ReadAsync("nginx"));
-        Assert.Equal(
-            "200", (await RunBlockAsync(root, "one process")).Split('\n', StringSplitOptions.RemoveEmptyEntries)[^1]);
+        var answer = await RunBlockAsync(root, "one process");
+        Assert.EndsWith("<title>Home Page - Mvc</title>", answer.TrimEnd(), StringComparison.Ordinal);
+        // The console formatter's "info: " would mean that the journal does not know the levels.
+        var journal = await root.RunAsync("journalctl --no-pager -o cat -u app");
+        Assert.Contains("Now listening on: fastcgi://unix:/run/app/app.sock", journal, StringComparison.Ordinal);
+        Assert.DoesNotContain("info: ", journal, StringComparison.Ordinal);
         await root.RunAsync(SignIn);
         await RunBlockAsync(root, "restart one process");
         Assert.Equal("200", await root.RunAsync(IsSignedIn));

@@ -93,14 +93,6 @@ public sealed class InheritedSocketTests : IDisposable
         Assert.NotEqual("", await server.GetAsync("/process"));
     }
 
-    [Fact]
-    public async Task H2o_FastCgiSpawn_IsServed()
-    {
-        await using var server = await SpawningServer.StartAsync(_folder, "h2o.conf", "h2o", "-c", "h2o.conf");
-
-        Assert.NotEqual("", await server.GetAsync("/process"));
-    }
-
     [Theory, Values("Epoll", "Socket")]
     public async Task Systemd_TwoSockets_BothAreServed(string engine)
     {

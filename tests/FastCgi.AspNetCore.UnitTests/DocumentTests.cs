@@ -72,6 +72,18 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
             StringComparison.Ordinal), $"{block}"));
     }
 
+    /// <summary>Neither a shell nor systemd accepts a dot in the name of an environment variable.</summary>
+    [Fact]
+    public void EnvironmentVariables_InDocumentsAndSamples_HaveNoDots()
+    {
+        var names = new[] { "*.md", "*.service", "*.sh", "*.yaml", "*.conf" }.SelectMany(FindFiles)
+            .SelectMany(static file => EnvironmentVariable().Matches(Read(file)))
+            .Select(static match => match.Value).ToList();
+
+        Assert.Contains("FastCgi__Endpoints__Web__Url", names);
+        Assert.DoesNotContain(names, static name => name.Contains('.'));
+    }
+
     /// <summary>
     /// Each mark of the comparison has a test or a source beside it. The column of the seven libraries has theirs below
     /// the table.
@@ -169,6 +181,9 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
 
     [GeneratedRegex(@"\[([^\]]*)\]\([^)]*\)")]
     private static partial Regex LinkedText();
+
+    [GeneratedRegex(@"\b[A-Za-z]+__[\w.]*\w")]
+    private static partial Regex EnvironmentVariable();
 
     [GeneratedRegex(@"[Ee]vent \d+ \(\w+\)")]
     private static partial Regex Event();

@@ -1,16 +1,18 @@
+using System.Security.Cryptography.X509Certificates;
+
 namespace FastCgi.Tool.Tests;
 
 /// <summary><c>config</c> writes what the documents show.</summary>
 public sealed class ConfigCommandTests
 {
-    [Theory, Values("nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o")]
+    [Theory, Values("nginx", "apache", "lighttpd", "haproxy", "caddy")]
     public async Task Configuration_EachKind_EqualsTheDocument(string kind)
     {
         var document = new FrontEndDocument(kind);
         foreach (var (heading, option) in new[]
         {
             (FrontEndDocument.Smallest, Array.Empty<string>()),
-            (FrontEndDocument.Full, ["--tls"]),
+            (FrontEndDocument.Full, ["--tls", "--client-certificates"]),
             (FrontEndDocument.BehindBalancer, ["--behind-balancer"]),
         })
         {
@@ -43,7 +45,6 @@ public sealed class ConfigCommandTests
     [InlineData("haproxy", "/run/shop/s.sock", "server app unix@/run/shop/s.sock proto fcgi")]
     [InlineData("caddy", "127.0.0.1:9007", "reverse_proxy 127.0.0.1:9007 {")]
     [InlineData("caddy", "/run/shop/s.sock", "reverse_proxy unix//run/shop/s.sock {")]
-    [InlineData("h2o", "127.0.0.1:9007", "          host: 127.0.0.1\n          port: 9007\n")]
     [InlineData("systemd", "127.0.0.1:9007", "Environment=FastCgi__Endpoints__Web__Url=fastcgi://127.0.0.1:9007\n")]
     [InlineData("systemd", "/run/shop/s.sock", "RuntimeDirectory=shop\n")]
     public async Task Address_Given_ReplacesTheDocuments(string kind, string address, string expected)
@@ -65,16 +66,87 @@ public sealed class ConfigCommandTests
         }
     }
 
+    /// <summary>Two sites in one nginx start: each has its own upstream, and neither needs an authority.</summary>
+    [Fact]
+    public async Task Nginx_TwoSitesWithTls_AreValid()
+    {
+        using var folder = new ScratchFolder();
+        using var certificates = new Certificates();
+        using var certificate = certificates.CreateServer("a.test");
+        await File.WriteAllTextAsync(folder.GetPath("certificate.pem"), certificate.ExportCertificatePem());
+        await File.WriteAllTextAsync(
+            folder.GetPath("key.pem"), certificate.GetECDsaPrivateKey()!.ExportPkcs8PrivateKeyPem());
+        File.Copy(Programs.NginxParameters, folder.GetPath("fastcgi_params"));
+        var sites = "";
+        foreach (var name in new[] { "a.test", "b.test" })
+        {
+            var (_, text, _) = await ToolRun.RunAsync(
+                "config", "nginx", "--tls", "--name", name, "--address", $"/run/{name}/app.sock");
+            sites += text.Replace($"/etc/ssl/{name}", folder.Path, StringComparison.Ordinal)
+                .Replace("listen 80;", "listen 8080;", StringComparison.Ordinal)
+                .Replace("listen 443 ", "listen 8443 ", StringComparison.Ordinal);
+        }
+
+        var configuration = folder.Write(
+            "nginx.conf", Encoding.UTF8.GetBytes($"pid nginx.pid;\nevents {{}}\nhttp {{\n{sites}}}\n"));
+
+        await using var nginx = ServerProcess.Start(
+            "nginx", ["-t", "-q", "-p", folder.Path, "-e", "error.log", "-c", configuration], folder.Path);
+        Assert.True(await nginx.WaitForExitAsync(Waiting.Patience) == 0, nginx.Output);
+    }
+
+    [Theory, Values("nginx", "apache", "lighttpd", "haproxy", "caddy")]
+    public async Task Tls_WithoutClientCertificates_NamesNoAuthority(string kind)
+    {
+        var (_, text, _) = await ToolRun.RunAsync("config", kind, "--tls");
+        var (_, full, _) = await ToolRun.RunAsync("config", kind, "--tls", "--client-certificates");
+
+        Assert.DoesNotMatch("(?i)client.(ca|cert|verify)|verify.?client|client_auth|SSLOptions", text);
+        Assert.Equal(full.Count('{') - full.Count('}'), text.Count('{') - text.Count('}'));
+        Assert.Contains("certificate", text, StringComparison.Ordinal);
+    }
+
+    /// <summary>A user that two applications share could read the keys of both.</summary>
+    [Theory]
+    [InlineData("shop", "/run/shop/app.sock", "--address", "/run/shop/app.sock")]
+    [InlineData("shop", "/run/shop/app.sock", "--name", "shop")]
+    [InlineData("shop", "/run/web/s.sock", "--name", "shop", "--address", "/run/web/s.sock")]
+    [InlineData("shop", "127.0.0.1:9007", "--name", "shop", "--address", "127.0.0.1:9007")]
+    public async Task Systemd_EachApplication_HasItsOwnUserAndFolders(
+        string name, string address, params string[] options)
+    {
+        var (_, text, _) = await ToolRun.RunAsync(["config", "systemd", .. options]);
+
+        foreach (var line in new[]
+        {
+            $"# useradd --system --home-dir /var/lib/{name} --shell /usr/sbin/nologin {name}\n", $"\nUser={name}\n",
+            $"\nStateDirectory={name}\n", $"\nExecStart=/srv/{name}/{name}\n", $"\nWorkingDirectory=/srv/{name}\n",
+        })
+            Assert.Contains(line, text, StringComparison.Ordinal);
+        var url = address[0] == '/' ? $"unix:{address}" : address;
+        Assert.Contains($"_Url=fastcgi://{url}\n", text, StringComparison.Ordinal);
+        var folder = address.Split('/') is [.., var last, _] ? $"\nRuntimeDirectory={last}\n" : "";
+        Assert.Contains(folder, text, StringComparison.Ordinal);
+        Assert.DoesNotMatch(@"\bapp\b(?!\.sock)", text);
+    }
+
+    /// <summary>Otherwise, the journal takes warnings for information.</summary>
+    [Fact]
+    public async Task Systemd_Unit_WritesLevelsForTheJournal() => Assert.Contains(
+        "\nEnvironment=Logging__Console__FormatterName=systemd\n",
+        (await ToolRun.RunAsync("config", "systemd")).Out,
+        StringComparison.Ordinal);
+
     [Fact]
     public async Task NameAndPathBase_Given_ReplaceTheDocuments()
     {
-        foreach (var kind in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o" })
+        foreach (var kind in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy" })
         {
             var (_, text, _) = await ToolRun.RunAsync(
-                "config", kind, "--tls", "--name", "shop.test", "--path-base", "/shop");
+                "config", kind, "--tls", "--name", "shop.test", "--path-base", "/shop", "--address", "/run/s/s.sock");
 
             Assert.Contains("/shop", text, StringComparison.Ordinal);
-            Assert.DoesNotContain("example.com", text, StringComparison.Ordinal);
+            Assert.DoesNotContain("hello", text, StringComparison.Ordinal);
             Assert.DoesNotMatch(@"[ ""^]/app\b(?!\.)", text);
         }
     }

@@ -41,7 +41,7 @@ public sealed class DoctorCaseTests : IDisposable
 
     public static TheoryData<string, string> Ours => Rows.Cross(
         ["nginx", "apache", "lighttpd", "haproxy", "caddy"],
-        "--json", "--tls", "--tls --path-base /shop", "--behind-balancer");
+        "--json", "--tls", "--tls --client-certificates", "--tls --path-base /shop", "--behind-balancer");
 
     public void Dispose() => _folder.Dispose();
 
@@ -118,20 +118,6 @@ public sealed class DoctorCaseTests : IDisposable
         Assert.Contains($"  add   {advised}\n", output, StringComparison.Ordinal);
     }
 
-    /// <summary>Addresses of h2o in every form of YAML.</summary>
-    [Theory]
-    [InlineData("fastcgi.connect: 9000", "127.0.0.1:9000")]
-    [InlineData("fastcgi.connect: { port: 9000, host: 10.0.0.1 }", "10.0.0.1:9000")]
-    [InlineData("fastcgi.connect:\n  type: unix\n  port: \"/run/a.sock\"", "/run/a.sock")]
-    [InlineData("- fastcgi.connect: # a\n    port: 9000 # b\n    host: '10.0.0.1'\n- file.dir: /srv", "10.0.0.1:9000")]
-    public async Task H2o_Address_IsRead(string lines, string address)
-    {
-        var output = await RunAsync(
-            "h2o", $"hosts:\n  a:\n    paths:\n      /:\n        {lines.Replace("\n", "\n        ")}\n");
-
-        Assert.Contains($"site.conf:5: fastcgi.connect {address}\n", output, StringComparison.Ordinal);
-    }
-
     [Theory]
     [InlineData("/x/site.conf", 2, "'/x/site.conf' does not exist")]
     [InlineData("/etc", 2, "'/etc' is a folder")]
@@ -157,7 +143,6 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("\u007fELF\0\0server {\n", "is not a text file.")]
     [InlineData("server { location / { proxy_pass http://127.0.0.1:1; } }", "has no fastcgi_pass.")]
     [InlineData(":80 {\nreverse_proxy 127.0.0.1:1\n}\n", "has no php_fastcgi and no 'transport fastcgi'.")]
-    [InlineData("hosts:\n  \"a\":\n    file.dir: /srv\n", "has no fastcgi.connect.")]
     [InlineData("listen a\n bind :80\n server s 127.0.0.1:1\n", "has no server with 'proto fcgi'.")]
     [InlineData("server.document-root = \"/srv\"\n", "has no fastcgi.server.")]
     [InlineData("proxy.server = (\"/\" => ((\"port\" => 1)))\nserver.port = 80\n", "has no fastcgi.server.")]
@@ -169,7 +154,7 @@ public sealed class DoctorCaseTests : IDisposable
         Assert.Contains(message, error, StringComparison.Ordinal);
     }
 
-    /// <summary>Only Caddy and h2o accept a byte order mark.</summary>
+    /// <summary>Only Caddy accepts a byte order mark.</summary>
     [Theory]
     [InlineData("server { location / { " + Usual + Pass + "} }", "problem byte-order-mark")]
     [InlineData(":80 {\nrequest_header -*_*\nreverse_proxy a:1 {\ntransport fastcgi\n}\n}\n",

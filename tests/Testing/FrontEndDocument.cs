@@ -15,6 +15,9 @@ public sealed partial class FrontEndDocument(string name)
     /// <summary>The whole page.</summary>
     public string Text { get; } = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name + ".md"));
 
+    /// <summary>The address where a site with TLS redirects HTTP requests to HTTPS, on the same port.</summary>
+    public const string HttpAddress = "127.0.0.2";
+
     /// <summary>The configuration after a heading, with the web server's port replaced.</summary>
     public string GetConfiguration(string heading, string port)
     {
@@ -22,7 +25,10 @@ public sealed partial class FrontEndDocument(string name)
         var block = start < 0 ? null : FencedBlock().Match(Text, start);
         if (block is not { Success: true })
             throw new InvalidOperationException($"{name}.md has no block behind the heading '{heading}'.");
-        return ListeningPort().Replace(block.Groups["text"].Value, port);
+        var text = block.Groups["text"].Value;
+        return heading == Full
+            ? ListeningPort().Replace(HttpPort().Replace(text, $"{HttpAddress}:{port}"), port)
+            : ListeningPort().Replace(text, port);
     }
 
     [GeneratedRegex(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
@@ -30,4 +36,7 @@ public sealed partial class FrontEndDocument(string name)
 
     [GeneratedRegex(@"(?<!SERVER_PORT )\b(80|443)\b")]
     private static partial Regex ListeningPort();
+
+    [GeneratedRegex(@"\*?:?\b80\b")]
+    private static partial Regex HttpPort();
 }

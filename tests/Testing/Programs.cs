@@ -8,11 +8,17 @@ public static class Programs
     // tests/run.sh sets it: a missing program must not skip tests there.
     private const string AreRequired = "FASTCGI_TEST_REQUIRE_PROGRAMS";
 
-    private static readonly Dictionary<string, string> s_packages = File
+    // The columns of each row, by the second one.
+    private static readonly Dictionary<string, string[]> s_rows = File
         .ReadLines(Path.Combine(AppContext.BaseDirectory, "packages.txt"))
         .Where(static line => !line.StartsWith('#'))
         .Select(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries))
-        .ToDictionary(static row => row[1], static row => row[0]);
+        .ToDictionary(static row => row[1]);
+
+    // Only the running test project has a file with this name in its folder.
+    private static readonly string s_project = Path.GetFileName(
+        Directory.GetFiles(AppContext.BaseDirectory, "*Tests.deps.json").Single())[..^".deps.json".Length]
+        .Replace("FastCgi.", "", StringComparison.Ordinal).Replace("AspNetCore.", "", StringComparison.Ordinal);
 
     // An ordinary user's search path lacks the folder of the web servers.
     private static readonly string[] s_folders =
@@ -54,7 +60,7 @@ public static class Programs
     /// <summary>Skips the test if a program complains about a missing command or module.</summary>
     public static void RequireNamedIn(string output)
     {
-        foreach (var name in s_packages.Keys)
+        foreach (var name in s_rows.Keys)
         {
             if (Regex.IsMatch(output, $@"\b{Regex.Escape(Path.GetFileName(name))}['""]?: .*(not found|No such file)"))
                 Require(name);
@@ -69,15 +75,22 @@ public static class Programs
     }
 
     private static bool IsInstalled(string name)
-        => s_folders.Select(folder => Path.Combine(folder, name))
+    {
+        // Installed or not: on a new machine, tests/run.sh installs only what the rows of the project name.
+        if (s_rows.TryGetValue(name, out var row) && !row.Contains(s_project))
+            throw new InvalidOperationException($"In packages.txt, the row of {name} lacks {s_project}.");
+
+        return s_folders.Select(folder => Path.Combine(folder, name))
             .Any(static path => path.EndsWith('*') ? HasMatch(path) : Path.Exists(path));
+    }
 
     private static bool HasMatch(string pattern)
         => Directory.EnumerateFiles(Path.GetDirectoryName(pattern)!, Path.GetFileName(pattern)).Any();
 
     private static Exception CreateException(string name)
     {
-        var message = $"The Debian package {s_packages.GetValueOrDefault(name, name)} is not installed.";
+        var package = s_rows.TryGetValue(name, out var row) ? row[0] : name;
+        var message = $"The Debian package {package} is not installed.";
         return Environment.GetEnvironmentVariable(AreRequired) == "1"
             ? new InvalidOperationException(message)
             : new MissingProgramException(message);

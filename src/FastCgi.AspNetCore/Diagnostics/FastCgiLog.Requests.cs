@@ -124,7 +124,7 @@ internal static partial class FastCgiLog
     public static partial void FileStreamed(
         this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 
-    [LoggerMessage(65, LogLevel.Warning,
+    [LoggerMessage(65, LogLevel.Information,
         "The response headers are {Length} bytes long. By default, nginx accepts 4 KiB; beyond that, it returns 502 "
             + "and logs 'upstream sent too big header'. Add these lines unless they are already there: "
             + "fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See "

@@ -13,8 +13,6 @@ internal static partial class Faults
             Wrong =
                 [(Include, $"{Include} fastcgi_buffer_size 4k; fastcgi_buffers 8 4k; fastcgi_busy_buffers_size 8k;")],
             Right = [(Include, $"{Include} fastcgi_buffer_size 16k; fastcgi_buffers 8 16k;")],
-            // It is logged once as a Warning, regardless of nginx's buffers.
-            Event = ("HeadTooLargeForNginx", "fastcgi_buffer_size 8k; fastcgi_buffers 8 8k;"),
             Log = "upstream sent too big header",
         };
         yield return LargeHead(FrontEndKind.HaProxy, 16_000, "tune.bufsize 32768", HttpStatusCode.BadGateway) with

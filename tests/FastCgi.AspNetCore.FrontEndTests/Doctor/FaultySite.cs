@@ -113,8 +113,7 @@ internal sealed class FaultySite : IAsyncDisposable
         var address = _folder.GetAddress(setup.UsesUnixSocket);
         if (_fault.Listener == Listener.ClosedSocket && _isWrong)
             address = address.Replace("0666", "0600", StringComparison.Ordinal);
-        // Without a user in its configuration, h2o runs as nobody.
-        else if (_fault.Listener == Listener.ClosedSocket && setup.Kind != FrontEndKind.H2o)
+        else if (_fault.Listener == Listener.ClosedSocket)
             address = address.Replace("0666", "0660&group=www-data", StringComparison.Ordinal);
         _application = await TestApplication.StartAsync(
             address,

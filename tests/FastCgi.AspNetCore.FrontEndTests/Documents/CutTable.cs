@@ -27,7 +27,7 @@ internal sealed class CutTable
     [
         setup.Kind switch
         {
-            FrontEndKind.Nginx or FrontEndKind.Lighttpd or FrontEndKind.H2o => setup.Kind.ToString().ToLowerInvariant(),
+            FrontEndKind.Nginx or FrontEndKind.Lighttpd => setup.Kind.ToString().ToLowerInvariant(),
             FrontEndKind.HaProxy => "HAProxy",
             _ => setup.Kind.ToString(),
         },

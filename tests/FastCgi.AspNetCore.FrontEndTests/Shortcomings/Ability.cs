@@ -3,9 +3,6 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 /// <summary>An ability that a case needs and some web servers lack; see <see cref="Shortcomings"/>.</summary>
 public enum Ability
 {
-    /// <summary>An upload reaches the application while it arrives.</summary>
-    StreamedUpload,
-
     /// <summary>A piece of an upload reaches the application even if it is small.</summary>
     SmallPieces,
 
@@ -32,8 +29,6 @@ public enum Ability
 
     /// <summary>An incomplete response without Content-Length is visibly cut.</summary>
     CutResponse,
-
-    ClientCertificate,
 
     /// <summary>A target with escaped bytes that are not UTF-8.</summary>
     TargetThatIsNoText,

@@ -106,21 +106,6 @@ internal static class Shortcomings
             Ability.LocalAddress,
             "Caddy does not pass the address that the client connected to, so `Connection.LocalIpAddress` is null."),
         new(FrontEndKind.Caddy, Ability.CutResponse, "An incomplete response without `Content-Length` looks complete."),
-
-        new(FrontEndKind.H2o, Ability.NoticedClient, NoticesClientLate),
-        new(FrontEndKind.H2o, Ability.EarlyHeaders, HoldsHeaders),
-        new(FrontEndKind.H2o, Ability.StreamedUpload, "An upload reaches the application only when it is complete."),
-        new(FrontEndKind.H2o, Ability.EarlyAnswer,
-            "With `fastcgi.timeout.keepalive`, h2o crashes if the application responds before it has received the "
-                + "complete upload.")
-        {
-            Where = static setup => setup.KeepsConnections,
-        },
-        new(FrontEndKind.H2o, Ability.ClientCertificate, "Client certificates are not supported."),
-        new(FrontEndKind.H2o, Ability.CutResponse, "An incomplete response without `Content-Length` looks complete."),
-        new(FrontEndKind.H2o, Ability.HyphensOnly,
-            "Headers with underscores, such as `X_Auth_User`, add a value to `X-Auth-User`, and `Transfer_Encoding` "
-                + "to `Transfer-Encoding`. No directive drops them. " + SeeSecurity),
     ];
 
     public static bool Has(FrontEndSetup setup, Ability ability)

@@ -92,7 +92,7 @@ public sealed class TargetTests
     }
 
     /// <summary>
-    /// Only Apache and h2o pass this form on. The front-end checks its authority, so the target is seen without it.
+    /// Only Apache passes this form on. The front-end checks its authority, so the target is seen without it.
     /// </summary>
     [Theory]
     [Trait("Contract", "H7")]

@@ -92,14 +92,10 @@ internal sealed class SpawningServer : IAsyncDisposable
         ScratchFolder folder, string configuration, string text, string[] command)
     {
         var port = new PortReservation();
-        // h2o can change its user only as root.
-        if (!Environment.IsPrivilegedProcess)
-            text = text.Replace("user: {{user}}\n", "", StringComparison.Ordinal);
         text = text.Replace(
             "{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
             .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
-            .Replace("{{dotnet}}", Starter.DotnetRoot, StringComparison.Ordinal)
-            .Replace("{{user}}", Environment.UserName, StringComparison.Ordinal);
+            .Replace("{{dotnet}}", Starter.DotnetRoot, StringComparison.Ordinal);
         Starter.CopyApplication(folder);
         Directory.CreateDirectory(Path.Combine(folder.Path, "run"));
         File.SetUnixFileMode(Path.Combine(folder.Path, "run"), Everything);

@@ -1,8 +1,7 @@
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>
-/// HAProxy as a load balancer in front of a web server. It terminates TLS and sets the usual headers or, if the web
-/// server uses TLS, passes it through with the PROXY protocol.
+/// HAProxy as a load balancer in front of a web server. It terminates TLS and sets the usual headers.
 /// </summary>
 /// <param name="folder">Its own folder, with the certificate.</param>
 public sealed class Balancer(

@@ -41,8 +41,7 @@ public sealed class DocumentedFrontEnd(
             FrontEndKind.Apache => "<VirtualHost",
             FrontEndKind.Lighttpd => "server.modules += (",
             FrontEndKind.HaProxy => "    default_backend",
-            FrontEndKind.Caddy => "\treverse_proxy",
-            _ => "      \"/\":",
+            _ => "\treverse_proxy",
         };
         return [(line, directives + '\n' + line)];
     }
@@ -74,7 +73,6 @@ public sealed class DocumentedFrontEnd(
             Application.ToString(),
             StringComparison.Ordinal)
             .Replace("/etc/ssl/hello", Folder, StringComparison.Ordinal)
-            .Replace("192.0.2.10", Balancer.Address.ToString(), StringComparison.Ordinal)
-            .Replace("192.0.2.20", EndPoint.Address.ToString(), StringComparison.Ordinal);
+            .Replace("192.0.2.10", Balancer.Address.ToString(), StringComparison.Ordinal);
     }
 }

@@ -16,6 +16,4 @@ public enum FrontEndKind
 
     /// <summary>Caddy with <c>transport fastcgi</c>.</summary>
     Caddy,
-
-    H2o,
 }

@@ -40,12 +40,6 @@ public sealed record FrontEndProgram(string Name, string[] Arguments, string[] T
             ["run", "--config", "caddy.conf", "--adapter", "caddyfile"],
             ["caddy.conf"],
             ["\"level\":\"error\"", "\"level\":\"fatal\"", "\"level\":\"panic\""]),
-
-        [FrontEndKind.H2o] = new(
-            "h2o",
-            ["-c", "h2o.conf"],
-            ["h2o.conf"],
-            ["[lib/handler/fastcgi.c]"]),
     };
 
     public static FrontEndProgram Of(FrontEndKind kind) => s_programs[kind];

@@ -39,9 +39,6 @@ public sealed record FrontEndSetup : IXunitSerializable
         new() { Kind = FrontEndKind.Caddy },
         new() { Kind = FrontEndKind.Caddy, UsesUnixSocket = true },
         new() { Kind = FrontEndKind.Caddy, UsesUnixSocket = true, UsesTls = true },
-        new() { Kind = FrontEndKind.H2o },
-        new() { Kind = FrontEndKind.H2o, UsesUnixSocket = true, KeepsConnections = true },
-        new() { Kind = FrontEndKind.H2o, UsesUnixSocket = true, KeepsConnections = true, UsesTls = true },
     ];
 
     private static readonly PropertyInfo[] s_choices =

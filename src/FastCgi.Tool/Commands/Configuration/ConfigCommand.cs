@@ -4,6 +4,7 @@ internal sealed class ConfigCommand : ToolCommand
 {
     private static readonly Regex s_hostName = new(@"\A[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\z");
     private static readonly Regex s_pathBase = new(@"\A(/[A-Za-z0-9_-]+)+\z");
+    private static readonly Regex s_userName = new(@"\A[a-z_][a-z0-9_-]*\z");
     private static readonly Regex s_socketPath = new(@"\A/[A-Za-z0-9._/-]+\z");
 
     public ConfigCommand(ToolConsole console)
@@ -21,11 +22,12 @@ internal sealed class ConfigCommand : ToolCommand
             HelpName = "ADDRESS",
             CustomParser = ParseAddress,
         });
-        AddText("--name", "HOST", "The host name of the site",
+        AddText("--name", "NAME", "The host name of the site, or the user and the folders of the unit",
             static text => s_hostName.IsMatch(text) ? null : $"'{text}' is not a host name.");
         AddText("--path-base", "/PATH", "The path of the application with --tls",
             static text => s_pathBase.IsMatch(text) ? null : $"'{text}' is not a path such as /app.");
         AddFlag("--tls", "Write the full configuration, with TLS");
+        AddFlag("--client-certificates", "With --tls, also ask clients for a certificate");
         AddFlag("--behind-balancer", "Write the configuration behind a load balancer");
         AddFlag("--json", "Write JSON");
         Validators.Add(static result =>
@@ -34,9 +36,15 @@ internal sealed class ConfigCommand : ToolCommand
                 result.AddError("--tls and --behind-balancer exclude each other: the load balancer terminates TLS.");
             if (result.GetValue<string>("--path-base") is not null && !result.GetValue<bool>("--tls"))
                 result.AddError("--path-base requires --tls.");
-            if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd && (result.GetValue<bool>("--tls")
-                || result.GetValue<bool>("--behind-balancer") || result.GetValue<string>("--name") is not null))
-                result.AddError("systemd does not support --name, --tls or --behind-balancer.");
+            if (result.GetValue<bool>("--client-certificates") && !result.GetValue<bool>("--tls"))
+                result.AddError("--client-certificates requires --tls.");
+            if (result.GetValue<string>("KIND") != ConfigurationTemplate.Systemd)
+                return;
+
+            if (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer"))
+                result.AddError("systemd does not support --tls or --behind-balancer.");
+            if (result.GetValue<string>("--name") is { } name && !s_userName.IsMatch(name))
+                result.AddError($"'{name}' is not the name of a user, such as shop.");
         });
     }
 
@@ -44,12 +52,14 @@ internal sealed class ConfigCommand : ToolCommand
     {
         var template = ConfigurationTemplate.Read(
             arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
+        if (arguments.Has("--tls") && !arguments.Has("--client-certificates"))
+            template = template.WithoutClientCertificates();
         var address = arguments.GetValue<FastCgiAddress>("--address");
         if (address is { IsUnix: true } && !s_socketPath.IsMatch($"{address.EndPoint}"))
             throw Usage(
                 $"'{address.EndPoint}' is not supported: a socket path may contain only letters, digits and . _ - /");
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
-            throw Usage($"The unit can create only the folder of a socket /run/NAME/FILE, not that of {address}.");
+            throw Usage($"The unit can create only the folder of a socket /run/USER/FILE, not that of {address}.");
         if (arguments.IsJson())
             Terminal.WriteJson(
                 new ConfigDocument(template.Kind, template.Source, text), ToolJson.Default.ConfigDocument);

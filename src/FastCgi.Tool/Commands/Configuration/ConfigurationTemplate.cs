@@ -1,23 +1,28 @@
 namespace FastCgi.Tool.Commands.Configuration;
 
-/// <summary>An embedded block of a document, in which address, host and path are replaced.</summary>
+/// <summary>An embedded block of a document, in which address, names, and path are replaced.</summary>
 internal sealed record ConfigurationTemplate(string Kind, string Source, string Text)
 {
     private static readonly Regex s_fencedBlock =
         new(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline);
     // Not the name in /run/hello/app.sock.
     private static readonly Regex s_documentedPathBase = new(@"(?<!\w)/app(?![\w.])");
-    private static readonly Regex s_h2oSocket = new(@"(?<indent>[ ]+)port: /run/hello/app\.sock\n[ ]+type: unix\n");
-    private static readonly Regex s_runtimeSocket = new(@"\A/run/(?<folder>[^/]+)/[^/]+\z");
+    // Not the folder of the socket.
+    private static readonly Regex s_documentedName = new(@"(?<!/run/)\bhello\b(\.example\.com)?");
+    private static readonly Regex s_clientCertificates = new(
+        @"^.*(ssl_client_|ssl_verify_client|SSLCACertificate|SSLVerify|SSLOptions|ssl\.verifyclient|SSL_CLIENT).*\n"
+            + @"| ca-file \S+ verify optional|(?<=tls \S+ \S+) \{\s+client_auth \{[^}]*\}\s+\}",
+        RegexOptions.Multiline);
+    private static readonly Regex s_runtimeSocket = new(@"\A/run/(?<folder>[a-z_][a-z0-9_-]*)/[^/]+\z");
+    private static readonly Regex s_unitName = new(@"\bapp\b(?!\.sock)");
     private static readonly Regex s_unitSocketLine =
         new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n", RegexOptions.Multiline);
 
     public const string Systemd = "systemd";
     private const string DocumentedSocket = "/run/hello/app.sock";
     private const string DocumentedPort = "127.0.0.1:9000";
-    private const string DocumentedUnit = "/run/app/app.sock";
 
-    public static string[] Kinds => ["nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o", Systemd];
+    public static string[] Kinds => ["nginx", "apache", "lighttpd", "haproxy", "caddy", Systemd];
 
     public static ConfigurationTemplate Read(string kind, bool usesTls, bool isBehindBalancer)
     {
@@ -34,36 +39,63 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
             $"docs/front-ends/{kind}.md#{heading.ToLowerInvariant().Replace(' ', '-')}", block.Groups["text"].Value);
     }
 
+    /// <summary>Without the lines that need an authority for client certificates.</summary>
+    public ConfigurationTemplate WithoutClientCertificates()
+        => this with { Text = s_clientCertificates.Replace(Text, "") };
+
     /// <returns><see langword="null"/> if the address does not fit.</returns>
     public string? TryFill(FastCgiAddress? address, string? name, string? pathBase)
     {
-        var text = name is null ? Text : Text.Replace("hello.example.com", name);
+        if (Kind == Systemd)
+            return FillUnit(address, name);
+
+        // Also the names of blocks, which are unique in a web server.
+        var text = name is null ? Text : s_documentedName.Replace(Text, name);
         if (pathBase is not null)
             text = s_documentedPathBase.Replace(text, pathBase);
-        return address is null ? text : FillAddress(text, address);
+        return address is null ? text : FillAddress(text, address, name ?? "hello");
     }
 
-    private string? FillAddress(string text, FastCgiAddress address)
+    /// <summary>By default, the user and the folders have the name of the folder of the socket.</summary>
+    private string? FillUnit(FastCgiAddress? address, string? name)
     {
-        var plain = address.IsUnix ? $"{address.EndPoint}" : address.ToString()["fastcgi://".Length..];
+        var folder = name ?? "app";
+        if (address is { IsUnix: true })
+            folder = s_runtimeSocket.Match(GetPlain(address)).Groups["folder"].Value;
+        if (folder.Length == 0)
+            return null;
+
+        name ??= folder;
+        var text = s_unitName.Replace(Text, name);
+        var socket = $"unix:/run/{name}/app.sock";
+        if (address is null)
+            return text;
+
+        // A port has neither folder nor mode.
+        return address.IsUnix
+            ? text.Replace(socket, "unix:" + GetPlain(address))
+                .Replace($"RuntimeDirectory={name}\n", $"RuntimeDirectory={folder}\n")
+            : s_unitSocketLine.Replace(text, "").Replace(socket, GetPlain(address));
+    }
+
+    private static string GetPlain(FastCgiAddress address)
+        => address.IsUnix ? $"{address.EndPoint}" : address.ToString()["fastcgi://".Length..];
+
+    private string FillAddress(string text, FastCgiAddress address, string name)
+    {
+        var plain = GetPlain(address);
         var colon = plain.LastIndexOf(':');
         var (host, port) = (plain[..Math.Max(colon, 0)].Trim('[', ']'), plain[(colon + 1)..]);
         return (Kind, address.IsUnix) switch
         {
-            (Systemd, true) => s_runtimeSocket.Match(plain).Groups["folder"] is { Success: true, Value: var folder }
-                ? text.Replace(DocumentedUnit, plain).Replace("RuntimeDirectory=app\n", $"RuntimeDirectory={folder}\n")
-                : null,
-            // A port has neither folder nor mode.
-            (Systemd, _) => s_unitSocketLine.Replace(text, "").Replace("unix:" + DocumentedUnit, plain),
             (_, true) => text.Replace(DocumentedSocket, plain)
                 .Replace("server app " + DocumentedPort, "server app unix@" + plain),
             ("nginx", _) => text.Replace("unix:" + DocumentedSocket, plain),
-            ("apache", _) => text.Replace($"unix:{DocumentedSocket}|fcgi://hello/", $"fcgi://{plain}/"),
+            ("apache", _) => text.Replace($"unix:{DocumentedSocket}|fcgi://{name}/", $"fcgi://{plain}/"),
             ("lighttpd", _) => text.Replace($"\"socket\" => \"{DocumentedSocket}\",",
                 $"\"host\" => \"{host}\",\n    \"port\" => {port},"),
             ("haproxy", _) => text.Replace(DocumentedPort, plain),
-            ("caddy", _) => text.Replace("unix/" + DocumentedSocket, plain),
-            _ => s_h2oSocket.Replace(text, $"${{indent}}host: {host}\n${{indent}}port: {port}\n"),
+            _ => text.Replace("unix/" + DocumentedSocket, plain),
         };
     }
 }

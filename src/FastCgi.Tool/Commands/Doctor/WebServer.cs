@@ -15,7 +15,7 @@ internal sealed record WebServer(
     [
         Create("apache", ApachePlace.Find, ApacheRules.All), Create("lighttpd", LighttpdPlace.Find, LighttpdRules.All),
         Create("haproxy", HaProxyPlace.Find, HaProxyRules.All), Create("caddy", CaddyPlace.Find, CaddyPlace.Rules),
-        Create("h2o", H2oPlace.Find, H2oPlace.Rules), Create("nginx", NginxPlace.Find, NginxRules.All),
+        Create("nginx", NginxPlace.Find, NginxRules.All),
     ];
 
     public string[] Files => _texts[1].Split(' ');
