@@ -75,49 +75,19 @@ internal sealed class Application : IAsyncDisposable
         string[] command = File.Exists(program + ".dll") && !File.Exists(Path.Combine(Published, "libcoreclr.so"))
             ? ["dotnet", program + ".dll"]
             : [program];
-        await StartAsync(
-            ServerProcess.Start(
-                "sh",
-                [
-                    "-c", "cd \"$1\"; shift; umask 0; exec \"$@\"", "sh", Published, .. command, "--urls",
-                    $"fastcgi://unix:{_folder.Path}/app.sock",
-                ]),
-            _folder.Path,
-            "www-data");
-    }
-
-    /// <summary>Starts the application in the image that a Dockerfile creates, and nginx in front of it.</summary>
-    /// <param name="dockerfile">The text of the Dockerfile. Its volume contains the socket.</param>
-    public async Task StartInImageAsync(string dockerfile)
-    {
-        var (file, volume, work) = (
-            Path.Combine(_folder.Path, "Dockerfile"),
-            Path.Combine(_folder.Path, "volume"),
-            Path.Combine(_folder.Path, "work"));
-        await File.WriteAllTextAsync(file, dockerfile);
-        Directory.CreateDirectory(volume);
-        Directory.CreateDirectory(work);
-
-        // This machine's nginx has another user than the image for which the volume is meant.
-        await StartAsync(
-            ServerProcess.Start(
-                "unshare",
-                ["--mount", "bash", Path.Combine(AppContext.BaseDirectory, "image.sh"), file, Published, volume, work]),
-            volume,
-            "root");
-    }
-
-    private async Task StartAsync(ServerProcess process, string socketFolder, string nginxUser)
-    {
-        _process = process;
+        _process = ServerProcess.Start(
+            "sh",
+            [
+                "-c", "cd \"$1\"; shift; umask 0; exec \"$@\"", "sh", Published, .. command, "--urls",
+                $"fastcgi://unix:{_folder.Path}/app.sock",
+            ]);
         var configuration = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "nginx.conf"));
         await File.WriteAllTextAsync(
             Path.Combine(_folder.Path, "nginx.conf"),
             configuration.Replace("{{port}}", $"{_nginx.EndPoint.Port}", StringComparison.Ordinal)
-                .Replace("{{folder}}", socketFolder, StringComparison.Ordinal)
-                .Replace("{{user}}", nginxUser, StringComparison.Ordinal));
+                .Replace("{{folder}}", _folder.Path, StringComparison.Ordinal));
         await _nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
-        await process.WaitForOutputAsync("Application started.");
+        await _process.WaitForOutputAsync("Application started.");
     }
 
     /// <summary>Gets a page through nginx.</summary>

@@ -1,13 +1,6 @@
-using k8s;
-using k8s.Models;
-using YamlDotNet.Core;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>
-/// The files of <c>samples/scale-out</c>: those for several machines run with one process per machine; the others are
-/// validated.
-/// </summary>
+/// <summary>The files of <c>samples/scale-out</c>, with one process per machine.</summary>
 public sealed class ScaleOutTests
 {
     private const int RequestCount = 1_500;
@@ -46,47 +39,6 @@ public sealed class ScaleOutTests
         }
     }
 
-    /// <summary>The client's classes are generated from the schema that Kubernetes publishes.</summary>
-    [Fact]
-    public async Task Manifests_EachField_IsInTheSchema()
-    {
-        var text = await ReadAsync("kubernetes.yaml");
-
-        var objects = KubernetesYaml.LoadAllFromString(text, strict: true);
-
-        Assert.Equal(
-            [
-                typeof(V1ConfigMap), typeof(V1Deployment), typeof(V1PersistentVolumeClaim), typeof(V1Service),
-                typeof(V1Ingress),
-            ],
-            objects.Select(static each => each.GetType()));
-        var pod = objects.OfType<V1Deployment>().Single().Spec.Template.Spec;
-        Assert.Equal(
-            10, pod.Containers.Single(static container => container.Name == "app").Lifecycle.PreStop.Sleep.Seconds);
-        Assert.Equal(
-            "/ping", pod.Containers.Single(static container => container.Name == "nginx").ReadinessProbe.HttpGet.Path);
-        Assert.Contains("# Needs Kubernetes 1.30 for the sleep of preStop", text, StringComparison.Ordinal);
-        Assert.ThrowsAny<YamlException>(
-            () => KubernetesYaml.LoadAllFromString(
-                text.Replace("readinessProbe:", "readyProbe:", StringComparison.Ordinal), strict: true));
-    }
-
-    [Theory]
-    [InlineData("kubernetes.yaml")]
-    [InlineData("compose.nginx.conf")]
-    public async Task NginxOfContainers_IsValid(string file)
-    {
-        using var folder = new ScratchFolder();
-        var text = await ReadAsync(file);
-        if (file == "kubernetes.yaml")
-            text = KubernetesYaml.LoadAllFromString(text).OfType<V1ConfigMap>().Single().Data["default.conf"];
-
-        Assert.Equal("", await WebServer.CheckNginxAsync(folder.Path, text));
-    }
-
     private static Task<AppProcess> StartAsync(PortReservation port)
         => AppProcess.StartAsync($"fastcgi://{port.EndPoint}");
-
-    private static Task<string> ReadAsync(string file)
-        => File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "scale-out", file));
 }
