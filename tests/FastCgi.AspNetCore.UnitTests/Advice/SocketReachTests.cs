@@ -145,6 +145,13 @@ public sealed class SocketReachTests : IDisposable
         Assert.Equal(name, Assert.Single(_logs.All).EventName);
     }
 
+    [Theory]
+    [InlineData(false, "SupplementaryGroups=", "usermod")]
+    [InlineData(true, "group_add", "fsGroup")]
+    public void MembershipAdvice_NamesTheSettingsThatExistThere(bool isContainer, params string[] settings)
+        => Assert.All(settings, setting => Assert.Contains(
+            setting, SystemAccounts.GetMembershipAdvice(isContainer), StringComparison.Ordinal));
+
     [Fact]
     public void Report_OneOfSeveralCan_IsNoWarning()
     {
