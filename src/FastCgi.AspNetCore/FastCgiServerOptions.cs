@@ -111,7 +111,7 @@ public sealed class FastCgiServerOptions
     /// <summary>Gets or sets how long the server may be without a request before it stops the application.</summary>
     /// <remarks>
     /// Defaults to <see langword="null"/>: never. Use it if something else listens and starts the application on
-    /// demand, such as a systemd socket unit. Requests that Kestrel serves in the same process do not count. Must be
+    /// demand, such as a systemd socket unit. Requests that Kestrel serves in the same process count too. Must be
     /// greater than zero.
     /// </remarks>
     public TimeSpan? IdleExit

@@ -99,13 +99,19 @@ public sealed class FastCgiAddress
 
     private string Explain(SocketException exception) => exception.SocketErrorCode switch
     {
-        SocketError.AccessDenied => $"Permission denied: the user {Environment.UserName} may not connect to {this}.",
+        SocketError.AccessDenied => $"Permission denied: the user {GetUser()} may not connect to {this}.",
         SocketError.ConnectionRefused => $"{this} refused the connection: no process is listening.",
         SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain
             => $"The host of {this} cannot be resolved: {exception.Message}.",
         _ when EndPoint.ToString() is ['/', ..] path && !File.Exists(path) => $"{this}: no such socket.",
         _ => $"Failed to connect to {this}: {exception.Message}.",
     };
+
+    /// <summary>The name of the user, or the number of a user without a name, as in containers.</summary>
+    private static string GetUser() => Environment.UserName.Length == 0 && OperatingSystem.IsLinux()
+        ? File.ReadLines("/proc/self/status")
+            .First(static line => line.StartsWith("Uid:", StringComparison.Ordinal)).Split('\t')[1]
+        : Environment.UserName;
 
     private static UnixDomainSocketEndPoint? ToUnix(string path)
     {

@@ -22,6 +22,33 @@ public sealed class ServerStartTests
         Assert.Contains("00:05:00", log.Message, StringComparison.Ordinal);
     }
 
+    /// <summary>Otherwise, a stop would cut the requests of Kestrel.</summary>
+    [Fact]
+    public async Task IdleExit_KestrelServesToo_ItsRequestsCount()
+    {
+        using var http = new HttpServerByHand();
+        await using var run = ServerRun.Make(
+            Apps.Hello,
+            static options => options.IdleExit = TimeSpan.FromMinutes(5),
+            services => services.AddSingleton(
+                provider => new HttpServer(ServiceDescriptor.Singleton<IServer>(http), provider)));
+        run.Server.Features.Get<IServerAddressesFeature>()!.Addresses.Add("http://127.0.0.1:1");
+        await run.Host.StartAsync();
+
+        run.Clock.Advance(TimeSpan.FromMinutes(4));
+        var end = http.Begin!();
+        run.Clock.Advance(TimeSpan.FromMinutes(6));
+        end();
+        run.Clock.Advance(TimeSpan.FromMinutes(4));
+        http.Begin()();
+        run.Clock.Advance(TimeSpan.FromMinutes(4));
+        Assert.Empty(run.Logs.Named("IdleExit"));
+
+        run.Clock.Advance(TimeSpan.FromMinutes(2));
+
+        await run.Logs.SingleAsync("IdleExit");
+    }
+
     /// <summary>Requests may still come, and need their timeouts.</summary>
     [Fact]
     public async Task IdleExit_CallbackOfTheApplicationBlocks_ClockContinues()
@@ -204,6 +231,36 @@ public sealed class ServerStartTests
         var listener = Assert.Single(late.Made);
         await listener.Disposed.Within("its disposal");
         Assert.False(listener.IsAsked);
+    }
+
+    /// <summary>The HTTP server beside this one, whose requests the test begins and ends.</summary>
+    private sealed class HttpServerByHand : IServer
+    {
+        public IFeatureCollection Features { get; } = new FeatureCollection();
+
+        /// <summary>Begins a request, and returns what ends it.</summary>
+        public Func<Action>? Begin { get; private set; }
+
+        public Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
+            where TContext : notnull
+        {
+            Begin = () =>
+            {
+                var context = application.CreateContext(new FeatureCollection
+                {
+                    [typeof(IHttpRequestFeature)] = new HttpRequestFeature(),
+                    [typeof(IHttpResponseFeature)] = new HttpResponseFeature(),
+                });
+                return () => application.DisposeContext(context, exception: null);
+            };
+            return Task.CompletedTask;
+        }
+
+        public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+        public void Dispose()
+        {
+        }
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_stopLock")]

@@ -65,6 +65,15 @@ public static unsafe partial class Sandbox
         action();
     });
 
+    /// <summary>Runs an action on a thread of another user.</summary>
+    public static void RunAs(uint user, Action action) => RunOnThread(() =>
+    {
+        // Not by the C library, which would change the user of all threads.
+        var setUser = RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 147 : 117;
+        Assert.Equal(0, syscall(setUser, -1, (nint)user, -1));
+        action();
+    });
+
     private static void Refuse(SystemCall call, int error)
     {
         var program = stackalloc Instruction[4];
@@ -106,6 +115,9 @@ public static unsafe partial class Sandbox
 
     [LibraryImport("libc")]
     private static partial int prctl(int option, nint second, nint third, nint fourth, nint fifth);
+
+    [LibraryImport("libc")]
+    private static partial nint syscall(nint number, nint first, nint second, nint third);
 
     [LibraryImport("libc")]
     private static partial int unshare(int flags);

@@ -8,6 +8,11 @@ namespace FastCgi.AspNetCore.Advice;
 [SupportedOSPlatform("linux")]
 internal static class SocketReach
 {
+    // Debian, Arch, and openSUSE have these users even without a web server.
+    private static readonly string[] s_usersOfDistributions = ["www-data", "http", "wwwrun"];
+
+    private static readonly string[] s_programs = ["nginx", "apache2", "httpd", "lighttpd", "haproxy", "caddy"];
+
     public static void Report(FastCgiListenOptions options, ListeningSocket socket, ILogger log)
     {
         if (options.EndPoint is UnixDomainSocketEndPoint endPoint && endPoint.ToString() is var path && path[0] != '@')
@@ -17,7 +22,7 @@ internal static class SocketReach
     /// <param name="candidates">The users that web servers may run as; those that do not exist are skipped.</param>
     public static void Report(
         string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log,
-        string mounts = PrivateFolder.OwnMounts)
+        string mounts = PrivateFolder.OwnMounts, Func<string, bool>? exists = null)
     {
         if (SocketFile.GetPermissions(path) is not { } file)
             return;
@@ -42,11 +47,16 @@ internal static class SocketReach
 
         if (able.Count > 0)
             log.SocketAccess(path, $"{who}, including the web-server users {string.Join(", ", able)}");
-        else if (users.Count == 0)
+        else if (!HasWebServer(users, exists ?? Path.Exists))
             log.SocketAccess(path, who);
         else
             log.SocketOutOfReach(path, who, string.Join(", ", users), obstacle!.Value.What, obstacle.Value.Advice);
     }
+
+    /// <summary>Whether a web server is installed here: it may run in another container.</summary>
+    private static bool HasWebServer(List<string> users, Func<string, bool> exists)
+        => users.Except(s_usersOfDistributions).Any()
+            || (users.Count > 0 && s_programs.Any(program => WebServerBlock.IsInstalled(program, exists)));
 
     private static List<(string Path, FilePermissions Permissions)> GetFolders(string path)
     {
@@ -99,8 +109,8 @@ internal static class SocketReach
         {
             var membership = Environment.IsPrivilegedProcess
                 ? ""
-                : $" The user {Environment.UserName} must be a member of the group: add SupplementaryGroups={group} "
-                    + $"to the systemd unit, or run usermod -aG {group} {Environment.UserName}.";
+                : $" The user {SystemAccounts.ProcessUser} must be a member of the group {group} ({groups[0]}): "
+                    + $"{SystemAccounts.MembershipAdvice}.";
             return ($"{name} cannot write to it", $"To allow {name}, add mode and group to the address: "
                 + $"{Quote($"fastcgi://unix:{path}?mode=0660&group={group}")}.{membership}");
         }

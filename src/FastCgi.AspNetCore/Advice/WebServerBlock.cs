@@ -87,7 +87,7 @@ internal sealed record WebServerBlock(string Server, string File, string Command
         return name.Length > 0 ? name : "app";
     }
 
-    private static bool IsInstalled(string program, Func<string, bool> exists)
+    public static bool IsInstalled(string program, Func<string, bool> exists)
         => s_serverFolders.Concat(Environment.GetEnvironmentVariable("PATH")?.Split(Path.PathSeparator) ?? [])
             .Any(folder => exists($"{folder}/{program}"));
 }

@@ -9,6 +9,9 @@ internal sealed class RequestScheduler
     // After this many batches, the thread of a loop wakes another thread if requests wait for a seat.
     private const int BatchesBetweenWakes = 16;
 
+    // Log providers that block must not cost memory without limit.
+    private const int MaxWaitingReports = 1_000;
+
     private readonly FastCgiApplicationScheduling _scheduling;
     private readonly ThreadPlatform _platform;
     private readonly TimeProvider _time;
@@ -58,8 +61,7 @@ internal sealed class RequestScheduler
         while (!ready.IsEmpty)
             RunElsewhere(ready.RemoveFirst(), isLoop);
         output.FlushNow();
-        foreach (var report in ready.TakeReports())
-            ThreadRoot.Queue(report, static report => report(), _log);
+        ReportLater(ready.TakeReports());
     }
 
     /// <summary>Runs a loop until it ends or the thread loses it. Whatever fails, the loop keeps a thread.</summary>
@@ -138,7 +140,7 @@ internal sealed class RequestScheduler
             var request = loop.RemoveFirst();
             var path = GetPath(request);
             var expected = Predict(path);
-            if (path.IsPath && TryDispatch(request, expected, loop))
+            if (TryDispatch(request, path, expected, loop))
                 continue;
 
             var isOurs = Call(worker, request, path, expected, sendsAtEnd: loop.IsEmpty, loop);
@@ -174,11 +176,24 @@ internal sealed class RequestScheduler
     /// <returns>Whether this thread still owns the loop.</returns>
     private bool Report(Worker worker, IReadOnlyList<Action> reports)
     {
+        if (Workers.IsOverfull)
+        {
+            ReportLater(reports);
+            return true;
+        }
+
         worker.Enter(response: null, path: default);
         WakeWatchdog();
         foreach (var report in reports)
             ThreadRoot.Run(report, static report => report(), _log);
         return worker.Leave() == Hold.Loop;
+    }
+
+    /// <summary>Queues reports. While log providers block all threads for them, further ones are lost.</summary>
+    private void ReportLater(IReadOnlyList<Action> reports)
+    {
+        foreach (var report in reports.Take(MaxWaitingReports - Workers.ServerWaitingCount))
+            Workers.Run(new WorkItem(Action: report), Hold.Server);
     }
 
     /// <param name="loop">The loop that the thread owns, if any.</param>
@@ -254,14 +269,28 @@ internal sealed class RequestScheduler
 
     private Prediction Predict(PathKey path) => path.IsPath ? Predictor.Predict(path) : default;
 
+    private static bool IsForServer(FastCgiRequest request, PathKey path) => !path.IsPath || request.IsForStatus;
+
+    // All but these may log, and middleware may block the status.
+    private static Hold GetServerHold(FastCgiRequest request)
+        => request.IsPing || request.HasLeft ? Hold.Nothing : Hold.Server;
+
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
-    private bool TryDispatch(FastCgiRequest request, Prediction expected, RunQueue loop)
+    private bool TryDispatch(FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
     {
         try
         {
-            // The status never waits for a thread that the application can block, nor for the first request.
-            if (request.IsForStatus)
-                return false;
+            // The server's own calls wait neither for threads of the application, nor for the first request.
+            if (IsForServer(request, path))
+            {
+                var hold = Workers.IsOverfull ? GetServerHold(request) : Hold.Nothing;
+                if (hold == Hold.Nothing)
+                    return false;
+
+                Workers.Run(new WorkItem(request), hold);
+                return true;
+            }
+
             if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
             {
                 ExecuteLater(request);
@@ -317,8 +346,8 @@ internal sealed class RequestScheduler
         var expected = Predict(path);
         if (request.HasLeft)
             Workers.OnDropped();
-        if (!path.IsPath || request.IsForStatus)
-            Workers.Run(new WorkItem(request), Hold.Nothing);
+        if (IsForServer(request, path))
+            Workers.Run(new WorkItem(request), GetServerHold(request));
         else if (_scheduling == FastCgiApplicationScheduling.Auto && NeedsThread(expected))
             Workers.Run(new WorkItem(request), Hold.Thread);
         else if (isLoop && _scheduling != FastCgiApplicationScheduling.ThreadPool)

@@ -5,6 +5,9 @@ internal enum Hold : byte
 {
     Nothing,
 
+    /// <summary>One of the threads for calls of the server itself that may block: the status and reports.</summary>
+    Server,
+
     /// <summary>A loop, which no other thread can run.</summary>
     Loop,
 
@@ -23,7 +26,7 @@ internal readonly record struct WorkItem(
 /// <summary>A worker thread of the server. It runs a loop, executes requests, or is idle.</summary>
 internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : ThreadBody
 {
-    private const int HoldBits = 2;
+    private const int HoldBits = 3;
 
     /// <summary>How long an idle thread lives.</summary>
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);

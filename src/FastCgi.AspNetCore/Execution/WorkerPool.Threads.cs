@@ -59,6 +59,7 @@ internal sealed partial class WorkerPool
 
     private bool HasRoom(Hold hold, int processors = 0) => hold switch
     {
+        Hold.Server => _held[(int)Hold.Server] < ServerThreads - 1,
         Hold.Loop => HasRoom(Hold.Seat, processors) || _isLoopOverdue,
         Hold.Seat => _held[(int)Hold.Seat] + processors < seats,
         Hold.Thread => !IsFull && !IsFirstRunning,
@@ -88,6 +89,8 @@ internal sealed partial class WorkerPool
         var computing = Math.Min(
             _waiting[(int)Hold.Seat].Count - requests, seats - _held[(int)Hold.Seat] - processors);
         var rest = _waiting[(int)Hold.Nothing].Count + Math.Max(0, computing);
+        if (HasRoom(Hold.Server))
+            rest += ServerWaitingCount;
         if (HasRoom(Hold.Loop, processors))
             rest += _waiting[(int)Hold.Loop].Count;
         if (HasRoom(Hold.Thread))

@@ -19,8 +19,8 @@ internal sealed partial class WorkerPool(
     // Starting more at once gains nothing: the system creates the threads of a process one by one.
     private const int MaxStartsAtOnce = 16;
 
-    // For work of the server while all other threads run the application.
-    private const int ServerThreads = 2;
+    // For the server while all other threads run the application. One of them never calls anything that may block.
+    private const int ServerThreads = 3;
 
     private const long Warm = -1;
 
@@ -33,8 +33,8 @@ internal sealed partial class WorkerPool(
     private readonly HashSet<Worker> _watched = [];
 
     // One queue and one count for each hold.
-    private readonly WorkQueue[] _waiting = [new(), new(), new(), new()];
-    private readonly int[] _held = new int[4];
+    private readonly WorkQueue[] _waiting = [new(), new(), new(), new(), new()];
+    private readonly int[] _held = new int[5];
 
     private int _count;
     private int _startingCount;
@@ -63,8 +63,10 @@ internal sealed partial class WorkerPool(
     /// <summary>Whether no thread is left for a handler that blocks.</summary>
     public bool IsFull => LongCount >= maxBlocked;
 
-    /// <summary>Whether a handler blocked a loop when no thread was left. Then, loops run no handlers.</summary>
+    /// <summary>Whether a call blocked a loop when no thread was left. Then, loops only respond to pings.</summary>
     public bool IsOverfull => LongCount > maxBlocked;
+
+    public int ServerWaitingCount => _waiting[(int)Hold.Server].Count;
 
     // The number of threads that handlers block or that compute without a seat.
     private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Hold.Seat]) - seats);
@@ -152,10 +154,11 @@ internal sealed partial class WorkerPool(
     {
         lock (_lock)
         {
-            if (++_droppedCount <= (_waiting[(int)Hold.Seat].Count + _waiting[(int)Hold.Thread].Count) / 2)
+            if (++_droppedCount <= (_waiting[(int)Hold.Seat].Count + WaitingCount + ServerWaitingCount) / 2)
                 return;
 
             _droppedCount = 0;
+            _waiting[(int)Hold.Server].RemoveDropped();
             _waiting[(int)Hold.Seat].RemoveDropped();
             _waiting[(int)Hold.Thread].RemoveDropped();
         }

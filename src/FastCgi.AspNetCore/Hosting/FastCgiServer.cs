@@ -153,7 +153,7 @@ internal sealed partial class FastCgiServer(
         // Do not await from here on, so that a stop sees everything. The token may report an earlier stop later.
         _startCanceled.Token.ThrowIfCancellationRequested();
         cancellationToken.ThrowIfCancellationRequested();
-        Connections.Start(StopWhenIdle);
+        Connections.Start(StopWhenIdle, httpServer.GetUse);
         _engine?.Start();
         Scheduler.Start();
         foreach (var listener in _listeners)

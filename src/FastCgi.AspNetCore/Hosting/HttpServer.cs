@@ -7,6 +7,8 @@ namespace FastCgi.AspNetCore.Hosting;
 internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvider services)
 {
     private IServer? _server;
+    private long _begunCount;
+    private long _endedCount;
 
     public IEnumerable<string> Addresses => _server?.Features.Get<IServerAddressesFeature>()?.Addresses ?? [];
 
@@ -32,7 +34,16 @@ internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvid
                 feature.Addresses.Add(address);
         }
 
-        await _server.StartAsync(application, cancellationToken).ConfigureAwait(false);
+        var counted = new CountedApplication<TContext>(application, this);
+        await _server.StartAsync(counted, cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <returns>Whether requests run, and the number of requests since the start.</returns>
+    public (bool IsUsed, long Count) GetUse()
+    {
+        var ended = Interlocked.Read(ref _endedCount);
+        var begun = Interlocked.Read(ref _begunCount);
+        return (begun > ended, begun);
     }
 
     public Task StopAsync(CancellationToken cancellationToken)
@@ -47,4 +58,24 @@ internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvid
     private IServer? Create() => registration?.ImplementationType is { } type
         ? (IServer)ActivatorUtilities.CreateInstance(services, type)
         : (registration?.ImplementationInstance ?? registration?.ImplementationFactory?.Invoke(services)) as IServer;
+
+    private sealed class CountedApplication<TContext>(IHttpApplication<TContext> application, HttpServer server)
+        : IHttpApplication<TContext>
+        where TContext : notnull
+    {
+        public TContext CreateContext(IFeatureCollection contextFeatures)
+        {
+            var context = application.CreateContext(contextFeatures);
+            Interlocked.Increment(ref server._begunCount);
+            return context;
+        }
+
+        public Task ProcessRequestAsync(TContext context) => application.ProcessRequestAsync(context);
+
+        public void DisposeContext(TContext context, Exception? exception)
+        {
+            Interlocked.Increment(ref server._endedCount);
+            application.DisposeContext(context, exception);
+        }
+    }
 }

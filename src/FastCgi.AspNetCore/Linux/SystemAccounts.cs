@@ -5,6 +5,19 @@ internal static unsafe partial class SystemAccounts
     // The system calls return a shared buffer.
     private static readonly Lock s_lock = new();
 
+    /// <summary>The name of the user of this process; its number if it has no name, as in containers.</summary>
+    public static string ProcessUser
+        => OperatingSystem.IsWindows() ? Environment.UserName : GetUserName(geteuid());
+
+    /// <summary>How the user of this process becomes a member of a group.</summary>
+    public static string MembershipAdvice { get; } = GetMembershipAdvice(
+        Environment.GetEnvironmentVariable("DOTNET_RUNNING_IN_CONTAINER") == "true" || File.Exists("/.dockerenv")
+            || File.Exists("/run/.containerenv") || Directory.Exists("/var/run/secrets/kubernetes.io"));
+
+    public static string GetMembershipAdvice(bool isContainer) => isContainer
+        ? "set group_add in the compose file, or fsGroup in the pod's securityContext"
+        : "set SupplementaryGroups= in the systemd unit, or run usermod -aG";
+
     public static uint? FindUser(string name) => Find(name, &getpwnam);
 
     public static uint? FindGroup(string name) => Find(name, &getgrnam);
@@ -37,6 +50,9 @@ internal static unsafe partial class SystemAccounts
 
     [LibraryImport(Libc.Library, StringMarshalling = StringMarshalling.Utf8)]
     private static partial Entry* getgrnam(string name);
+
+    [LibraryImport(Libc.Library)]
+    private static partial uint geteuid();
 
     [LibraryImport(Libc.Library)]
     private static partial Entry* getpwuid(uint number);

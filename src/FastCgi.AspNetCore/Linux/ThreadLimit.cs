@@ -12,7 +12,7 @@ internal static class ThreadLimit
 
     public static int GetForHandlers(string proc, string groups, long? userLimit)
     {
-        var count = userLimit is { } limit ? Subtract(limit, CountThreadsOfUser(proc)) : int.MaxValue;
+        var count = userLimit is { } limit ? Subtract(limit, used: 0) : int.MaxValue;
         foreach (var group in FindGroups(proc, groups))
         {
             if (ReadNumber(group, "pids.max") is { } max)
@@ -24,24 +24,6 @@ internal static class ThreadLimit
 
     private static int Subtract(long limit, long used)
         => (int)Math.Clamp(limit - Math.Min(limit / Share, Largest) - used, 1, int.MaxValue);
-
-    private static long CountThreadsOfUser(string proc)
-    {
-        var user = ReadStatus(proc, "self").User;
-        return Directory.EnumerateDirectories(proc).Select(Path.GetFileName)
-            .Where(static name => char.IsAsciiDigit(name![0]))
-            .Select(name => ReadStatus(proc, name!)).Where(process => process.User == user)
-            .Sum(static process => process.Threads);
-    }
-
-    private static (long? User, long Threads) ReadStatus(string proc, string process)
-    {
-        var lines = SystemFile.Read(Path.Combine(proc, process, "status"))?.Split('\n') ?? [];
-        return (Find("Uid:"), Find("Threads:") ?? 0);
-
-        long? Find(string name) => ToNumber(
-            Array.Find(lines, line => line.StartsWith(name, StringComparison.Ordinal))?.Split('\t')[1]);
-    }
 
     /// <summary>The control groups of the process, from inner to outer. A container sees only its own.</summary>
     private static IEnumerable<string> FindGroups(string proc, string groups)
@@ -63,11 +45,11 @@ internal static class ThreadLimit
         }
     }
 
-    private static long? ReadNumber(string group, string file) => ToNumber(SystemFile.Read(Path.Combine(group, file)));
-
     /// <returns><see langword="null"/> for "max" and for an unknown value.</returns>
-    private static long? ToNumber(string? text)
-        => long.TryParse(text.AsSpan().Trim(), NumberStyles.None, CultureInfo.InvariantCulture, out var number)
+    private static long? ReadNumber(string group, string file)
+        => long.TryParse(
+            SystemFile.Read(Path.Combine(group, file)).AsSpan().Trim(), NumberStyles.None, CultureInfo.InvariantCulture,
+            out var number)
             ? number
             : null;
 }

@@ -20,7 +20,9 @@ internal sealed class FastCgiRequest<TContext>(
         }
 
         Exception? failure = null;
-        Server.Advise<RequestStream>(this, static (advisor, request) => advisor.OnStarted(request));
+        // A log provider that blocks must not delay a ping.
+        if (!IsPing)
+            Server.Advise<RequestStream>(this, static (advisor, request) => advisor.OnStarted(request));
         try
         {
             if (IsForApplication && TryDecodeHeaders())

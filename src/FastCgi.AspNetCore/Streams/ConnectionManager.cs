@@ -28,6 +28,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private long _abortedAt = long.MaxValue;
     private bool _isStopExplained;
     private Action? _onIdle;
+    private Func<(bool IsUsed, long Count)>? _getOtherUse;
     private long _lastUse = server.Time.GetTimestamp();
     private long _seenRequests;
     private Totals _closed;
@@ -58,8 +59,9 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     }
 
     /// <param name="onIdle">Called once, after <c>IdleExit</c> without a request.</param>
-    public void Start(Action onIdle)
+    public void Start(Action onIdle, Func<(bool IsUsed, long Count)>? getOtherUse = null)
     {
+        _getOtherUse = getOtherUse;
         _onIdle = server.Options.IdleExit is null ? null : onIdle;
         _ticks = ThreadRoot.Repeat(
             "FastCgi clock", server.Time.Source, this, static manager => manager.OnTick(), ServerClock.Interval,
@@ -224,8 +226,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     private void CheckIdle(Action onIdle, long since, long now)
     {
-        var isUsed = false;
-        var requestCount = GetTotals(connection => isUsed |= connection.HasRequests()).Requests;
+        var (isUsed, requestCount) = _getOtherUse?.Invoke() ?? default;
+        requestCount += GetTotals(connection => isUsed |= connection.HasRequests()).Requests;
         if (isUsed)
             _lastUse = now;
         else if (requestCount != _seenRequests)

@@ -68,6 +68,7 @@ public sealed class WorkConservationTests : SchedulerTest
             occupied.Add(scheduler.Occupy(Hold.Thread));
 
         Assert.True(Run(scheduler, RecordBytes.Get(1, "/short"), RecordBytes.Get(2, method: string.Empty)));
+        Platform.RunAll();
 
         Assert.Equal(400, (await FrontEnd.ReadResponseAsync(2)).Status);
         Assert.Equal(1, scheduler.Workers.WaitingCount);

@@ -53,8 +53,8 @@ public sealed class WorkerPoolTests : SchedulerTest
     [Fact]
     public void Threads_AtTheLimit_AreNoMoreUntilTheServerStops()
     {
-        // Two that block, two that compute, a loop, one that it has lost, and two for the server.
-        const int Limit = MaxBlockingThreads + 2 + 1 + 1 + 2;
+        // Two that block, two that compute, a loop, one that it has lost, and three for the server.
+        const int Limit = MaxBlockingThreads + 2 + 1 + 1 + 3;
         for (var i = 0; i < Limit + 3; i++)
             Workers.Run(new TestLoop().Queue);
         Assert.Equal(Limit, Workers.Count);

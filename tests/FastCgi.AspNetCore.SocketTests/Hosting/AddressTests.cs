@@ -1,3 +1,4 @@
+using Microsoft.Extensions.Configuration;
 using System.Runtime.Versioning;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 
@@ -213,6 +214,25 @@ public sealed class AddressTests : HostTest
         await AssertServesAsync(app.Urls.Where(IsFastCgi));
         Assert.Equal(hasFastCgi ? 2 : 1, app.Urls.Count);
         Assert.Equal(!hasFastCgi, Logs.All.Any(static log => log.EventName == "OnlyHttp"));
+    }
+
+    /// <summary>The server reads its settings at the start; Kestrel rebinds its own endpoints.</summary>
+    [Theory, Values("fastcgi://127.0.0.1:0", "nonsense")]
+    public async Task Settings_ChangeWhileTheServerRuns_HaveNoEffectUntilTheNextStart(string url)
+    {
+        await WriteSettingsAsync(Describe(Address, "PathBase", ""));
+        await using var app = await StartAsync();
+        await WriteSettingsAsync(Describe(url, url == "nonsense" ? "NoSuchSetting" : "PathBase", "/changed"));
+
+        ((IConfigurationRoot)app.Configuration).Reload();
+
+        Assert.Equal(url, app.Configuration["FastCgi:Endpoints:Main:Url"]);
+        Assert.Equal(Address, Assert.Single(app.Urls));
+        await AssertServesAsync([Address]);
+        Assert.DoesNotContain(Logs.All, static log => log.Level >= LogLevel.Error);
+
+        static string Describe(string url, string option, string value)
+            => $$"""{ "FastCgi": { "Endpoints": { "Main": { "Url": "{{url}}" } }, "{{option}}": "{{value}}" } }""";
     }
 
     private static bool IsFastCgi(string address) => address.StartsWith("fastcgi:", StringComparison.Ordinal);

@@ -46,14 +46,13 @@ public sealed class DevelopmentTests : HostTest
         await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
     }
 
-    /// <summary>EndpointConflictsTests check each pair of addresses.</summary>
-    [Fact]
-    public async Task Endpoints_WithOneAddress_ErrorNamesBoth()
+    [Theory, Values("fastcgi://127.0.0.1:9009", "fastcgi://unix:/run/absent/app.sock", "fastcgi://fd:77")]
+    public async Task Endpoints_WithOneAddress_ErrorNamesBoth(string address)
     {
-        await WriteSettingsAsync("""
-            { "FastCgi": { "Endpoints": { "Main": { "Url": "fastcgi://127.0.0.1:9009" } } } }
+        await WriteSettingsAsync($$"""
+            { "FastCgi": { "Endpoints": { "Main": { "Url": "{{address}}" } } } }
             """);
-        await using var app = Build("--urls", "http://localhost:9009");
+        await using var app = Build("--urls", address);
 
         var error = await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
 

@@ -1,3 +1,5 @@
+using Microsoft.Extensions.Logging.Abstractions;
+
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>Handlers that block their thread, all on one loop: no other request waits for them.</summary>
@@ -65,6 +67,58 @@ public sealed class KeptThreadTests
         release.Set();
         Assert.True(isAnswered, "The status waited for a thread of the application.");
         Assert.All(await Task.WhenAll(blocked), static answer => Assert.Equal("released", answer));
+    }
+
+    /// <summary>Neither may use up the threads of the loops, which must respond to pings.</summary>
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Ping_WhileTheStatusAndLogProvidersBlock_IsAnswered(TransportSetup setup)
+    {
+        const int Threads = 3;
+        const int Attempts = 20;
+        using var begun = new CountdownEvent(Threads);
+        using var release = new ManualResetEventSlim();
+        using var logs = new BlockedLogs(release);
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            app =>
+            {
+                app.Use((HttpContext context, RequestDelegate next) =>
+                {
+                    if (context.Request.Path == "/status")
+                        release.Wait(TimeSpan.FromSeconds(120));
+                    return next(context);
+                });
+                app.UseRouting();
+                app.MapFastCgiStatus("/status").AllowAnonymous();
+                app.MapGet("/block", () =>
+                {
+                    begun.Signal();
+                    release.Wait(TimeSpan.FromSeconds(120));
+                });
+            },
+            static options => (options.Transport.MaxBlockingThreads, options.PingPath) = (Threads, "/ping"),
+            builder => builder.Logging.AddProvider(logs));
+        var waiting = Enumerable.Range(0, Threads).Select(_ => server.GetAsync("/block")).ToList();
+        await Task.Run(() => begun.Wait(TimeSpan.FromSeconds(60)));
+        logs.IsBlocking = true;
+        var rejected = new List<FastCgiClient>();
+
+        try
+        {
+            for (var i = 0; i < Attempts; i++)
+            {
+                waiting.Add(server.GetAsync("/status"));
+                rejected.Add(await server.ConnectAsync());
+                await rejected[^1].SendAsync(RecordBytes.Get(1, method: ""));
+                Assert.Equal("pong\n", await server.GetAsync("/ping").WaitAsync(TimeSpan.FromSeconds(20)));
+            }
+        }
+        finally
+        {
+            release.Set();
+            await Task.WhenAll(waiting);
+            rejected.ForEach(static connection => connection.Dispose());
+        }
     }
 
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
@@ -140,5 +194,34 @@ public sealed class KeptThreadTests
         connection.Dispose();
 
         Assert.True(await told.Task.Within("the handler to end"));
+    }
+
+    /// <summary>A log provider that keeps the threads on which the server logs.</summary>
+    private sealed class BlockedLogs(ManualResetEventSlim release) : ILoggerProvider, ILogger
+    {
+        public bool IsBlocking { get; set; }
+
+        public ILogger CreateLogger(string categoryName)
+            => categoryName == "FastCgi.AspNetCore" ? this : NullLogger.Instance;
+
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull => null;
+
+        public bool IsEnabled(LogLevel logLevel) => true;
+
+        public void Log<TState>(
+            LogLevel logLevel,
+            EventId eventId,
+            TState state,
+            Exception? exception,
+            Func<TState, Exception?, string> formatter)
+        {
+            if (IsBlocking)
+                release.Wait(TimeSpan.FromSeconds(120));
+        }
+
+        public void Dispose()
+        {
+        }
     }
 }

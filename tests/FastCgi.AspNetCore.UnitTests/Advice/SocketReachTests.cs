@@ -52,7 +52,8 @@ public sealed class SocketReachTests : IDisposable
         Assert.Contains(
             $" 'fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}'.", message, StringComparison.Ordinal);
         Assert.Equal(
-            !Environment.IsPrivilegedProcess, message.Contains("SupplementaryGroups=daemon", StringComparison.Ordinal));
+            !Environment.IsPrivilegedProcess,
+            message.Contains(SystemAccounts.MembershipAdvice, StringComparison.Ordinal));
     }
 
     /// <summary>A reader copies the address to a command line.</summary>
@@ -128,6 +129,28 @@ public sealed class SocketReachTests : IDisposable
         Assert.Equal(LogLevel.Information, level);
         Assert.Contains($" from {s_owner} (mode 0600, ", message, StringComparison.Ordinal);
     }
+
+    /// <summary>Debian always has the user. In a container, the web server may run in another one.</summary>
+    [Theory]
+    [InlineData(null, "SocketAccess")]
+    [InlineData("/usr/sbin/apache2", "SocketOutOfReach")]
+    [InlineData("/usr/bin/caddy", "SocketOutOfReach")]
+    public void Report_UserOfTheDistribution_IsAWarningOnlyIfAWebServerIsInstalled(string? program, string name)
+    {
+        File.SetUnixFileMode(SocketPath, UnixFileMode.UserWrite);
+
+        SocketReach.Report(
+            SocketPath, PeerPolicy.Everybody, ["www-data"], _logs.CreateLogger(""), exists: path => path == program);
+
+        Assert.Equal(name, Assert.Single(_logs.All).EventName);
+    }
+
+    [Theory]
+    [InlineData(false, "SupplementaryGroups=", "usermod")]
+    [InlineData(true, "group_add", "fsGroup")]
+    public void MembershipAdvice_NamesTheSettingsThatExistThere(bool isContainer, params string[] settings)
+        => Assert.All(settings, setting => Assert.Contains(
+            setting, SystemAccounts.GetMembershipAdvice(isContainer), StringComparison.Ordinal));
 
     [Fact]
     public void Report_OneOfSeveralCan_IsNoWarning()

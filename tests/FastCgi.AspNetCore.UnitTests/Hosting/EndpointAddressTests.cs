@@ -48,7 +48,6 @@ public sealed class EndpointAddressTests
     [InlineData(
         "the path of a Unix socket", "fastcgi://unix:", "fastcgi://unix:/", "fastcgi://unix:@",
         "fastcgi://unix:app.sock", "fastcgi://unix:./app.sock")]
-    [InlineData("the descriptor or name of the inherited socket is missing", "fastcgi://fd:")]
     public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string reason, params string[] addresses)
         => Assert.All(addresses, address =>
         {

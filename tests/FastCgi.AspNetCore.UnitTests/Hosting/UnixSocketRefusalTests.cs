@@ -33,7 +33,24 @@ public sealed class UnixSocketRefusalTests : IDisposable
         Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot "
             + $"create a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
         Assert.EndsWith(
-            ". Make the folder writable for the user, or choose another.", message, StringComparison.Ordinal);
+            $". Make the folder writable for the user or for its group ({SystemAccounts.MembershipAdvice}), or choose "
+                + "another.",
+            message,
+            StringComparison.Ordinal);
+    }
+
+    /// <summary>A container may run as any number.</summary>
+    [RootFact]
+    public void Listen_UserWithoutAName_ErrorHasItsNumber()
+    {
+        const uint User = 12_345_678;
+        _folder.UnixFileMode = ReadOnly;
+        var message = "";
+
+        Sandbox.RunAs(
+            User, () => message = Assert.Throws<IOException>(() => Listen(SocketPath, static _ => { })).Message);
+
+        Assert.Contains($": the user {User} cannot create a socket in ", message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -100,9 +117,9 @@ public sealed class UnixSocketRefusalTests : IDisposable
     }
 
     [Theory]
-    [InlineData("root", null, "the user 'root'")]
-    [InlineData(null, "root", "the group 'root'")]
-    [InlineData("root", "root", "the user 'root' and the group 'root'")]
+    [InlineData("root", null, "'root:'")]
+    [InlineData(null, "root", "':root'")]
+    [InlineData("root", "root", "'root:root'")]
     public void Listen_OwnerIsNotPermitted_FailsAndRemovesTheFile(string? owner, string? group, string receivers)
     {
         var message = Refuse(listen => (listen.Owner, listen.Group) = (owner, group));
@@ -112,7 +129,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
             message,
             StringComparison.Ordinal);
         Assert.EndsWith(
-            ". Only root can set Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit).",
+            $". Only root can set Owner; members of a group can set Group ({SystemAccounts.MembershipAdvice}).",
             message,
             StringComparison.Ordinal);
         Assert.Empty(_folder.EnumerateFileSystemInfos());

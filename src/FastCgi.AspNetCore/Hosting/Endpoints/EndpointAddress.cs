@@ -57,13 +57,7 @@ internal static class EndpointAddress
         }
 
         if (rest.StartsWith(DescriptorPrefix, StringComparison.OrdinalIgnoreCase))
-        {
-            var descriptor = rest[DescriptorPrefix.Length..];
-            return descriptor.Length > 0
-                ? [ToInheritedEndPoint(descriptor)]
-                : throw Invalid(address, "the descriptor or name of the inherited socket is missing");
-        }
-
+            return [ToInheritedEndPoint(rest[DescriptorPrefix.Length..])];
         if (rest.StartsWith('/'))
             throw Invalid(address, $"the path of a Unix socket needs the prefix unix:, as in "
                 + $"{Scheme}{UnixPrefix}{rest}");

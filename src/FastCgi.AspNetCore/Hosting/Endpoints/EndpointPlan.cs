@@ -57,8 +57,19 @@ internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi,
         else if (fastCgi.Count == 0)
             fastCgi.Add(new FastCgiListenOptions(EndpointAddress.Parse(Default)[0]));
 
-        EndpointConflicts.ThrowIfAny(fastCgi, http);
+        ThrowIfTwice(fastCgi);
         return new EndpointPlan(fastCgi, http);
+    }
+
+    /// <summary>The error of the system would name another process, and a descriptor can be used only once.</summary>
+    private static void ThrowIfTwice(IEnumerable<FastCgiListenOptions> endpoints)
+    {
+        var twice = endpoints.Where(static endpoint => endpoint.EndPoint
+                is IPEndPoint { Port: > 0 } or UnixDomainSocketEndPoint or FileHandleEndPoint)
+            .GroupBy(static endpoint => endpoint.ToString()).FirstOrDefault(static same => same.Skip(1).Any());
+        if (twice is not null)
+            throw SocketBinder.Failure(twice.First(), $"{string.Join(" and ", twice.Select(static one => one.Origin))} "
+                + "contain the same address. Remove one of them, or choose another port or path");
     }
 
     /// <summary>Whether hosting created an address from a port.</summary>

@@ -36,7 +36,8 @@ internal static class UnixSockets
         }
         catch (Exception exception) when (exception is SocketException or UnauthorizedAccessException)
         {
-            throw SocketBinder.Failure(options, exception.Message, exception);
+            var isInUse = exception is SocketException { SocketErrorCode: SocketError.AddressAlreadyInUse };
+            throw SocketBinder.Failure(options, isInUse ? InUse : exception.Message, exception);
         }
     }
 
@@ -46,14 +47,7 @@ internal static class UnixSockets
             throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract "
                 + "socket, which has no file. Remove them, or use a path");
 
-        try
-        {
-            return BindAndListen(options, endPoint);
-        }
-        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AddressAlreadyInUse)
-        {
-            throw SocketBinder.Failure(options, InUse, exception);
-        }
+        return BindAndListen(options, endPoint);
     }
 
     [SupportedOSPlatform("linux")]
@@ -86,7 +80,7 @@ internal static class UnixSockets
             Run(
                 options,
                 () => File.Move(temporary, path, overwrite: true),
-                cause => $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or "
+                cause => $"the user {SystemAccounts.ProcessUser} cannot replace the file there: {cause}. Remove it, or "
                     + "choose another path");
             return new ListeningSocket(socket) { EndPoint = endPoint };
         }
@@ -140,13 +134,10 @@ internal static class UnixSockets
             return;
         if (!options.CreateDirectory)
             throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user "
-                + $"{Environment.UserName} cannot access it. Create it, set CreateDirectory, or use "
+                + $"{SystemAccounts.ProcessUser} cannot access it. Create it, set CreateDirectory, or use "
                 + "RuntimeDirectory= in the systemd unit");
 
-        Run(
-            options,
-            () => Directory.CreateDirectory(folder),
-            cause => $"the folder {folder} cannot be created: {cause}");
+        Run(options, () => Directory.CreateDirectory(folder), why => $"the folder {folder} cannot be created: {why}");
     }
 
     /// <summary>Whether there is an abandoned socket, which refuses connections. Fails for other files.</summary>
@@ -189,9 +180,9 @@ internal static class UnixSockets
         Run(
             options,
             () => socket = SocketFile.Bind(path),
-            cause => $"the user {Environment.UserName} cannot create a socket in "
-                + $"{Path.GetDirectoryName(Path.GetFullPath(path))}: {cause}. Make the folder writable for the user, "
-                + "or choose another");
+            cause => $"the user {SystemAccounts.ProcessUser} cannot create a socket in "
+                + $"{Path.GetDirectoryName(path)}: {cause}. Make the folder writable for the user or for its group "
+                + $"({SystemAccounts.MembershipAdvice}), or choose another");
         return socket!;
     }
 
@@ -211,14 +202,12 @@ internal static class UnixSockets
     [SupportedOSPlatform("linux")]
     private static void SetOwner(FastCgiListenOptions options, string path, uint? user, uint? group)
     {
-        var owner = user is null ? null : $"the user '{options.Owner}'";
-        var ownerGroup = group is null ? null : $"the group '{options.Group}'";
         Run(
             options,
             () => SocketFile.ChangeOwner(path, user, group),
-            cause => $"the user {Environment.UserName} cannot change the owner of the socket to "
-                + $"{string.Join(" and ", new[] { owner, ownerGroup }.OfType<string>())}: {cause}. Only root can set "
-                + "Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit)");
+            cause => $"the user {SystemAccounts.ProcessUser} cannot change the owner of the socket to "
+                + $"'{options.Owner}:{options.Group}': {cause}. Only root can set Owner; members of a group can set "
+                + $"Group ({SystemAccounts.MembershipAdvice})");
     }
 
     private static void Run(FastCgiListenOptions options, Action step, Func<string, string> explain)
