@@ -16,7 +16,7 @@ public enum FastCgiPathSource
     DocumentUri,
 
     /// <summary>
-    /// SCRIPT_NAME and PATH_INFO: the path after rewrites and internal redirects of Apache, lighttpd, Caddy, and h2o.
+    /// SCRIPT_NAME and PATH_INFO: the path after rewrites and internal redirects of Apache, lighttpd, and Caddy.
     /// Both are already decoded, so <c>%2F</c> is lost. Do not use it with <c>FallbackResource</c>, which sets the same
     /// path for all requests.
     /// </summary>

@@ -68,7 +68,7 @@ internal static class CgiRequestMapper
         _ => HttpCharacters.IsToken(method) ? mapping.Strings.GetString(method) : string.Empty,
     };
 
-    /// <summary>Web servers send HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); ASP.NET Core has no minor version.</summary>
+    /// <summary>Web servers send HTTP/2.0 and HTTP/3.0; ASP.NET Core has no minor version.</summary>
     private static string MapProtocol(ReadOnlySpan<byte> protocol, CgiMapping mapping)
     {
         if (protocol.SequenceEqual("HTTP/1.1"u8) || protocol.IsEmpty)

@@ -8,7 +8,7 @@ internal static class RequestRejections
     /// <summary>The fix for missing basic parameters, which only nginx must be configured to pass.</summary>
     public const string ParameterAdvice =
         "In nginx, add to the location: include fastcgi_params; A location with its own fastcgi_param lines does not "
-            + "inherit those from outer levels. Apache, lighttpd, HAProxy, Caddy and h2o pass these parameters unless "
+            + "inherit those from outer levels. Apache, lighttpd, HAProxy, and Caddy pass these parameters unless "
             + "their configuration unsets them.";
 
     private static readonly Dictionary<RequestRejection, (int StatusCode, string Reason)> s_responses = new()

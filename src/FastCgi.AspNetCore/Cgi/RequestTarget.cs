@@ -7,7 +7,7 @@ internal readonly ref struct RequestTarget(ReadOnlySpan<byte> raw, ReadOnlySpan<
     public ReadOnlySpan<byte> Path { get; } = path;
     public ReadOnlySpan<byte> Query { get; } = query;
 
-    /// <summary>Parses REQUEST_URI. Apache and h2o pass the absolute form if the client sent it.</summary>
+    /// <summary>Parses REQUEST_URI. Apache passes the absolute form if the client sent it.</summary>
     public static RequestRejection Parse(
         ReadOnlySpan<byte> requestUri, ReadOnlySpan<byte> method, out RequestTarget target)
     {
