@@ -3,7 +3,8 @@ namespace FastCgi.AspNetCore.Execution;
 /// <summary>What a measured call cost.</summary>
 /// <param name="Microseconds">How long it kept the thread, without the time in which it waited for a processor.</param>
 /// <param name="IsAsleep">Whether it slept much of that time; null if only the time was measured.</param>
-internal readonly record struct CallCost(long Microseconds, bool? IsAsleep)
+/// <param name="Delayed">How long it waited for a processor, in microseconds.</param>
+internal readonly record struct CallCost(long Microseconds, bool? IsAsleep, long Delayed = 0)
 {
     public bool IsShort => Microseconds < Prediction.ShortMicroseconds;
 }
@@ -54,9 +55,10 @@ internal sealed class CallMeter(ThreadPlatform platform, TimeProvider time)
             return new CallCost(microseconds, IsAsleep: null);
 
         var usage = platform.GetUsageOfThisThread();
-        microseconds = Math.Max(0, microseconds - (usage.Delayed - _usage.Delayed));
+        var delayed = usage.Delayed - _usage.Delayed;
+        microseconds = Math.Max(0, microseconds - delayed);
         var asleep = microseconds - (usage.Processor - _usage.Processor);
-        return new CallCost(
-            microseconds, asleep >= Prediction.ShortMicroseconds && asleep * AsleepShare > microseconds);
+        var isAsleep = asleep >= Prediction.ShortMicroseconds && asleep * AsleepShare > microseconds;
+        return new CallCost(microseconds, isAsleep, delayed);
     }
 }

@@ -255,6 +255,8 @@ internal sealed class RequestScheduler
     /// <param name="wasTaken">Whether the watchdog took the loop or seat of the thread during the call.</param>
     private void Learn(PathKey path, CallCost? cost, bool wasTaken)
     {
+        if (cost is { IsAsleep: true } slept)
+            Workers.OnSlept(slept);
         if (cost is { } measured && (measured.IsAsleep is not null || measured.IsShort))
             Predictor.OnMeasured(path, measured);
         else if (cost is not null || wasTaken)

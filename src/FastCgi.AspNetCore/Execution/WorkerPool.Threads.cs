@@ -62,9 +62,12 @@ internal sealed partial class WorkerPool
         Hold.Server => _held[(int)Hold.Server] < ServerThreads - 1,
         Hold.Loop => HasRoom(Hold.Seat, processors) || _isLoopOverdue,
         Hold.Seat => _held[(int)Hold.Seat] + processors < seats,
-        Hold.Thread => !IsFull && !IsFirstRunning,
+        Hold.Thread => ThreadRoom > 0 && !IsFirstRunning,
         _ => true,
     };
+
+    /// <summary>The number of further requests that sleep which may run now.</summary>
+    public int ThreadRoom => Math.Min(maxBlocked - LongCount, _maxAsleep - BlockedCount);
 
     private bool TryAssign(Worker worker)
     {
@@ -94,7 +97,7 @@ internal sealed partial class WorkerPool
         if (HasRoom(Hold.Loop, processors))
             rest += _waiting[(int)Hold.Loop].Count;
         if (HasRoom(Hold.Thread))
-            rest += WaitingCount;
+            rest += Math.Min(WaitingCount, ThreadRoom);
         return rest > _comingCount;
     }
 
@@ -145,7 +148,7 @@ internal sealed partial class WorkerPool
     /// <summary>Counts a thread that the caller must start, if one is wanted and the limits permit it.</summary>
     private bool TryCountStart()
     {
-        var wanted = Math.Min(WaitingCount, maxBlocked - BlockedCount) + _waiting[(int)Hold.Loop].Count
+        var wanted = Math.Min(WaitingCount, ThreadRoom) + _waiting[(int)Hold.Loop].Count
             + Math.Min(_waiting[(int)Hold.Seat].Count, seats - _held[(int)Hold.Seat]);
         // A handler on each loop may block beyond the limit.
         var max = maxBlocked + (2L * loopCount) + seats + ServerThreads;

@@ -24,6 +24,12 @@ internal sealed partial class WorkerPool(
 
     private const long Warm = -1;
 
+    // Waits of a few hundred microseconds, for another machine, need as many to keep a processor busy.
+    private const int MinAsleepPerSeat = 6;
+
+    // After this many samples of the watchdog without a delayed call, processors are idle.
+    private const int CalmSamples = 8;
+
     // A first request that takes longer is waiting for its own data, not initializing shared state.
     private static readonly TimeSpan s_maxFirstTime = TimeSpan.FromMilliseconds(500);
 
@@ -42,6 +48,10 @@ internal sealed partial class WorkerPool(
     // The number of woken threads that have not taken work yet. Waking more for it wastes thread switches.
     private int _comingCount;
     private int _droppedCount;
+
+    // How many requests that sleep may run at once. More gain nothing while their threads wait for a processor.
+    private int _maxAsleep = int.MaxValue;
+    private int _calmSamples;
 
     // The start time of the first request; 0 before, and Warm after its end.
     private long _firstBegan;
@@ -281,6 +291,26 @@ internal sealed partial class WorkerPool(
             watched.AddRange(_watched);
     }
 
+    /// <summary>
+    /// Adapts how many requests that sleep run at once. While their threads wait for a processor, more of them only cost
+    /// time for switches, also where a database on the same machine needs the processors.
+    /// </summary>
+    public void OnSlept(CallCost cost)
+    {
+        lock (_lock)
+        {
+            if (cost.Delayed > cost.Microseconds)
+            {
+                _calmSamples = 0;
+                _maxAsleep = Math.Max(MinAsleepPerSeat * seats, Math.Min(_maxAsleep, BlockedCount) - 1);
+            }
+            else if (_maxAsleep < int.MaxValue)
+            {
+                _maxAsleep++;
+            }
+        }
+    }
+
     /// <summary>Called after the watchdog has sampled all threads.</summary>
     /// <param name="processors">The number of processors that the threads of loops use.</param>
     /// <returns>Whether there is work that a thread can do now.</returns>
@@ -292,6 +322,8 @@ internal sealed partial class WorkerPool(
             var isLoopWaiting = _waiting[(int)Hold.Loop].Count > 0;
             _isLoopOverdue = isLoopWaiting && (_isLoopOverdue || _wasLoopWaiting);
             _wasLoopWaiting = isLoopWaiting;
+            if (WaitingCount > 0 && ++_calmSamples > CalmSamples)
+                _maxAsleep = (int)Math.Min(int.MaxValue, _maxAsleep * 2L);
             if (IsFirstRunning && time.GetElapsedTime(_firstBegan) > s_maxFirstTime)
                 _firstBegan = Warm;
         }

@@ -56,12 +56,13 @@ public abstract class SchedulerTest : IAsyncLifetime
         Assert.Equal(0, Workers.BlockedCount);
     }
 
-    private protected RequestScheduler CreateScheduler(FastCgiApplicationScheduling scheduling)
+    private protected RequestScheduler CreateScheduler(
+        FastCgiApplicationScheduling scheduling, int maxBlocking = MaxBlockingThreads)
     {
         var options = new FastCgiTransportOptions
         {
             LoopCount = 1,
-            MaxBlockingThreads = MaxBlockingThreads,
+            MaxBlockingThreads = maxBlocking,
             ApplicationScheduling = scheduling,
         };
         return new RequestScheduler(options, Platform, Clock, NullLogger.Instance);

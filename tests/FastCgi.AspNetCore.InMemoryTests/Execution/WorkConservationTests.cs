@@ -167,6 +167,36 @@ public sealed class WorkConservationTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
+    /// <summary>
+    /// More requests that sleep do not run at once while those that run wait for a processor. When they no longer do,
+    /// more run again.
+    /// </summary>
+    [Fact]
+    public void CallsThatSleepAreDelayed_FewerRunAtOnce_UntilTheyAreNot()
+    {
+        const int Processors = 2;
+        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking: 100);
+        scheduler.Workers.EndFirst();
+        scheduler.Watchdog.Start();
+        var occupied = Enumerable.Range(0, 50).Select(_ => scheduler.Occupy(Hold.Thread)).ToList();
+        for (var i = 0; i < 100; i++)
+            scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101));
+        occupied.ForEach(scheduler.GiveBack);
+
+        Assert.Equal(6 * Processors, scheduler.Workers.ThreadRoom);
+        scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 100));
+        Assert.Equal((6 * Processors) + 1, scheduler.Workers.ThreadRoom);
+
+        Platform.HasThreads = false;
+        scheduler.Workers.Run(new WorkItem(Receive()), Hold.Thread);
+        for (var i = 0; i < 8; i++)
+            scheduler.Watchdog.Sample();
+        Assert.Equal((6 * Processors) + 1, scheduler.Workers.ThreadRoom);
+        for (var i = 0; i < 3; i++)
+            scheduler.Watchdog.Sample();
+        Assert.Equal(100, scheduler.Workers.ThreadRoom);
+    }
+
     private FastCgiRequest Receive(string path = "/")
     {
         var ready = FrontEnd.Receive(RecordBytes.Get(1, path));
