@@ -23,9 +23,6 @@ internal sealed class RecordOutput(
     /// <summary>Whether the rest of the current send must be dropped. Later sends are not affected.</summary>
     public bool IsSendCut => Volatile.Read(ref _isSendCut);
 
-    /// <summary>Logs the records that are sent; <see langword="null"/> if that log is off.</summary>
-    public RecordDescriber? SentRecords { get; init; }
-
     /// <summary>Whether a reset would destroy other responses: queued, being sent, or in system buffers.</summary>
     /// <param name="canReset">Whether the connection would be reset. Otherwise, the system keeps its buffers.</param>
     public bool HasOtherResponses(ConnectionScope scope, RequestStream response, bool canReset)
@@ -178,11 +175,7 @@ internal sealed class RecordOutput(
     public void SendCollected(BufferBlock? chain)
     {
         while (chain is not null)
-        {
-            for (var block = chain; block is not null && SentRecords is not null; block = block.Next)
-                SentRecords.Take(block.UsedSpan);
             chain = transport.Send(chain) ? CollectNext(isSendOver: true) : null;
-        }
     }
 
     /// <summary>Returns the blocks of the last send to their pool, and creates the next send.</summary>
