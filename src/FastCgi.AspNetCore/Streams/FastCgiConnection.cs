@@ -90,7 +90,7 @@ internal sealed partial class FastCgiConnection
             scope.State.ReceivedLength += data.Length;
             if (scope.State.Lifetime.DropsInput)
             {
-                if (scope.State.Lifetime.OnDrained(data.Length))
+                if (scope.State.Lifetime.OnDrained(data.Length, _manager.Now))
                     return true;
             }
             else if ((error = Parse(scope, data, ref ready)) == ProtocolError.None)
@@ -202,6 +202,7 @@ internal sealed partial class FastCgiConnection
             if (!_isReceivePaused || !CanReceive(scope))
                 return;
             _isReceivePaused = false;
+            scope.State.ResumedAt = _manager.Now;
         }
 
         _transport.ResumeReceiving();

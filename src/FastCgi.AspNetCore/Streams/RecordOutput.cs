@@ -124,19 +124,31 @@ internal sealed class RecordOutput(
 
     public void OnSendProgress() => Interlocked.Increment(ref _progressCount);
 
-    /// <summary>Whether the current send has made no progress for the limit, if any. Call it every second.</summary>
-    public bool IsSendOverdue(ConnectionScope scope, TimeProvider time, long now, TimeSpan? limit)
+    /// <summary>
+    /// How long the peer has taken nothing; <see langword="null"/> if nothing waits for it. Call it every second. The
+    /// steps of a send alone are too coarse: the system wants more only when a third (TCP) or three quarters (Unix) of
+    /// its buffer are free.
+    /// </summary>
+    public TimeSpan? GetStall(ConnectionScope scope, TimeProvider time, long now)
     {
         ref var queue = ref scope.State.Output;
-        var steps = queue.SendNumber + Volatile.Read(ref _progressCount);
-        if (!queue.IsSending || steps != queue.SeenSteps)
+        // Where no reset destroys what the system holds, nothing waits.
+        var isDraining = transport.CanReset && scope.State.Lifetime.Phase == ConnectionPhase.Draining;
+        if (scope.State.Lifetime.IsOver || (!queue.IsSending && !isDraining))
+            return null;
+
+        var undelivered = transport.UndeliveredLength;
+        if (!queue.IsSending && undelivered is null or 0)
+            return null;
+
+        var progress = (queue.SendNumber + Volatile.Read(ref _progressCount), undelivered);
+        if (progress != queue.SeenProgress)
         {
-            queue.SeenSteps = steps;
-            queue.LastStepSeenAt = now;
-            return false;
+            queue.SeenProgress = progress;
+            queue.ProgressSeenAt = now;
         }
 
-        return time.GetElapsedTime(queue.LastStepSeenAt, now) >= limit;
+        return time.GetElapsedTime(queue.ProgressSeenAt, now);
     }
 
     /// <summary>Drops queued output and completes waiting flushes, because the connection is gone.</summary>
