@@ -205,21 +205,23 @@ public sealed class FastCgiServerLimits
     } = TimeSpan.FromSeconds(5);
 
     /// <summary>
-    /// Gets or sets how long the server waits for the web server to accept data. After that, the connection is reset
-    /// and its requests are aborted; otherwise, a hung web server would hold them forever.
+    /// Gets or sets how long the web server may take nothing of a response. After that, the server cuts the response
+    /// and aborts the other requests of the connection; otherwise, a client that never reads, or a hung web server,
+    /// would hold them forever.
     /// </summary>
     /// <remarks>
-    /// Defaults to 2 minutes, twice the <c>send_timeout</c> of nginx, which by then has given up on a client that does
-    /// not read; <see langword="null"/> means no limit. Does not limit a response that has nothing to send, such as an
-    /// idle event stream. The server notices progress when a good part of the system's send buffer is free again
-    /// (Socket engine: at the end of a send of at most 256 KiB), so a web server that accepts a few bytes a second
-    /// times out too. Must be greater than zero.
+    /// Defaults to 1 hour, so that the web server decides how long a client may pause: nginx waits for
+    /// <c>send_timeout 60s</c>, Apache for <c>Timeout 60</c>, lighttpd for <c>server.max-write-idle = 360</c>, and
+    /// HAProxy for <c>timeout client</c>; Caddy has no limit. <see langword="null"/> means no limit. Does not limit a
+    /// response that has nothing to send, such as an idle event stream. Any data that the web server takes restarts the
+    /// time, as far as the system reports it: in steps of up to 40 KB on a Unix socket and some 100 KB over local TCP.
+    /// Must be greater than zero.
     /// </remarks>
     public TimeSpan? SendTimeout
     {
         get;
         set => field = PositiveOrNull(value);
-    } = TimeSpan.FromMinutes(2);
+    } = TimeSpan.FromHours(1);
 
     /// <summary>Gets or sets how long a keep-alive connection may be idle before the server closes it.</summary>
     /// <remarks>
@@ -233,12 +235,12 @@ public sealed class FastCgiServerLimits
     }
 
     /// <summary>
-    /// Gets or sets how long the server discards input after the last response, so that a reset does not destroy the
-    /// response.
+    /// Gets or sets how long the server waits for more input, which it discards, after the last response: a reset would
+    /// destroy the response behind a web server that reads it only after it has sent the request body.
     /// </summary>
     /// <remarks>
-    /// Defaults to 5 seconds, as for unread request bodies in Kestrel and nginx's <c>lingering_timeout</c>. Must be
-    /// greater than zero.
+    /// Defaults to 5 seconds, like nginx's <c>lingering_timeout</c>. Begins when the response is delivered, and again
+    /// with all input, of which at most 64 MiB are discarded. Must be greater than zero.
     /// </remarks>
     public TimeSpan LingerTimeout
     {

@@ -84,36 +84,6 @@ public sealed class SlowRequestTests
         await frontEnd.ReadResponseAsync();
     }
 
-    [Fact]
-    public async Task Records_SwitchedOn_AreLoggedBothWaysInOrder()
-    {
-        using var logs = new CollectedLogs();
-        using var loggers = LoggerFactory.Create(builder => builder.AddProvider(logs).SetMinimumLevel(LogLevel.Trace));
-        await using var frontEnd = await TestServer.ConnectAsync(
-            static app => Microsoft.AspNetCore.Builder.RunExtensions.Run(
-                app, static context => context.Response.WriteAsync("Hello")),
-            records: RecordLog.Create(loggers));
-
-        await frontEnd.AskAsync();
-
-        await Waiting.UntilAsync(() => logs.All.Any(static log => log.Message.Contains(
-            "END_REQUEST", StringComparison.Ordinal)), "the last record");
-        var names = logs.All.Select(static log => string.Join(
-            ' ', log.Message.Split('"')[2].TrimStart(':', ' ').Split(',')[0])).ToList();
-        Assert.Equal(
-            ["received BEGIN_REQUEST", "received PARAMS", "received PARAMS", "received STDIN", "sent STDOUT"],
-            names[..5]);
-        Assert.Equal("sent END_REQUEST", names[^1]);
-    }
-
-    [Fact]
-    public void Records_SwitchedOff_HaveNoLog()
-    {
-        using var loggers = LoggerFactory.Create(static builder => builder.SetMinimumLevel(LogLevel.Debug));
-
-        Assert.Null(RecordLog.Create(loggers));
-    }
-
     private static IEnumerable<CollectedLog> Reports(TestServer server)
         => server.Logs.Named("SlowRequest");
 }

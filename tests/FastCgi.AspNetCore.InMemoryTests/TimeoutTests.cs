@@ -4,6 +4,8 @@ public class TimeoutTests
 {
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
 
+    private static readonly TimeSpan s_sendTimeout = new FastCgiServerLimits().SendTimeout!.Value;
+
     [Fact]
     [Contract("G4")]
     public Task PARAMS_NotCompleteInTime_408AndConnectionClosed() => Script.PlayAsync(
@@ -53,8 +55,12 @@ public class TimeoutTests
     /// <summary>Results of GET_VALUES are not responses, but the peer does not receive them either.</summary>
     [Fact]
     public Task SendTimeout_OfAnAnswerOfManagement_ResetToo() => Script.PlayAsync(
-        "get 200 hold values 2m unreset 1s reset",
-        static limits => limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
+        "get 200 hold values 1h unreset 1s reset", static limits => limits.SendTimeout = s_sendTimeout);
+
+    /// <summary>Some web servers read the response only after they have sent the whole body.</summary>
+    [Fact]
+    public Task LingerTimeout_InputContinuesAfterTheResponse_BeginsAgain()
+        => Script.PlayAsync("post100.last+stdin10 200 4s stdin10 4s stdin10 4s unreset 1s reset");
 
     public static TheoryData<string, int> Pieces => Rows.Cross(
         ["unused", "used", "used together", "past its keep-alive timeout", "stopping"], Enumerable.Range(1, 15));
@@ -96,27 +102,145 @@ public class TimeoutTests
         await stop.Within("the stop");
     }
 
-    [Theory, Values(true, false)]
-    public async Task SendTimeout_SomethingReceivedOccasionally_SendContinues(bool isWholeSend)
+    [Theory, Values("a send", "a part", "some of the system's buffer")]
+    public async Task SendTimeout_SomethingReceivedOccasionally_SendContinues(string what)
     {
         await using var frontEnd = await StartWithDefaultAsync(
             static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
         frontEnd.Transport.HoldSends();
+        frontEnd.Transport.Undelivered = 200_000;
         frontEnd.Send(RecordBytes.Get());
 
         for (var i = 0; i < 5; i++)
         {
             var sends = i + 1;
             await frontEnd.Transport.WaitUntilAsync(
-                () => !isWholeSend || frontEnd.Transport.SendCount >= sends, "the next send");
-            frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(100));
-            if (isWholeSend)
+                () => what != "a send" || frontEnd.Transport.SendCount >= sends, "the next send");
+            frontEnd.Server.Clock.Advance(0.9 * s_sendTimeout);
+            if (what == "a send")
                 frontEnd.Transport.ReleaseSend();
-            else
+            else if (what == "a part")
                 frontEnd.Transport.Connection.Output.OnSendProgress();
+            else
+                frontEnd.Transport.Undelivered--;
         }
 
         Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Server.Clock.Advance(s_sendTimeout + s_tick);
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    /// <summary>A peer that still takes the end of a response, or pauses, has not closed, and loses nothing.</summary>
+    [Theory, Values(true, false)]
+    public async Task LingerTimeout_ResponseIsNotDelivered_BeginsWhenItIs(bool isInputComplete)
+    {
+        await using var frontEnd = await StartWithDefaultAsync(
+            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask());
+        frontEnd.Transport.Undelivered = 50_000;
+        var request = RecordBytes.Post(1, "/", new byte[10], keepConnection: false);
+        frontEnd.Send(isInputComplete ? request : request[..^8]);
+        await frontEnd.ReadResponseAsync();
+        await frontEnd.Transport.WaitUntilAsync(
+            () => frontEnd.Transport.Decisions.Contains(CloseAction.HalfClose), "the half-close");
+
+        for (var i = 0; i < 3; i++)
+        {
+            frontEnd.Server.Clock.Advance(0.9 * s_sendTimeout);
+            frontEnd.Transport.Undelivered--;
+        }
+
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Transport.Undelivered = 0;
+        frontEnd.Server.Clock.Advance(4 * s_tick);
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Server.Clock.Advance(2 * s_tick);
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    [Fact]
+    public async Task LingerTimeout_ResponseIsNeverDelivered_ResetFiveMinutesAfterTheSendTimeout()
+    {
+        await using var frontEnd = await StartWithDefaultAsync(
+            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask());
+        frontEnd.Transport.Undelivered = 50_000;
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        await frontEnd.ReadResponseAsync();
+        await frontEnd.Transport.WaitUntilAsync(
+            () => frontEnd.Transport.Decisions.Count > 0, "the half-close");
+
+        frontEnd.Server.Clock.Advance(s_sendTimeout + TimeSpan.FromMinutes(5));
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Server.Clock.Advance(s_tick);
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    /// <summary>The system delivers the rest, even after the end of the process.</summary>
+    [Fact]
+    public async Task Stop_ResponseIsNotDelivered_ConnectionClosesAtOnce()
+    {
+        await using var frontEnd = await StartWithDefaultAsync(
+            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask());
+        frontEnd.Transport.Undelivered = 50_000;
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        await frontEnd.ReadResponseAsync();
+        await frontEnd.Transport.WaitUntilAsync(
+            () => frontEnd.Transport.Decisions.Contains(CloseAction.HalfClose), "the half-close");
+
+        var stop = frontEnd.Server.StopAsync();
+
+        Assert.Equal([CloseAction.HalfClose, CloseAction.Close], frontEnd.Transport.Decisions);
+        frontEnd.Close();
+        await stop.Within("the stop");
+    }
+
+    /// <summary>The web server cannot send the rest of the parameters while the server does not receive.</summary>
+    [Fact]
+    public async Task RequestParametersTimeout_WhileReceivingIsPaused_DoesNotPass()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        for (var id = 2; id < 110; id++)
+        {
+            frontEnd.Send(RecordBytes.Get(id));
+            await Waiting.UntilAsync(() => frontEnd.Transport.Connection.RequestCount == 0, "the responses");
+        }
+
+        frontEnd.Send(RecordBytes.Begin(200));
+        Assert.True(frontEnd.Transport.Connection.IsReceivePaused);
+        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(10));
+
+        frontEnd.Transport.ReleaseSend(continues: false);
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount > 0, "the resume");
+        frontEnd.Server.Clock.Advance(s_tick);
+        frontEnd.Send(RecordBytes.Get(200).AsSpan()[16..].ToArray());
+        for (var i = 1; i < 110; i++)
+            await frontEnd.ReadRequestAsync();
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(200)).Text);
+    }
+
+    [Fact]
+    public async Task SendTimeout_Expires_OneWarningAMinuteNamesTheOption()
+    {
+        await using var first = await StartWithDefaultAsync(Apps.Hello);
+        Cut(2);
+        Cut(1);
+
+        var warnings = first.Server.Logs.Named("ResponsesNotTaken");
+        Assert.Equal(2, warnings.Count);
+        Assert.All(warnings, static warning => Assert.Equal(LogLevel.Warning, warning.Level));
+        Assert.Contains("last such message: 1;", warnings[0].Message, StringComparison.Ordinal);
+        Assert.Contains("last such message: 2;", warnings[1].Message, StringComparison.Ordinal);
+        Assert.Contains("raise FastCgi:Limits:SendTimeout", warnings[1].Message, StringComparison.Ordinal);
+
+        void Cut(int count)
+        {
+            var stuck = Enumerable.Range(0, count).Select(_ => first.Server.Connect()).ToList();
+            stuck.ForEach(static frontEnd => frontEnd.Transport.HoldSends());
+            stuck.ForEach(static frontEnd => frontEnd.Send(RecordBytes.Get()));
+            first.Server.Clock.Advance(s_sendTimeout + s_tick);
+            Assert.All(stuck, static frontEnd => Assert.True(frontEnd.Transport.IsReset));
+        }
     }
 
     /// <summary>They all share the connection, and none of them can be answered.</summary>
@@ -151,7 +275,7 @@ public class TimeoutTests
         await other.AskAsync();
 
         stuck.Server.Clock.Advance(s_tick);
-        stuck.Server.Clock.Advance(TimeSpan.FromSeconds(119));
+        stuck.Server.Clock.Advance(s_sendTimeout - s_tick);
         Assert.False(stuck.Transport.IsReset);
         stuck.Server.Clock.Advance(s_tick);
 
@@ -163,5 +287,5 @@ public class TimeoutTests
 
     private static Task<FrontEnd> StartWithDefaultAsync(RequestDelegate application)
         => TestServer.ConnectAsync(
-            application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
+            application, static options => options.Limits.SendTimeout = s_sendTimeout);
 }

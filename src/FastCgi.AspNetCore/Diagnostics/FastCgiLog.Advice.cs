@@ -85,11 +85,4 @@ internal static partial class FastCgiLog
     public static partial void SlowRequest(
         this ILogger log, string connectionId, uint sequence, string method, string path, string client, double seconds,
         string activity, long bytesRead, long bytesWritten, long suppressed);
-
-    [LoggerMessage(108, LogLevel.Trace, "{Record}")]
-    public static partial void Record(this ILogger log, string record);
-
-    [LoggerMessage(109, LogLevel.Trace, "Records not logged because they arrived faster than the log could write "
-        + "them: {Count}.")]
-    public static partial void RecordsLost(this ILogger log, long count);
 }

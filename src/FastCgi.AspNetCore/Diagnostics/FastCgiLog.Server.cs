@@ -76,10 +76,12 @@ internal static partial class FastCgiLog
             + "UseFastCgi after UseKestrel, or replace UseKestrel with ConfigureKestrel.")]
     public static partial void KestrelTookOver(this ILogger log);
 
-    [LoggerMessage(87, LogLevel.Debug,
-        OfConnection + "The web server accepted no data for {Timeout} (SendTimeout). The connection is reset and its "
-            + "requests are aborted.")]
-    public static partial void ResponseNotTaken(this ILogger log, string connectionId, TimeSpan? timeout);
+    [LoggerMessage(87, LogLevel.Warning,
+        "The server cut responses of which the web server took nothing for {Timeout} (SendTimeout). Connections since "
+            + "the last such message: {Count}; the last one: \"{ConnectionId}\". If clients may pause a download for "
+            + "longer, raise FastCgi:Limits:SendTimeout. See docs/robustness.md#time-limits.")]
+    public static partial void ResponsesNotTaken(
+        this ILogger log, TimeSpan? timeout, long count, string connectionId);
 
     [LoggerMessage(94, LogLevel.Warning,
         "The server closed connections to {EndPoint} that it had accepted ({Count} since the last such message): "

@@ -22,7 +22,6 @@ internal sealed partial class FastCgiServer(
     IServiceProvider services,
     IEnumerable<IConnectionListenerFactory> listenerFactories,
     IMeterFactory meters,
-    ILoggerFactory loggers,
     EventJournal journal,
     ServerTime serverTime,
     IConfiguration? configuration = null,
@@ -183,8 +182,8 @@ internal sealed partial class FastCgiServer(
     {
         Scheduler = new RequestScheduler(Options.Transport, LinuxThreadPlatform.Create(_log), _time, _log);
         Context = RequestServer.Create(
-            Options, application, _log, _time, Scheduler.Watchdog.TrySetDeadline, RecordLog.Create(loggers),
-            ResourceLimits.GetDescriptors, Advisor, statusPaths);
+            Options, application, _log, _time, Scheduler.Watchdog.TrySetDeadline, ResourceLimits.GetDescriptors,
+            Advisor, statusPaths);
         var meter = meters.Create(ServerMetrics.MeterName);
         Connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
         ServerMetrics.Observe(meter, Context, Connections, Scheduler);
@@ -207,7 +206,6 @@ internal sealed partial class FastCgiServer(
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => Connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
-        await RunStepAsync("completing the record log", () => Context?.Records?.Complete()).ConfigureAwait(false);
         await RunStepAsync("stopping the configuration checks", () => _doctor?.Dispose()).ConfigureAwait(false);
         await RunStepAsync("stopping the worker threads", () => Scheduler?.Stop()).ConfigureAwait(false);
         await RunStepAsync("stopping the event loops", () => _engine?.Stop()).ConfigureAwait(false);

@@ -67,7 +67,10 @@ internal static unsafe partial class Libc
         return Receive(socket, &first, 1, MessagePeek) > 0;
     }
 
-    /// <summary>The number of bytes that the peer has not acknowledged; 0 if unknown.</summary>
+    /// <summary>
+    /// The number of bytes that the peer has not acknowledged (TCP), or the size of the buffers that it has not read to
+    /// their ends (Unix); 0 if unknown.
+    /// </summary>
     /// <exception cref="ObjectDisposedException">The socket is closed: its number may refer to another one.</exception>
     public static int GetUndeliveredLength(SafeSocketHandle socket)
         => ioctl(socket, UnsentLength, out var length) < 0 ? 0 : length;

@@ -10,7 +10,6 @@ internal static class RequestServer
         ILogger log,
         TimeProvider time,
         Func<ResponseOutput, bool>? trySetDeadline = null,
-        RecordLog? records = null,
         Func<long>? getMaxDescriptors = null,
         Advisor? advisor = null,
         IReadOnlyList<string>? statusPaths = null)
@@ -49,7 +48,6 @@ internal static class RequestServer
                 => trySetDeadline(((FastCgiRequest)stream).Response.Output),
             Log = log,
             Time = clock,
-            Records = records,
             GetMaxDescriptors = getMaxDescriptors,
             GetMaxConnections = () => DescriptorHeadroom.GetMaxConnections(getMaxDescriptors()),
             Statistics = new RequestStatistics(clock, time),

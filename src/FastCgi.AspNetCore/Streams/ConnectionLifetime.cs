@@ -37,7 +37,7 @@ internal enum CloseAction : byte
     /// <summary>Reset the connection, unless there is input. nginx retries a request on a reset connection.</summary>
     ResetUnlessInput,
 
-    /// <summary>Send nothing more, but keep receiving: a reset would destroy the response in delivery.</summary>
+    /// <summary>Send nothing more, but keep receiving: the response in delivery would be lost.</summary>
     HalfClose,
 }
 
@@ -79,6 +79,7 @@ internal struct ConnectionLifetime
     private long? _endingSince;
     private long _drainedLength;
     private bool _dropsInput;
+    private bool _awaitsDelivery;
 
     // Whether all requests that have left had their complete input, so that no later input can cause a reset.
     private bool? _isInputComplete;
@@ -188,7 +189,8 @@ internal struct ConnectionLifetime
     public void OnClosed() => Phase = ConnectionPhase.Closed;
 
     /// <param name="isIdle">Whether nothing is queued or being sent, and there is no request.</param>
-    public CloseAction Decide(bool isIdle, long now)
+    /// <param name="awaitsDelivery">Whether the system holds output that a close might lose.</param>
+    public CloseAction Decide(bool isIdle, bool awaitsDelivery, long now)
     {
         switch (Phase)
         {
@@ -199,7 +201,11 @@ internal struct ConnectionLifetime
             case ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
                 Phase = ConnectionPhase.Draining;
                 _endingSince = now;
-                return _isInputComplete == true ? CloseAction.Close : CloseAction.HalfClose;
+                _awaitsDelivery = awaitsDelivery && _isInputComplete == true;
+                return _isInputComplete == true && !awaitsDelivery ? CloseAction.Close : CloseAction.HalfClose;
+            case ConnectionPhase.Draining when _awaitsDelivery && !awaitsDelivery:
+                _awaitsDelivery = false;
+                return CloseAction.Close;
             default:
                 return CloseAction.None;
         }
@@ -210,7 +216,18 @@ internal struct ConnectionLifetime
     public bool TryCloseIdle(long now) => Phase == ConnectionPhase.Leaving && TryFail(mustCut: false, now);
 
     /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>
-    public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;
+    public bool OnDrained(int length, long now)
+    {
+        OnPeerActive(now);
+        return (_drainedLength += length) <= MaxDrainLength;
+    }
+
+    /// <summary>Called when a peer that is about to close still sends, or still takes the response.</summary>
+    public void OnPeerActive(long now)
+    {
+        if (Phase == ConnectionPhase.Draining)
+            _endingSince = now;
+    }
 
     /// <summary>Whether the peer has neither closed nor accepted the end of a cut response in time.</summary>
     public readonly bool IsEndOverdue(TimeProvider time, long now, TimeSpan timeout)

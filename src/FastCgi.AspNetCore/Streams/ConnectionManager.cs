@@ -16,6 +16,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private int _unfinishedCount;
     private long _lastTick = server.Time.LastTick;
     private readonly LogThrottle _rejections = new(server.Time);
+    private readonly LogThrottle _sendTimeouts = new(server.Time);
     private IDisposable? _ticks;
     private readonly TaskCompletionSource _allOver = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _allGone = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -107,6 +108,12 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         if (durations is { Enabled: true })
             ThreadRoot.Queue(
                 (durations, connection.Age), static closed => closed.durations.Record(closed.Age), server.Log);
+    }
+
+    public void OnSendTimeout(string connectionId)
+    {
+        if (_sendTimeouts.TryAcquire(out var count))
+            server.Log.ResponsesNotTaken(server.Options.Limits.SendTimeout, count, connectionId);
     }
 
     /// <summary>Called when a connection is closed and the application has finished all its requests.</summary>

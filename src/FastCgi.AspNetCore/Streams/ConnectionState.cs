@@ -21,6 +21,7 @@ internal struct ConnectionState
     /// <summary>Whether a reset harms other connections; null until a request has named the web server.</summary>
     public bool? ForbidsReset;
     public long PausedSince;
+    public long ResumedAt;
 
     /// <summary>The start time of the record that is being received.</summary>
     public long RecordSince;
@@ -47,9 +48,9 @@ internal struct SendQueue
     /// <summary>The responses with a flush that waits for a send.</summary>
     public List<RequestStream>? Waiters;
 
-    /// <summary>The number of sends, and of their progress, at the last check.</summary>
-    public long SeenSteps;
-    public long LastStepSeenAt;
+    /// <summary>The number of steps of all sends, and what the peer had not taken, at the last check.</summary>
+    public (long Steps, long? Undelivered) SeenProgress;
+    public long ProgressSeenAt;
 
     public readonly bool IsSending => Sending is not null;
     public readonly bool IsIdle => !IsSending && LastQueued is null && Control.Head is null;

@@ -12,7 +12,7 @@ internal abstract class ConnectionTransport
     /// <summary>Whether the peer sees a reset as an error, not as the end, as with TCP.</summary>
     public abstract bool CanReset { get; }
 
-    /// <summary>The sent bytes that are not delivered, so that a reset would destroy them; null if unknown.</summary>
+    /// <summary>The sent bytes that the peer has not taken; null if unknown. With TCP, a reset destroys them.</summary>
     public virtual long? UndeliveredLength => null;
 
     /// <summary>Whether there is input to receive; <see langword="null"/> if only a read can determine it.</summary>

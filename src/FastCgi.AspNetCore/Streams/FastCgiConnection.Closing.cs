@@ -3,6 +3,9 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>How requests leave the connection, and how the connection ends: each in one step under the lock.</content>
 internal sealed partial class FastCgiConnection
 {
+    // The receive buffer of a peer that reads nothing takes at least this.
+    private const int MaxSurelyTaken = 32 * 1024;
+
     private const int MaxEndingLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength
         + ProtocolConstants.HeaderLength;
 
@@ -121,7 +124,11 @@ internal sealed partial class FastCgiConnection
     {
         using var scope = EnterLock();
         var isIdle = scope.State.Output.IsIdle;
-        var action = scope.State.Lifetime.Decide(isIdle && scope.State.Requests.Count == 0, _manager.Now);
+        // Linux resets a closed TCP connection whose peer takes nothing for about five minutes.
+        var awaitsDelivery = !_manager.IsStopping && scope.State.Output.SentLength > MaxSurelyTaken
+            && _transport is { CanReset: true, UndeliveredLength: > 0 };
+        var action = scope.State.Lifetime.Decide(
+            isIdle && scope.State.Requests.Count == 0, awaitsDelivery, _manager.Now);
         // If a request has arrived since, its response is being sent. The transport asks again after that.
         if (action == CloseAction.None && !isIdle)
             Output.CloseWhenSent(scope);

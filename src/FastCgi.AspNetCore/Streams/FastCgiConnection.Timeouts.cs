@@ -3,6 +3,9 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>Timeouts, and the stop of the server.</content>
 internal sealed partial class FastCgiConnection
 {
+    // No handler waits for the delivery of a whole response, and TCP may report it in steps of 100 KB and more.
+    private static readonly TimeSpan s_drainGrace = TimeSpan.FromMinutes(5);
+
     private TimeSpan ParametersTimeout => _server.Options.Limits.RequestParametersTimeout;
 
     /// <summary>Checks the timeouts; called every second.</summary>
@@ -19,13 +22,17 @@ internal sealed partial class FastCgiConnection
             closes = CloseIfUnused(scope, now, limits.KeepAliveTimeout);
             // A cut response has a separate deadline.
             var isCutting = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
-            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout) && !isCutting;
+            var isDraining = scope.State.Lifetime.Phase == ConnectionPhase.Draining;
+            var stall = Output.GetStall(scope, _server.Time, now);
+            isStuck = stall - (isDraining ? s_drainGrace : TimeSpan.Zero) >= limits.SendTimeout && !isCutting;
+            if (stall is not null)
+                scope.State.Lifetime.OnPeerActive(now);
             isOverdue = scope.State.Lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout)
                 || (!isCutting && (IsRecordOverdue(scope, now) || IsUnusedTwiceAsLong(scope, now)));
         }
 
         if (isStuck)
-            ready.Report(() => _server.Log.ResponseNotTaken(Id, _server.Options.Limits.SendTimeout));
+            ready.Report(() => _manager.OnSendTimeout(Id));
         Run(ref ready);
         ResumeReceiving();
         Output.FlushNow();
@@ -40,7 +47,8 @@ internal sealed partial class FastCgiConnection
     {
         bool closes;
         using (var scope = EnterLock())
-            closes = CloseIfUnused(scope, _manager.Now, limit: null);
+            closes = CloseIfUnused(scope, _manager.Now, limit: null)
+                || scope.State.Lifetime.Phase == ConnectionPhase.Draining;
         if (closes)
             _transport.Close();
         else
@@ -69,7 +77,7 @@ internal sealed partial class FastCgiConnection
         foreach (var request in scope.State.Requests)
         {
             var age = time.GetElapsedTime(request.BeganAt, now);
-            if (!request.HasAllParameters && age >= ParametersTimeout)
+            if (!request.HasAllParameters && IsInputOverdue(scope, request.BeganAt, now))
             {
                 request.Reject(RequestRejection.ParametersTimeout);
                 scope.State.Lifetime.CloseAfterLast();
@@ -91,8 +99,12 @@ internal sealed partial class FastCgiConnection
     private bool IsInRecord(ConnectionScope scope, long now)
     {
         var since = Math.Max(scope.State.RecordSince, scope.State.Lifetime.IdleSince);
-        return scope.State.Reader.IsInRecord && _server.Time.GetElapsedTime(since, now) < ParametersTimeout;
+        return scope.State.Reader.IsInRecord && !IsInputOverdue(scope, since, now);
     }
+
+    /// <summary>Whether the rest of a request is late, although the server has received all the time.</summary>
+    private bool IsInputOverdue(ConnectionScope scope, long since, long now) => !_isReceivePaused
+        && _server.Time.GetElapsedTime(Math.Max(since, scope.State.ResumedAt), now) >= ParametersTimeout;
 
     /// <summary>Whether input other than requests, such as endless GET_VALUES, has prevented the close.</summary>
     private bool IsUnusedTwiceAsLong(ConnectionScope scope, long now)

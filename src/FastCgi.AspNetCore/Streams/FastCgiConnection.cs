@@ -18,7 +18,6 @@ internal sealed partial class FastCgiConnection
     private readonly StreamContext _server;
     private readonly ConnectionTransport _transport;
     private readonly Guarded<ConnectionState> _state = new(LockRank.Connection);
-    private readonly RecordDescriber? _receivedRecords;
     private string? _id;
     private string? _peer;
 
@@ -36,12 +35,7 @@ internal sealed partial class FastCgiConnection
         _server = manager.Server;
         _transport = transport;
         _openedAt = manager.Now;
-        var records = _server.Records;
-        _receivedRecords = records is null ? null : new RecordDescriber(Id, "received", records.Write);
-        Output = new RecordOutput(_server.Buffers, this, transport, _state)
-        {
-            SentRecords = records is null ? null : new RecordDescriber(Id, "sent", records.Write),
-        };
+        Output = new RecordOutput(_server.Buffers, this, transport, _state);
         using var scope = EnterLock();
         scope.State.Lifetime.Begin(_openedAt);
     }
@@ -91,13 +85,12 @@ internal sealed partial class FastCgiConnection
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
-        _receivedRecords?.Take(data);
         using (var scope = EnterLock())
         {
             scope.State.ReceivedLength += data.Length;
             if (scope.State.Lifetime.DropsInput)
             {
-                if (scope.State.Lifetime.OnDrained(data.Length))
+                if (scope.State.Lifetime.OnDrained(data.Length, _manager.Now))
                     return true;
             }
             else if ((error = Parse(scope, data, ref ready)) == ProtocolError.None)
@@ -209,6 +202,7 @@ internal sealed partial class FastCgiConnection
             if (!_isReceivePaused || !CanReceive(scope))
                 return;
             _isReceivePaused = false;
+            scope.State.ResumedAt = _manager.Now;
         }
 
         _transport.ResumeReceiving();

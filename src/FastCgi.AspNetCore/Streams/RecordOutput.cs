@@ -23,9 +23,6 @@ internal sealed class RecordOutput(
     /// <summary>Whether the rest of the current send must be dropped. Later sends are not affected.</summary>
     public bool IsSendCut => Volatile.Read(ref _isSendCut);
 
-    /// <summary>Logs the records that are sent; <see langword="null"/> if that log is off.</summary>
-    public RecordDescriber? SentRecords { get; init; }
-
     /// <summary>Whether a reset would destroy other responses: queued, being sent, or in system buffers.</summary>
     /// <param name="canReset">Whether the connection would be reset. Otherwise, the system keeps its buffers.</param>
     public bool HasOtherResponses(ConnectionScope scope, RequestStream response, bool canReset)
@@ -127,19 +124,31 @@ internal sealed class RecordOutput(
 
     public void OnSendProgress() => Interlocked.Increment(ref _progressCount);
 
-    /// <summary>Whether the current send has made no progress for the limit, if any. Call it every second.</summary>
-    public bool IsSendOverdue(ConnectionScope scope, TimeProvider time, long now, TimeSpan? limit)
+    /// <summary>
+    /// How long the peer has taken nothing; <see langword="null"/> if nothing waits for it. Call it every second. The
+    /// steps of a send alone are too coarse: the system wants more only when a third (TCP) or three quarters (Unix) of
+    /// its buffer are free.
+    /// </summary>
+    public TimeSpan? GetStall(ConnectionScope scope, TimeProvider time, long now)
     {
         ref var queue = ref scope.State.Output;
-        var steps = queue.SendNumber + Volatile.Read(ref _progressCount);
-        if (!queue.IsSending || steps != queue.SeenSteps)
+        // Where no reset destroys what the system holds, nothing waits.
+        var isDraining = transport.CanReset && scope.State.Lifetime.Phase == ConnectionPhase.Draining;
+        if (scope.State.Lifetime.IsOver || (!queue.IsSending && !isDraining))
+            return null;
+
+        var undelivered = transport.UndeliveredLength;
+        if (!queue.IsSending && undelivered is null or 0)
+            return null;
+
+        var progress = (queue.SendNumber + Volatile.Read(ref _progressCount), undelivered);
+        if (progress != queue.SeenProgress)
         {
-            queue.SeenSteps = steps;
-            queue.LastStepSeenAt = now;
-            return false;
+            queue.SeenProgress = progress;
+            queue.ProgressSeenAt = now;
         }
 
-        return time.GetElapsedTime(queue.LastStepSeenAt, now) >= limit;
+        return time.GetElapsedTime(queue.ProgressSeenAt, now);
     }
 
     /// <summary>Drops queued output and completes waiting flushes, because the connection is gone.</summary>
@@ -178,11 +187,7 @@ internal sealed class RecordOutput(
     public void SendCollected(BufferBlock? chain)
     {
         while (chain is not null)
-        {
-            for (var block = chain; block is not null && SentRecords is not null; block = block.Next)
-                SentRecords.Take(block.UsedSpan);
             chain = transport.Send(chain) ? CollectNext(isSendOver: true) : null;
-        }
     }
 
     /// <summary>Returns the blocks of the last send to their pool, and creates the next send.</summary>

@@ -27,7 +27,6 @@ internal class StreamContext
     public required RequestStatistics Statistics { get; init; }
     public BufferPool Buffers { get; } = new();
     public ServerCounters Counters { get; } = new();
-    public RecordLog? Records { get; init; }
 
     /// <summary>Whether the age of requests always matters. Otherwise it does while the status is watched.</summary>
     public bool MeasuresAges { get; init; }

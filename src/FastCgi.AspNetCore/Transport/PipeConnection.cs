@@ -34,15 +34,9 @@ internal sealed class PipeConnection : ConnectionTransport
 
     public override bool CanReset => _socket is { AddressFamily: not AddressFamily.Unix };
 
-    public override long? UndeliveredLength => _socket switch
-    {
-        null => null,
-        // A Unix socket has already delivered sent data to the peer.
-        { AddressFamily: AddressFamily.Unix } => 0,
-        _ when OperatingSystem.IsLinux()
-            => AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0),
-        _ => null,
-    };
+    public override long? UndeliveredLength => _socket is null || !OperatingSystem.IsLinux()
+        ? null
+        : AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0);
 
     public override EndPoint? RemoteEndPoint => _context.RemoteEndPoint;
 
@@ -82,7 +76,9 @@ internal sealed class PipeConnection : ConnectionTransport
         var disposing = _context.DisposeAsync().AsTask();
         try
         {
-            var limit = _manager.Server.Options.Limits.LingerTimeout;
+            var limits = _manager.Server.Options.Limits;
+            // If the server closes the connection, the peer may still read.
+            var limit = Volatile.Read(ref _isEnding) ? limits.SendTimeout ?? s_longestTimer : limits.LingerTimeout;
             await disposing.WaitAsync(limit < s_longestTimer ? limit : Timeout.InfiniteTimeSpan, _manager.Server.Time)
                 .ConfigureAwait(false);
         }
@@ -105,7 +101,7 @@ internal sealed class PipeConnection : ConnectionTransport
         if (Volatile.Read(ref _isLost) || !_writer.TryBegin())
             return true;
 
-        var transfer = _socket is null ? WriteAsync(chain) : SendAsync(_socket, chain);
+        var transfer = SendAllAsync(chain);
         if (!transfer.IsCompletedSuccessfully)
         {
             _ = EndSendAsync(transfer.AsTask());
@@ -235,24 +231,33 @@ internal sealed class PipeConnection : ConnectionTransport
         return canReceive;
     }
 
-    private async ValueTask WriteAsync(BufferBlock chain)
+    /// <summary>Sends block by block, because the end of each shows that the peer reads.</summary>
+    private async ValueTask SendAllAsync(BufferBlock chain)
+    {
+        for (var block = chain; block is not null && !Connection.Output.IsSendCut; block = block.Next)
+        {
+            if (_socket is null)
+                await WriteAsync(block).ConfigureAwait(false);
+            else
+                await SendAsync(_socket, block.UsedMemory).ConfigureAwait(false);
+            Connection.Output.OnSendProgress();
+        }
+    }
+
+    private async ValueTask WriteAsync(BufferBlock block)
     {
         var output = _context.Transport.Output;
-        for (var block = chain; block is not null; block = block.Next)
-            output.Write(block.UsedSpan);
+        output.Write(block.UsedSpan);
         // If it is completed, nothing reads the written bytes.
         if (await output.FlushAsync().ConfigureAwait(false) is { IsCanceled: true } or { IsCompleted: true })
             throw new OperationCanceledException();
     }
 
     /// <summary>Sends without the pipe, because its reader continues with later bytes after a failed send.</summary>
-    private async ValueTask SendAsync(Socket socket, BufferBlock chain)
+    private static async ValueTask SendAsync(Socket socket, ReadOnlyMemory<byte> rest)
     {
-        for (var block = chain; block is not null && !Connection.Output.IsSendCut; block = block.Next)
-        {
-            for (var rest = block.UsedMemory; rest.Length > 0;)
-                rest = rest[await socket.SendAsync(rest, SocketFlags.None).ConfigureAwait(false)..];
-        }
+        while (rest.Length > 0)
+            rest = rest[await socket.SendAsync(rest, SocketFlags.None).ConfigureAwait(false)..];
     }
 
     private async Task EndSendAsync(Task transfer)

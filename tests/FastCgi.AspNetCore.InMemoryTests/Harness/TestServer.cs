@@ -58,7 +58,6 @@ internal sealed class TestServer : IAsyncDisposable
         Action<IApplicationBuilder> pipeline,
         Action<FastCgiServerOptions>? configure = null,
         Action<IServiceCollection>? services = null,
-        RecordLog? records = null,
         string? expects = null,
         string[]? statusPaths = null)
     {
@@ -80,7 +79,7 @@ internal sealed class TestServer : IAsyncDisposable
                 {
                     services?.Invoke(collection);
                     collection.AddSingleton<IServer>(provider => new MemoryServer(
-                        options, provider.GetRequiredService<ILoggerFactory>(), clock, records, statusPaths));
+                        options, provider.GetRequiredService<ILoggerFactory>(), clock, statusPaths));
                 })
                 .Configure(pipeline))
             .Build();
@@ -97,9 +96,8 @@ internal sealed class TestServer : IAsyncDisposable
         Action<IApplicationBuilder> pipeline,
         Action<FastCgiServerOptions>? configure = null,
         Action<IServiceCollection>? services = null,
-        RecordLog? records = null,
         string? expects = null)
-        => (await StartAsync(pipeline, configure, services, records, expects)).Connect();
+        => (await StartAsync(pipeline, configure, services, expects)).Connect();
 
     /// <summary>Gets the response to one request. An exception of the application fails the test.</summary>
     public static Task<WireResponse> AskAsync(RequestDelegate application, params byte[][] request)
@@ -189,8 +187,7 @@ internal sealed class TestServer : IAsyncDisposable
     private static extern ref int GetUses(FastCgiConnection connection);
 
     private sealed class MemoryServer(
-        FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records,
-        string[]? statusPaths) : IServer
+        FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, string[]? statusPaths) : IServer
     {
         public ServerContext Context { get; private set; } = null!;
 
@@ -222,7 +219,6 @@ internal sealed class TestServer : IAsyncDisposable
                 SafeLogger.Wrap(log),
                 clock,
                 Deadlines.TrySetDeadline,
-                records,
                 () => GetMaxDescriptors(),
                 Advisor,
                 statusPaths);

@@ -25,7 +25,37 @@ public sealed class SlowReaderTests
         await Waiting.UntilAsync(() => server.InUse == (0, 0), "the end of the connection");
     }
 
-    /// <summary>The peer reads, but too little to make room for more data.</summary>
+    /// <summary>
+    /// A tenth of a second passes with each read, so the peer never pauses; but the system wants more only when a third
+    /// (TCP) or three quarters (Unix) of its buffer are free. Kestrel's sockets show no more than that.
+    /// </summary>
+    [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
+    public async Task Response_ReadSlowlyAndSteadily_IsWhole(TransportSetup setup)
+    {
+        const int Length = 6_000_000;
+        var clock = new FakeClock();
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            static app => app.MapGet(
+                "/", static (HttpContext context) => context.Response.Body.WriteAsync(new byte[Length]).AsTask()),
+            static options => options.Limits.SendTimeout = TimeSpan.FromSeconds(4),
+            builder => builder.Services.AddSingleton(new ServerTime(clock)));
+        using var socket = new Socket(server.EndPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        // Otherwise, the peer's system may report that it took 300 KB at once.
+        socket.ReceiveBufferSize = 16 * 1024;
+        await socket.ConnectAsync(server.EndPoint);
+        await socket.SendAsync(RecordBytes.Get(keepConnection: false), SocketFlags.None);
+
+        var buffer = new byte[2_000];
+        var taken = 0;
+        for (int length; (length = await socket.ReceiveAsync(buffer, SocketFlags.None)) > 0; taken += length)
+            clock.Advance(TimeSpan.FromSeconds(0.1));
+
+        Assert.InRange(taken, Length, Length + 10_000);
+        Assert.Empty(server.Logs.Named("ResponsesNotTaken"));
+    }
+
+    /// <summary>The peer reads too little for the system to report it.</summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Response_AByteIsAcceptedOccasionally_RequestsAreAborted(TransportSetup setup)
     {
@@ -62,5 +92,7 @@ public sealed class SlowReaderTests
             if (!aborted.IsSet && socket.Available > 0)
                 await socket.ReceiveAsync(new byte[1], SocketFlags.None);
         }
+
+        Assert.Equal(LogLevel.Warning, Assert.Single(server.Logs.Named("ResponsesNotTaken")).Level);
     }
 }

@@ -129,33 +129,6 @@ public sealed class ThreadRootTests : IDisposable
         Assert.Equal((true, "name", null), await seen.Task.Within("the thread"));
     }
 
-    /// <summary>
-    /// The limit applies to waiting lines, not to all lines ever written, and lost lines do not count.
-    /// </summary>
-    [Fact]
-    public async Task RecordLog_LinesReadWhileWriting_LosesNoMore()
-    {
-        using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs).SetMinimumLevel(LogLevel.Trace));
-        var log = RecordLog.Create(loggers)!;
-        var line = new string('x', 3 * 1024 * 1024);
-        log.Write(new string('y', 9 * 1024 * 1024));
-
-        for (var i = 1; i <= 6; i++)
-        {
-            log.Write(line);
-            var count = i;
-            await Waiting.UntilAsync(
-                () => _logs.All.Count(static entry => entry.EventName == "Record") == count, "the line");
-        }
-
-        log.Complete();
-        Assert.Contains(
-            "1",
-            Assert.Single(_logs.All, static entry => entry.EventName == "RecordsLost").Message,
-            StringComparison.Ordinal);
-        Assert.Equal(7, _logs.All.Count);
-    }
-
     private sealed class OddLogger(Action act) : ILogger
     {
         public IDisposable? BeginScope<TState>(TState state)

@@ -119,9 +119,9 @@ public sealed class ConnectionLifetimeTests
                 lifetime.TryLeave();
                 break;
             case Event.AllSent:
-                return lifetime.Decide(isIdle: requests == 0, now: 1);
+                return lifetime.Decide(isIdle: requests == 0, awaitsDelivery: false, now: 1);
             case Event.Drained when lifetime.Phase == ConnectionPhase.Draining:
-                lifetime.OnDrained(1);
+                lifetime.OnDrained(1, now: 1);
                 break;
             case Event.FailByCut or Event.FailByReset:
                 lifetime.TryFail(mustCut: step == Event.FailByCut, now: 1);

@@ -51,8 +51,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     {
         get
         {
-            // A Unix socket has already delivered sent data to the peer.
-            if (!_isTcp || !_uses.TryBegin())
+            if (!_uses.TryBegin())
                 return 0;
 
             using var handle = new SafeSocketHandle(_socket, ownsHandle: false);

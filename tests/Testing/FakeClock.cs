@@ -1,7 +1,7 @@
-namespace FastCgi.AspNetCore.InMemoryTests;
+namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>A clock that only a test advances, which then fires the due timers.</summary>
-internal sealed class FakeClock : TimeProvider
+public sealed class FakeClock : TimeProvider
 {
     private readonly Lock _lock = new();
     private readonly List<FakeTimer> _timers = [];
