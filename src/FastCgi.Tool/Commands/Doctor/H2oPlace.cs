@@ -15,6 +15,7 @@ internal sealed class H2oPlace(Directive pass, IReadOnlyList<Seen> headers) : Pl
         @"(?<![\w\x22'])[\x22']?HTTP_(?<name>(?!HOST\b)\w+)[\x22']?:[ \t]*(?<value>[^\n,}]*)");
 
     public override bool IsFastCgi => true;
+    public override bool ReachesAbstract => true;
     public override string Description => $"fastcgi.connect {Pass.First}";
     public override IEnumerable<string> Targets => Pass.Arguments;
 
