@@ -93,6 +93,7 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("X-Scheme $scheme")]
     [InlineData("X-Anything $remote_addr")]
     [InlineData("Proxy \"\"")]
+    [InlineData("Host $host")]
     public async Task Nginx_LeftoverHeader_IsToBeRemoved(string header)
     {
         var output = await RunAsync("nginx", $"server {{ location / {{ {Usual}proxy_set_header {header}; {Pass}}} }}");
@@ -124,6 +125,7 @@ public sealed class DoctorCaseTests : IDisposable
     [InlineData("/run/nowhere/site.conf", 2, "'/run/nowhere/site.conf' does not exist")]
     [InlineData("/nowhere/app.sock", 1, "problem no-socket")]
     [InlineData("unix:/x/site", 1, "problem no-socket")]
+    [InlineData("unix:/etc", 1, "problem not-a-socket")]
     public async Task Path_WithoutAFile_IsNamed(string target, int code, string message)
     {
         var (actual, output, error) = await ToolRun.RunAsync("doctor", target);
@@ -154,16 +156,38 @@ public sealed class DoctorCaseTests : IDisposable
         Assert.Contains(message, error, StringComparison.Ordinal);
     }
 
-    /// <summary>Only Caddy accepts a byte order mark.</summary>
+    /// <summary>Configurations from the field.</summary>
     [Theory]
-    [InlineData("server { location / { " + Usual + Pass + "} }", "problem byte-order-mark")]
-    [InlineData(":80 {\nrequest_header -*_*\nreverse_proxy a:1 {\ntransport fastcgi\n}\n}\n",
-        ": 0 problems, 0 notes\n")]
-    public async Task ByteOrderMark_IsFound(string text, string message)
+    [InlineData("apache-error-pages-beside-scripts.conf")]
+    [InlineData("apache-everyone-is-a-balancer.conf", "problem client-chosen", "problem client-chosen")]
+    [InlineData("lighttpd-script-prefix.conf")]
+    [InlineData("nginx-abstract.conf", "problem abstract-socket")]
+    [InlineData("nginx-cache-by-foreign-cookies.conf", "problem cache-shared")]
+    [InlineData("nginx-client-chooses-address.conf", "problem client-chosen")]
+    [InlineData("nginx-client-chooses-scheme.conf", "problem client-chosen")]
+    [InlineData("nginx-front-page-is-a-folder.conf", "problem front-page")]
+    [InlineData("nginx-quic-without-host.conf", "problem host-missing")]
+    [InlineData("nginx-static-by-extension.conf", "note static-files")]
+    public async Task FieldCase_HasTheseFindings(string name, params string[] expected)
     {
-        var (_, output, _) = await ToolRun.RunAsync("doctor", Write("\uFEFF" + text), "--no-connect");
+        var (_, output, _) = await ToolRun.RunAsync(
+            "doctor", Path.Combine(AppContext.BaseDirectory, "FieldCases", name), "--no-connect");
 
-        Assert.Contains(message, output, StringComparison.Ordinal);
+        var findings = Regex.Matches(output, "^(problem|note) [a-z-]+", RegexOptions.Multiline)
+            .Select(static match => match.Value).Except(["note read-timeout"]);
+        Assert.Equal(expected.Distinct(), findings.Distinct());
+    }
+
+    /// <summary>The <c>fastcgi_params</c> of this machine may differ from that of the other one.</summary>
+    [Theory]
+    [InlineData("fastcgi_params")]
+    [InlineData("/etc/nginx/fastcgi_params")]
+    public async Task Nginx_FileOfAnotherMachine_IsNotTakenFromThisOne(string file)
+    {
+        var output = await RunAsync("nginx", $"server {{ listen 8080; location / {{ include {file}; {Pass}}} }}");
+
+        Assert.Contains($"{file}: the copy of nginx.org was read", output, StringComparison.Ordinal);
+        Assert.Contains(": 0 problems, ", output, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -1,4 +1,7 @@
 using System.Reflection;
+using System.Reflection.Metadata;
+using System.Reflection.Metadata.Ecma335;
+using System.Reflection.PortableExecutable;
 using FastCgi.AspNetCore;
 using FastCgi.Tool.Commands;
 using FastCgi.Tool.Commands.Doctor;
@@ -55,6 +58,39 @@ public sealed partial class DoctorDocumentTests
             link[1], ReadAnchors(link[0].Length == 0 ? "troubleshooting.md" : Path.GetFileName(link[0]))));
     }
 
+    /// <summary>Without its text, a rule would end in an exception.</summary>
+    [Fact]
+    public void EachRule_HasATextAndAPlaceInTheCode()
+    {
+        var table = ToolCommand.ReadTable("rules.tsv").Keys.Where(static name => name != "rule").ToHashSet();
+        var named = ReadLiterals().Where(static text => RuleName().IsMatch(text)).ToHashSet();
+
+        Assert.Empty(named.Except(table));
+        // The name of the web server is added to these.
+        Assert.All(table.Except(named), static name
+            => Assert.Matches(@"\.(http-to-fastcgi(\.\w+)?|other-protocol|abstract-socket)$", name));
+    }
+
+    [Fact]
+    public void EachRule_HasACase()
+    {
+        var cases = string.Join('\n', Directory.GetFiles(AppContext.BaseDirectory, "DoctorCases.tsv").Concat(
+            Directory.GetFiles(Path.Combine(AppContext.BaseDirectory, "Sources"))).Select(File.ReadAllText));
+        var without = DoctorReport.Ids.Where(id
+            => !Regex.IsMatch(cases, $@"(problem|note) {id}\b|AssertProblemAsync\(\s*""{id}""|\(""{id}"","));
+
+        Assert.Equal([], without);
+    }
+
+    /// <summary>The texts in the code of the tool.</summary>
+    private static IEnumerable<string> ReadLiterals()
+    {
+        using var file = new PEReader(File.OpenRead(typeof(DoctorReport).Assembly.Location));
+        var reader = file.GetMetadataReader();
+        for (var handle = MetadataTokens.UserStringHandle(1); !handle.IsNil; handle = reader.GetNextHandle(handle))
+            yield return reader.GetUserString(handle);
+    }
+
     private static IEnumerable<string> ReadAnchors(string page)
         => Heading().Matches(Read(page)).Select(
             static heading => Regex.Replace(heading.Groups["text"].Value.ToLowerInvariant(), "[^a-z0-9 -]", "")
@@ -62,6 +98,9 @@ public sealed partial class DoctorDocumentTests
 
     private static string Read(string name)
         => File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name));
+
+    [GeneratedRegex(@"^(address|all|nginx|apache|lighttpd|haproxy|caddy|h2o)\.[a-z]+(-[a-z]+)*(\.[a-z]+)?$")]
+    private static partial Regex RuleName();
 
     [GeneratedRegex("`(?<name>[a-z]+(-[a-z]+)*)`")]
     private static partial Regex Code();

@@ -23,7 +23,7 @@ internal static partial class Faults
             yield return new("nothing listens", kind)
             {
                 Listener = Listener.Nobody,
-                Rule = ("no-socket", "--urls fastcgi://unix:"),
+                Rule = ("no-socket", "--urls 'fastcgi://unix:"),
                 Status = Unavailable(kind),
                 Log = kind switch
                 {

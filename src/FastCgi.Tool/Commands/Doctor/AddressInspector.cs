@@ -78,18 +78,20 @@ internal sealed class AddressInspector(
 
     private bool InspectFile(string path, string? userName)
     {
-        var socket = SocketFile.Read(path);
-        if (socket is not { IsSocket: true })
-        {
-            report.Add(socket is null ? "address.no-socket" : "address.not-a-socket", new(path, socket?.Type ?? ""));
-            return false;
-        }
-
-        var folders = SocketFile.ReadFolders(path).OfType<SocketFile>().ToList();
         var own = userName is null ? null : LocalAccounts.Find(userName);
         List<LocalAccount> wanted = own is not null
             ? [own]
             : [.. LocalAccounts.OfWebServers.Select(LocalAccounts.Find).OfType<LocalAccount>()];
+        var socket = SocketFile.Read(path);
+        if (socket is not { IsSocket: true })
+        {
+            var group = wanted.Count > 0 ? wanted[0].Group : "www-data";
+            report.Add(socket is null ? "address.no-socket" : "address.not-a-socket",
+                new(path, socket?.Type ?? "", group));
+            return false;
+        }
+
+        var folders = SocketFile.ReadFolders(path).OfType<SocketFile>().ToList();
         var obstacles = wanted.Select(user => (User: user, File: SocketFile.FindObstacle(socket, folders, user)))
             .ToList();
         var open = obstacles.Where(static pair => pair.File is null).Select(static pair => pair.User.Name).ToList();
@@ -117,16 +119,16 @@ internal sealed class AddressInspector(
 
         var (rule, value) = result switch
         {
-            { ConnectError: { } busy } when s_busy.Contains(busy) => ("backlog-full.refused", $"{busy}"),
-            { ConnectError: { } error } => ("nobody-listens", $"{error}"),
-            { Spoken: Spoken.Http } => ("speaks-http", ""),
-            { Spoken: Spoken.Tls } => ("speaks-tls", ""),
+            { ConnectError: { } busy } when s_busy.Contains(busy) => ("address.backlog-full.refused", $"{busy}"),
+            { ConnectError: { } error } => ("address.nobody-listens", $"{error}"),
+            { Spoken: Spoken.Http } => ("address.speaks-http", ""),
+            { Spoken: Spoken.Tls } => ("address.speaks-tls", ""),
             { Spoken: Spoken.FastCgi } => ("", ""),
-            { Flaw: ApplicationProbe.Silence } => ("no-answer.silent", Invariant($"{_timeout.TotalSeconds}")),
-            _ => ("no-answer.other", result.Flaw ?? ""),
+            { Flaw: ApplicationProbe.Silence } => ("address.no-answer.silent", Invariant($"{_timeout.TotalSeconds}")),
+            _ => ("address.no-answer.other", result.Flaw ?? ""),
         };
         if (rule.Length > 0)
-            report.Add($"address.{rule}", new(where, value));
+            report.Add(rule, new(where, value));
         return rule.Length == 0;
     }
 

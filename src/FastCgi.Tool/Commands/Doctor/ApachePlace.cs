@@ -6,6 +6,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 {
     private static readonly string[] s_hosts = ["VirtualHost", "IfModule", "IfVersion", "IfDefine"];
     private static readonly string[] s_conditions = ["If", "ElseIf", "Else", "Limit", "LimitExcept"];
+    private static readonly string[] s_patterns = ["Files", "FilesMatch", "LocationMatch"];
     private static readonly string[] s_schemes = ["fcgi", "http", "https", "uwsgi", "scgi", "balancer"];
 
     private static readonly Regex s_setsAuthorization =
@@ -146,7 +147,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public bool Serves(string url)
     {
         var passed = All.OfType<ApachePlace>().Where(place => place.Site == Site && place.Base is { } start
-            && IsBelow(url, start)).MaxBy(static place => place.Path.Length);
+            && IsBelow(url, start) && place.Pass.Around.All(block => !s_patterns.Any(name => block.Is(name))
+                || ApacheReach.Covers(block, url))).MaxBy(static place => place.Path.Length);
         return passed == this && !Visible.Any(directive => directive.Is("ProxyPass")
             && directive.Arguments is [var excluded, "!", ..] && url.StartsWith(excluded, StringComparison.Ordinal));
     }
@@ -159,9 +161,10 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     /// <summary>Exclusions of the same host that are too late to apply.</summary>
     public IEnumerable<Directive> FindLateExclusions() => !IsProxyPass || Pass.FindAround("Location") is not null
         ? []
-        : Visible.SkipWhile(directive => directive != Pass).Where(later => later.Is("ProxyPass")
-            && later.Arguments is [var excluded, "!", ..]
-            && later.FindAround("VirtualHost") == Host && excluded.StartsWith(path, StringComparison.Ordinal));
+        : Visible.SkipWhile(directive => directive != Pass).Where(later => later.Arguments is [var excluded, "!", ..]
+            && later.FindAround("VirtualHost") == Host
+            && (later.Is("ProxyPassMatch")
+                || (later.Is("ProxyPass") && excluded.StartsWith(path, StringComparison.Ordinal))));
 
     public Directive? FindDenial() => Find("Require").LastOrDefault(static line => !line.Around.Any(IsCondition)
         && (line.FindAround("Location") ?? line.FindAround("Proxy")) is not null)
@@ -205,7 +208,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
            from name in line.Arguments
            select (Rest(name).Split(':')[0].ToLowerInvariant(), line);
 
-    private bool Applies(Directive line) => line.First is not null && line.Around.SkipLast(1).All(IsAround);
+    public bool Applies(Directive line) => line.First is not null && line.Around.SkipLast(1).All(IsAround);
 
     private static bool IsCondition(Directive section) => s_conditions.Any(condition => section.Is(condition));
 
@@ -225,7 +228,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     }
 
     /// <summary>Whether a section contains requests of the place, perhaps only some.</summary>
-    private bool IsAround(Directive section) => Pass.Around.Contains(section) || section.Name.ToLowerInvariant() switch
+    public bool IsAround(Directive section) => Pass.Around.Contains(section) || section.Name.ToLowerInvariant() switch
     {
         "location" when section.First is "~" => Matches(section.Arguments.ElementAtOrDefault(1) ?? ""),
         "location" => IsBelow(path.TrimEnd('/'), section.First ?? ""),

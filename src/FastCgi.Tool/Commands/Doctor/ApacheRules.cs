@@ -19,6 +19,17 @@ internal static class ApacheRules
         new("apache.keepalive-missing.member", place => place.IsBalancer && LacksReuse(place)),
         new("apache.scheme-behind-balancer", place => place.IsWhole && !place.SetsHttps && !place.UsesTls,
             place => place.FindGlobal("RemoteIPHeader")),
+        new("apache.scheme-constant", ApacheTrust.FindConstantScheme),
+        new("apache.client-chosen.balancer", ApacheTrust.FindBalancer),
+        new("apache.client-chosen.parameter", ApacheTrust.FindChosen),
+        new("apache.cache-shared", ApacheReach.FindSharedCache),
+        new("apache.cookies-hidden", ApacheReach.FindHiddenCookies),
+        new("apache.static-files", ApacheReach.FindTakenFiles),
+        new("apache.refused.method", ApacheReach.FindRefusedMethods),
+        new("apache.refused.path", ApacheReach.FindRefusedPath),
+        new("apache.errors-replaced", place => place.IsOn("ProxyErrorOverride")
+            ? place.Find("ProxyErrorOverride").Last()
+            : null),
         new("apache.path-base.other", place => FindWrongPathBases(place, ofRoot: false)),
         new("apache.path-base.root", place => FindWrongPathBases(place, ofRoot: true)),
         new("apache.path-base.missing", place => place.IsWhole && place.IsBelowRoot && !place.IsPartOfApplication

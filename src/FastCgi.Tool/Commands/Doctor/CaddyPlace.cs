@@ -7,6 +7,16 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
 
     public static Rule<CaddyPlace>[] Rules { get; } =
     [
+        new("caddy.client-chosen.balancer", CaddyTrust.FindBalancer),
+        new("caddy.client-chosen.parameter", CaddyTrust.FindChosen),
+        new("caddy.scheme-constant", CaddyTrust.FindConstantScheme),
+        new("caddy.cookies-hidden", place => place.SiteLines.FirstOrDefault(static line
+            => (line.Is("header_down") || line.Is("header")) && line.Arguments is [.., "-Set-Cookie"])),
+        new("caddy.php-fastcgi", place => place.Pass.Is("php_fastcgi")
+            && !place.Targets.Any(static target => target.Contains("php", StringComparison.OrdinalIgnoreCase))),
+        new("caddy.posts-repeated", place => place.Pass.All.FirstOrDefault(line
+            => (line.Is("method") || line.Is("lb_retry_match", "method")) && line.Arguments.Contains("POST")
+            && (line.Is("lb_retry_match") || line.FindAround("lb_retry_match") is not null))),
         new("caddy.auth-request", place => place.IsGuard && !place.SetsTarget),
         new("caddy.error-page", place => !place.SetsTarget, place => place.Pass.FindAround("handle_errors")),
         new("caddy.rewrite-unseen", place => !place.SetsTarget && !place.IsGuard, place => place.Rewrite),
@@ -16,6 +26,7 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     ];
 
     public override bool IsFastCgi => Pass.Is("php_fastcgi") || Transport is not null;
+    public override bool ReachesAbstract => true;
     public override string Description => Pass.Text;
     public override bool IsWhole => !root.All.Any(static line => line.IsUnread);
 
@@ -23,7 +34,18 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     public override IEnumerable<string> Targets
         => Pass.Arguments.Skip(Pass.First is "*" or ['/' or '@', ..] ? 1 : 0)
             .Concat(Pass.Block.Where(static line => line.Is("to")).SelectMany(static line => line.Arguments))
-            .Select(static address => address is ['u', 'n', 'i', 'x', '/', .. var path] ? path : address);
+            .Select(static address => address switch
+            {
+                ['u', 'n', 'i', 'x', '/', '@', .. var name] => "unix:@" + name,
+                ['u', 'n', 'i', 'x', '/', .. var path] => path,
+                _ => address,
+            });
+
+    /// <summary>The lines of the site, or of all sites that may import the snippet.</summary>
+    public IEnumerable<Directive> SiteLines => (Site.Name.StartsWith('(') ? root : Site).All;
+    public IEnumerable<string> SiteNames => Site.Arguments.Prepend(Site.Name);
+    public IEnumerable<Directive> AllLines => root.All;
+    public IEnumerable<Directive> Parameters => (Transport ?? Pass).Block.Where(static line => line.Is("env"));
 
     private Directive? Transport => Pass.Find("transport", "fastcgi");
     private bool SetsTarget => (Transport ?? Pass).Find("env", "REQUEST_URI") is not null;
@@ -42,7 +64,7 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
         .FirstOrDefault(static line => line is not null);
 
     /// <summary>Only <c>request_header</c> sees the headers as the client sent them.</summary>
-    private bool DropsUnderscores => (Site.Name.StartsWith('(') ? root : Site).All
+    private bool DropsUnderscores => SiteLines
         .Any(static line => line.Is("request_header", "-*_*"));
 
     /// <summary>A line that sets a header, which the application may trust.</summary>

@@ -16,8 +16,6 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
 
     private int _copies;
 
-    protected override bool AllowsByteOrderMark => true;
-
     protected override void Parse(string text)
     {
         foreach (var (line, number) in SplitLines(text))

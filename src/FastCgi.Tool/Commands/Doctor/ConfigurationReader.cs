@@ -17,14 +17,13 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
     private int _characters;
     private int _includes;
 
+    protected DoctorReport Report => report;
     protected Directive Root { get; } = new("", [], file, 0, null);
     protected Directive Current { get; set; } = null!;
     protected string File { get; private set; } = "";
 
     /// <summary>Whether a block of this file is open.</summary>
     protected bool IsOpen => Current != _floor;
-
-    protected virtual bool AllowsByteOrderMark => false;
 
     public Directive Read(string text)
     {
@@ -110,7 +109,11 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
             .FirstOrDefault(static found => found.Count > 0) ?? [];
 
     protected virtual IEnumerable<string> GetFolders()
-        => folders.Prepend(Path.GetDirectoryName(Path.GetFullPath(file))!);
+        => folders.Where(IsBelow).Prepend(Path.GetDirectoryName(Path.GetFullPath(file))!);
+
+    /// <summary>Whether the file is in a folder. Otherwise, it may be of another machine than the folder.</summary>
+    protected bool IsBelow(string folder)
+        => Path.GetFullPath(file).StartsWith(folder.TrimEnd('/') + "/", StringComparison.Ordinal);
 
     protected virtual string GetText(string name) => ReadFile(name, ref _characters);
 
@@ -149,8 +152,6 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         // A file may include itself.
         if (_reading.Add(Path.GetFullPath(name)))
         {
-            if (text.StartsWith(ByteOrderMark) && !AllowsByteOrderMark)
-                report.Add("all.byte-order-mark", new($"{name}:1"));
             Parse(text.TrimStart(ByteOrderMark));
             _reading.Remove(Path.GetFullPath(name));
         }

@@ -11,13 +11,16 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         => HasFastCgi(Pass) || (Get(Backend, "default-server") is { } usual && HasFastCgi(usual));
 
     public override string Description => $"{Backend.Text} to {Target}";
+    // The name of abns@ is as long as the address allows, unlike those of other programs.
+    public override bool ReachesAbstract => Target.StartsWith("abnsz@", StringComparison.Ordinal);
     public override string Balancer => Pass.Arguments.Contains("backup") ? Where : Backend.Where;
     public override string? User => Global("user")?.First;
     public override HeadBuffer HeadBuffer => new("haproxy.head-buffer", BufferSize - RewriteReserve);
 
     public override IEnumerable<string> Targets => Chroot is not null
         ? []
-        : [Target.Replace("unix@", "unix:").Replace("ipv4@", "").Replace("abns@", "unix:@")];
+        : [Target.Replace("unix@", "unix:").Replace("ipv4@", "")
+            .Replace("abns@", "unix:@").Replace("abnsz@", "unix:@")];
 
     /// <summary>Gets a time, which HAProxy counts in milliseconds if there is no unit.</summary>
     public (string Where, double Seconds) ReadTimeout => Get(Backend, "timeout", "server") is not { } line

@@ -7,13 +7,17 @@ internal static class HaProxyRules
 
     public static Rule<HaProxyPlace>[] All { get; } =
     [
-        new("haproxy.app-unknown.section", place => place.Application is null, place => place.UseLine),
-        new("haproxy.app-unknown.line", place => place.UseLine is null, place => place.Backend),
-        new("haproxy.docroot-missing", place => place.Application?.Find("docroot") is null, place => place.Application),
         new("haproxy.authorization-dropped", place => place.Application is { } app
             && (app.Find("pass-header", "Authorization") ?? app.Find("set-param", "HTTP_AUTHORIZATION")) is null,
             place => place.Application),
         new("haproxy.scheme-behind-balancer", FindTrustedBalancer),
+        new("haproxy.scheme-constant", HaProxyTrust.FindConstantScheme),
+        new("haproxy.client-chosen.balancer", HaProxyTrust.FindBalancer),
+        new("haproxy.client-chosen.parameter", HaProxyTrust.FindChosen),
+        new("haproxy.posts-repeated", HaProxyTrust.FindRetry),
+        new("haproxy.cookies-hidden", place => place.Frontends.Append(place.Backend)
+            .SelectMany(static section => section.Block).FirstOrDefault(static line
+                => line.Is("http-response", "del-header", "Set-Cookie") && line.Arguments.Length == 2)),
         new("haproxy.keep-conn-missing", place => place.Application?.Find("no", "option", "keep-conn")),
         new("haproxy.max-reqs", place
             => place.Application?.Find("option", "max-reqs") is { Arguments: [_, var most] } line

@@ -3,6 +3,8 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>A backend of lighttpd's <c>fastcgi.server</c>, <c>scgi.server</c> or <c>proxy.server</c>.</summary>
 internal sealed class LighttpdPlace(Directive pass, string path, Directive backend, Directive root) : Place(pass)
 {
+    private static readonly Regex s_group = new(@"\((?:[^()\\]|\\.)*\)[?*+]?");
+    private static readonly string[] s_rewrites = ["url.rewrite", "url.rewrite-once"];
     private static readonly string[] s_passes = ["fastcgi.server", "scgi.server", "proxy.server"];
 
     public override string Path => path;
@@ -36,12 +38,20 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
         let pattern = url?.Split(' ') is [_, "=~" or "=^" or "==", var text, ..] ? text.TrimStart('^') : null
         select (set.Where, set.Find("PATH_BASE")!.First?.TrimEnd('/') ?? "", url, pattern);
 
+    /// <summary>Lists of patterns with the URLs that replace them.</summary>
+    public IEnumerable<Directive> Rewrites => Visible(s_rewrites);
+
     private string Address => this["socket"] is { } socket
         ? $"\"socket\" => \"{socket}\""
         : $"\"host\" => \"{Host}\", \"port\" => {this["port"]}";
 
     private string Host => this["host"] ?? "127.0.0.1";
-    private string Target => this["socket"] ?? $"{Host}:{this["port"]}";
+    private string Target => this["socket"] switch
+    {
+        ['@', ..] socket => "unix:" + socket,
+        { } socket => socket,
+        _ => $"{Host}:{this["port"]}",
+    };
 
     public string? this[string key] => backend.Find(key)?.First;
 
@@ -56,6 +66,16 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
                from backend in prefix.Block
                where backend.Find("mode", "authorizer") is null
                select new LighttpdPlace(pass, prefix.Name.Length > 0 ? prefix.Name : "/", backend, root);
+    }
+
+    /// <summary>Whether a rewrite changes at most the prefix that leads to the application.</summary>
+    public bool KeepsPath(Directive rule)
+    {
+        var group = 0;
+        var kept = s_group.Replace(rule.Name.TrimStart('^').TrimEnd('$'), _ => $"${++group}").Replace("\\", "");
+        var target = rule.First ?? "";
+        return target == kept || (target.StartsWith(path, StringComparison.Ordinal) && target[path.Length..] is var rest
+            && (rest == kept || rest == "/" + kept || rest is "$0"));
     }
 
     public override string? GetWord(string name) => name == "address" ? Address : base.GetWord(name);

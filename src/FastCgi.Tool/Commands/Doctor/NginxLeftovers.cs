@@ -43,6 +43,8 @@ internal static class NginxLeftovers
         var name = header.ToUpperInvariant().Replace('-', '_');
         if (s_forwarded.IsMatch(header) || s_origin.IsMatch(value))
             return "# remove this line: fastcgi_params passes the client's address, scheme and host";
+        if (name == "HOST" && value.Contains('$'))
+            return "# remove this line: nginx passes the client's Host header";
         if (s_ofConnection.Contains(name))
             return "# remove this line: FastCGI has no such headers";
         return $"fastcgi_param {(name is "CONTENT_LENGTH" or "CONTENT_TYPE" ? name : "HTTP_" + name)} {Quote(value)};";

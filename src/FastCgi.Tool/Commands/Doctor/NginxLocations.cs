@@ -13,7 +13,9 @@ internal static class NginxLocations
         for (var next = uri; next is not null && found.Count < MostRedirects;)
         {
             var path = next.Split('?')[0];
-            var location = path is ['@', ..] ? server.Find("location", path) : Find(server, path, out _);
+            var location = path is ['@', ..]
+                ? server.Find("location", path)
+                : Find(server, path, out _) ?? (server.Find("try_files") is null ? null : server);
             if (location is null || found.Contains(location))
                 break;
             found.Add(location);

@@ -3,8 +3,9 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>A <c>fastcgi_pass</c> of nginx, or a directive that passes requests with another protocol.</summary>
 internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 {
-    private static readonly string[] s_cacheLines = ["fastcgi_cache_key", "fastcgi_no_cache"];
-    private static readonly Regex s_variable = new(@"\$\{?(?<name>\w+)");
+    /// <summary>The value of a variable whose way is followed.</summary>
+    public const char Mark = '\uE003';
+
     private static readonly Regex s_port = new(@":(\d+\z|/)");
     private static readonly Regex s_timePart = new(@"\G\d+[a-z]*\s*");
     private static readonly string[] s_passes = ["fastcgi_pass", "uwsgi_pass", "scgi_pass", "proxy_pass"];
@@ -67,9 +68,15 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public bool IsGuard => Guarded is not null;
     public bool IsCached => GetUnless("fastcgi_cache", "off") is not null;
 
-    /// <summary>Whether the key contains the method or a variable derived from it, or one skips the cache.</summary>
-    public bool AreMethodsCachedApart => Set("REQUEST_METHOD", "GET") is not null
-        || GetVariables(s_cacheLines.SelectMany(name => Get(name)?.Arguments ?? [])).Any(FindMethods().Contains);
+    /// <summary>The values of variables for a stranger.</summary>
+    public NginxValues Values => field ??= Read(static _ => null);
+
+    /// <summary>The networks whose addresses for clients nginx trusts.</summary>
+    public IReadOnlyList<Directive> Balancers { get; } =
+        pass.Around.Select(static block => block.Block.FindAll(static inner => inner.Is("set_real_ip_from")))
+            .FirstOrDefault(static list => list.Count > 0) ?? [];
+
+    public bool TrustsEverybody => Stranger.AreEverybody(Balancers.Select(static line => line.First ?? ""));
 
     public IEnumerable<Directive> Listens => Pass.GetAll("listen");
     public Directive? Tls => Listens.FirstOrDefault(IsTls);
@@ -108,8 +115,8 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         => Get(name) is { } directive && directive.First == value ? directive : null;
 
     /// <summary>The directives that apply to the server of this place, in any of its blocks.</summary>
-    public IEnumerable<Directive> InServer(string name)
-        => root.All.Where(inner => inner.Is(name) && inner.FindAround("server") is var server
+    public IEnumerable<Directive> InServer(params string[] names)
+        => root.All.Where(inner => names.Contains(inner.Name) && inner.FindAround("server") is var server
         && (server is null || server == Site));
 
     public IEnumerable<string> GetParameter(string name)
@@ -123,9 +130,33 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The last line that sets a parameter, if it has this value.</summary>
     public Directive? Set(string name, string value) => Set(name) is { } set && set.Arguments[1] == value ? set : null;
 
+    /// <summary>The lines that set a parameter: the last one, and others before it if that may be empty.</summary>
+    public IEnumerable<Directive> Effective(string name)
+    {
+        var lines = Parameters.Where(line => line.First == name && line.Arguments.Length > 1).Reverse().ToList();
+        var last = lines.FindIndex(static line => line.Arguments is not [_, _, "if_not_empty"]);
+        return last < 0 ? lines : lines[..(last + 1)];
+    }
+
     /// <summary>Whether a parameter has a variable of the client's request, or one that has its value.</summary>
-    public bool PassesOriginal(string name, string original)
-        => Set(name)?.Arguments[1] is { } value && GetVariables([value]).Any(FindCopies(original).Contains);
+    public bool PassesOriginal(string name, string original) => Set(name)?.Arguments[1] is { } value && Contains(
+        value, variable => variable == original ? $"{Mark}" : null);
+
+    public Directive? FindIgnored(string header) => Get("fastcgi_ignore_headers") is { } ignored
+        && ignored.Arguments.Contains(header, StringComparer.OrdinalIgnoreCase) ? ignored : null;
+
+    /// <summary>Whether a text contains a variable, whose value is a mark.</summary>
+    public bool Contains(string text, Func<string, string?> known) => Read(known).Get(text).Has(Mark);
+
+    /// <param name="known">The values of variables in a certain request; null for others.</param>
+    public NginxValues Read(Func<string, string?> known) => new(
+        Pass, InServer("set", "if"), Blocks.Where(static block => block.Is("map") || block.Is("geo")),
+        name => known(name) ?? name switch
+        {
+            "http_host" => $"{NginxValues.Open}",
+            "remote_addr" or "binary_remote_addr" when TrustsEverybody => $"{NginxValues.Client}",
+            _ => null,
+        });
 
     /// <summary>Whether nginx passes a URI, or requests for a named location, to this place.</summary>
     public bool Serves(string uri) => Pass.FindAround("server") is { } server
@@ -137,7 +168,12 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>Finds the line that passes a changed URL, unless a guard or a page for errors needs it.</summary>
     public Directive? FindRewrittenTarget()
         => !IsGuard && !InServer("error_page").Any(page => Serves(page.Arguments.LastOrDefault("")))
-            ? Set("REQUEST_URI", "$uri") ?? Set("REQUEST_URI", "$document_uri")
+            && Set("REQUEST_URI") is { } line && Contains(line.Arguments[1], static name => name switch
+            {
+                "uri" or "document_uri" or "fastcgi_script_name" or "fastcgi_path_info" => $"{Mark}",
+                _ => null,
+            })
+            ? line
             : null;
 
     /// <summary>Finds an earlier server with the same name and port.</summary>
@@ -164,52 +200,6 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             ? number * getFactor(text![digits.Length..])
             : usual;
     }
-
-    /// <summary>The method, and the variables that depend on it.</summary>
-    private HashSet<string> FindMethods()
-    {
-        var maps = from map in root.All
-                   where map.Is("map") && map.Arguments.Length > 1
-                   select (Target: map.Arguments[1], Sources: map.Arguments[..1]);
-        var sets = from set in root.All
-                   where set.Is("set") && set.Arguments.Length > 1
-                   // Other conditions, such as POST, do not concern HEAD.
-                   let condition = set.Around.Where(static block => block.Is("if")
-                       && (block.Text.Contains("HEAD") || block.Text.Contains("!=")))
-                   select (Target: set.Arguments[0],
-                       Sources: set.Arguments.Skip(1).Concat(condition.Select(static block => block.Text)).ToArray());
-        return FindDerived(["$request_method", "$request"], [.. maps, .. sets]);
-    }
-
-    /// <summary>A variable, and those that <c>set</c> and <c>map</c> derive from it.</summary>
-    private HashSet<string> FindCopies(string variable)
-    {
-        var sets = InServer("set").Where(static set => set.Arguments.Length == 2)
-            .Select(static set => (Target: set.Arguments[0], Sources: set.Arguments[1..]));
-        var maps = Blocks.Where(static map => map.Is("map") && map.Arguments.Length == 2)
-            .Select(static map => (Target: map.Arguments[1],
-                Sources: map.Block.SelectMany(static line => line.Arguments).ToArray()));
-        return FindDerived([variable], [.. sets, .. maps]);
-    }
-
-    /// <summary>Follows variables from their sources to their targets, in any number of steps.</summary>
-    private static HashSet<string> FindDerived(string[] variables, List<(string Target, string[] Sources)> lines)
-    {
-        // nginx does not distinguish the case of variables.
-        var found = new HashSet<string>(variables, StringComparer.OrdinalIgnoreCase);
-        for (var count = 0; count < found.Count;)
-        {
-            count = found.Count;
-            found.UnionWith(lines.Where(line => GetVariables(line.Sources).Any(found.Contains))
-                .Select(static line => line.Target).ToList());
-        }
-
-        return found;
-    }
-
-    private static IEnumerable<string> GetVariables(IEnumerable<string> words)
-        => words.SelectMany(static word => s_variable.Matches(word))
-            .Select(static match => "$" + match.Groups["name"].Value);
 
     public static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
 

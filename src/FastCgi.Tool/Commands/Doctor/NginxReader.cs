@@ -17,13 +17,7 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
             (?<open>\{) | (?<-open>\}) | [^{}])*?)(?(open)(?!))\}
         """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace, TimeSpan.FromSeconds(2));
 
-    private static readonly Regex s_directiveName =
-        new("^(include|listen|server|server_name|location|root|index|return|try_files|error_page|"
-        + "access_log|error_log|rewrite|if|set|(ssl|fastcgi|proxy|client|auth|add|send|real_ip)_[a-z_]+)$");
     private static readonly Regex s_fileMark = new(@"^# configuration file (?<file>.+):\r?\n", RegexOptions.Multiline);
-
-    private readonly List<(string Rule, Seen Seen)> _errors = [];
-    private bool _passes;
 
     public static Directive Read(DoctorReport report, string file, string text)
     {
@@ -32,47 +26,33 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
         foreach (var part in parts.Skip(1).Chunk(2))
             files[part[0]] = part[1];
         var main = parts.ElementAtOrDefault(1) ?? file;
-        var reader = new NginxReader(report, main, files);
-        var root = reader.Read(files.GetValueOrDefault(main, text));
-        // Otherwise, it is text that looks like a configuration.
-        foreach (var error in reader._passes ? reader._errors : [])
-            report.Add(error.Rule, error.Seen);
-        return root;
+        return new NginxReader(report, main, files).Read(files.GetValueOrDefault(main, text));
     }
 
     protected override void Parse(string text)
     {
-        _passes |= text.Contains("_pass");
         var words = new List<ConfigurationWord>();
-        var last = 1;
         foreach (var word in Split(s_word, SkipLua(text)))
         {
-            last = word.Line;
             if (word.IsQuoted || word.Text is not (";" or "{" or "}"))
             {
                 words.Add(word);
                 continue;
             }
 
-            if (word.Text == "}")
-                ReportUnfinished(words);
-            else if (words.Count > 0 || word.Text == "{")
+            if (word.Text != "}" && (words.Count > 0 || word.Text == "{"))
                 AddDirective(words, word);
             words.Clear();
             if (word.Text == "}" && !Close())
                 return;
         }
-
-        ReportUnfinished(words);
-        if (IsOpen)
-            AddError("block", last);
     }
 
     protected override List<string> FindFiles(string pattern)
     {
         var path = Path.Combine(GetFolders().First(), pattern);
         var known = files.Keys.Where(name => GlobFiles.Matches(path, name)).Order(StringComparer.Ordinal).ToList();
-        var found = known.Count > 0 ? known : base.FindFiles(pattern);
+        var found = files.Count > 0 ? known : base.FindFiles(pattern);
         return found.Count == 0 && IsShipped(pattern) ? [pattern] : found;
     }
 
@@ -80,10 +60,13 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
     {
         if (files.TryGetValue(name, out var text))
             return text;
-        if (Path.IsPathRooted(name) && Path.Exists(name))
+        if (Path.IsPathRooted(name) && Path.Exists(name) && (!IsShipped(name) || IsBelow(Path.GetDirectoryName(name)!)))
             return base.GetText(name);
-        // The file of Debian and nginx.org, for a configuration from another machine.
-        return IsOfOthers(name) ? "" : ToolCommand.ReadResource("fastcgi_params");
+        if (IsOfOthers(name))
+            return "";
+        // For a configuration from another machine. Debian's file has another line.
+        Report.AddFact($"{name}: the copy of nginx.org was read, not a file of this machine");
+        return ToolCommand.ReadResource("fastcgi_params");
     }
 
     /// <summary>Whether a file is one that nginx ships, with the usual content on another machine.</summary>
@@ -111,7 +94,6 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
 
     private void AddDirective(List<ConfigurationWord> words, ConfigurationWord end)
     {
-        CheckSemicolon(words);
         var first = words.Count > 0 ? words[0] : end with { Text = "" };
         var directive = Add(first.Text, [.. words.Skip(1).Select(static word => word.Text)], first.Line);
         if (end.Text == "{")
@@ -119,26 +101,4 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
         else if (directive.Name == "include")
             Include(directive);
     }
-
-    /// <summary>Without its semicolon, a directive swallows the next one.</summary>
-    private void CheckSemicolon(List<ConfigurationWord> words)
-    {
-        var (index, next) = words.Index().Skip(1).FirstOrDefault(pair
-            => pair.Item.Line > words[pair.Index - 1].Line && !pair.Item.IsQuoted
-            && s_directiveName.IsMatch(pair.Item.Text));
-        if (index == 0)
-            return;
-
-        var text = string.Join(' ', words.Take(index).Select(static word => word.Text));
-        AddError("inside", words[index - 1].Line, text, next.Text, $"{next.Line}");
-    }
-
-    private void ReportUnfinished(List<ConfigurationWord> words)
-    {
-        if (words.Count > 0)
-            AddError("end", words[0].Line, words[0].Text);
-    }
-
-    private void AddError(string kind, int line, params string[] values)
-        => _errors.Add(($"nginx.semicolon-missing.{kind}", new($"{File}:{line}", values)));
 }

@@ -21,10 +21,23 @@ internal static class NginxRules
         // nginx sends the last value that is not empty; if all are empty, not even the client's header.
         new("nginx.host-missing", place => place.GetParameter("HTTP_HOST").All(string.IsNullOrEmpty),
             place => place.Set("HTTP_HOST")),
+        // Over HTTP/3, the host is in a pseudo-header, which neither $http_host nor the headers contain.
+        new("nginx.host-missing.quic", place => place is { IsWhole: true, LacksParameters: false }
+            && place.GetUnless("http3", "off") == place.Get("http3")
+            && place.GetParameter("HTTP_HOST").All(static value => value.Trim('$', '{', '}') is "" or "http_host"),
+            place => place.Listens.FirstOrDefault(static listen => listen.Arguments.Contains("quic"))),
         new("nginx.host-port", FindHostsWithoutPort),
         new("nginx.scheme-missing", place => place.Lacks("HTTPS") && place.Lacks("REQUEST_SCHEME"),
             place => place.Tls is { } tls ? new Seen(place.Where, tls.Where) : null),
+        new("nginx.scheme-constant", NginxTrust.FindConstantScheme),
         new("nginx.scheme-behind-balancer", FindTrustedBalancer),
+        new("nginx.client-chosen.balancer", NginxTrust.FindBalancer),
+        new("nginx.client-chosen.address",
+            place => NginxTrust.FindChosen(place, static name => name is "REMOTE_ADDR" or "REMOTE_PORT")),
+        new("nginx.client-chosen.scheme",
+            place => NginxTrust.FindChosen(place, static name => name is "HTTPS" or "REQUEST_SCHEME")),
+        new("nginx.client-chosen.other", place => NginxTrust.FindChosen(place, static name
+            => name is not ("REMOTE_ADDR" or "REMOTE_PORT" or "HTTPS" or "REQUEST_SCHEME"))),
         new("nginx.authorization-dropped.headers", place => place.Get("fastcgi_pass_request_headers", "off")),
         new("nginx.authorization-dropped.value", place => place.Set("HTTP_AUTHORIZATION", "")),
         // nginx passes the name of any Authorization header, checked or not.
@@ -35,24 +48,35 @@ internal static class NginxRules
         new("nginx.user-unverified.unused", place
             => place.Set("AUTH_TYPE") is null && place.Set("REMOTE_USER") is not null,
             place => place.GetUnless("auth_basic", "off")),
-        new("nginx.auth-request.url", place => FindGuard(place, "REQUEST_URI", "$request_uri")),
-        new("nginx.auth-request.method", place => FindGuard(place, "REQUEST_METHOD", "$request_method")),
+        new("nginx.auth-request.url", place => FindGuard(place, "REQUEST_URI", "request_uri")),
+        new("nginx.auth-request.method", place => FindGuard(place, "REQUEST_METHOD", "request_method")),
         new("nginx.body-dropped", place => !place.IsGuard, place => place.Get("fastcgi_pass_request_body", "off")),
         new("nginx.errors-replaced", place => place.Pass.GetAll("error_page").Any(),
             place => place.Get("fastcgi_intercept_errors", "on")),
         new("nginx.error-page.refused", place => FindErrorPages(place, isRefused: true)),
         new("nginx.error-page.other", place => FindErrorPages(place, isRefused: false)),
-        new("nginx.rewrite-unseen", place => place.PassesOriginal("REQUEST_URI", "$request_uri"),
+        new("nginx.rewrite-unseen", place => place.PassesOriginal("REQUEST_URI", "request_uri"),
             place => place.InServer("rewrite").FirstOrDefault(IsInternal)),
         new("nginx.cache-cookies", place => place.IsCached
             && place.Pass.GetAll("fastcgi_hide_header").All(hidden => !hidden.Is(hidden.Name, "Set-Cookie")),
-            place => FindIgnored(place, "Set-Cookie")),
-        new("nginx.cache-head.key", place => place.IsCached && !place.AreMethodsCachedApart,
+            place => place.FindIgnored("Set-Cookie")),
+        new("nginx.cache-shared", NginxTrust.FindSharedCache),
+        new("nginx.cache-head.key", place => place.IsCached && place.Set("REQUEST_METHOD", "GET") is null
+            && !NginxTrust.KeepsApart(place, name => ReadMethod(name, "HEAD"), name => ReadMethod(name, "GET")),
             place => place.Get("fastcgi_cache_key")),
         new("nginx.cache-head.default", place => place.IsCached && place.HasDefault("fastcgi_cache_key")),
-        // A location for scripts, such as \.php$, serves only files.
-        new("nginx.try-files", place => place.Location is not [['~', ..], var pattern] || !pattern.Contains("\\."),
+        new("nginx.try-files", place => !NginxReach.IsOfScripts(place),
             place => place.Pass.Parent!.Block.Find(line => line is { Name: "try_files", Arguments: [.., ['=', ..]] })),
+        new("nginx.front-page", NginxReach.FindFolder),
+        new("nginx.static-files.absent", place => NginxReach.FindTakenFiles(place, hasRoot: false)),
+        new("nginx.static-files.folder", place => NginxReach.FindTakenFiles(place, hasRoot: true)),
+        new("nginx.refused.method", NginxReach.FindRefusedMethods),
+        new("nginx.refused.path", NginxReach.FindRefusedPath),
+        new("nginx.cookies-hidden", place => !place.IsCached, place => place.Pass.Around
+            .Select(static block => block.Block.FindAll(static line => line.Is("fastcgi_hide_header")))
+            .FirstOrDefault(static lines => lines.Count > 0)?.Find(static line => line.Is(line.Name, "Set-Cookie"))),
+        new("nginx.posts-repeated", place => place.Get("fastcgi_next_upstream") is { } line
+            && line.Arguments.Contains("non_idempotent") && place.Targets.Take(2).Count() > 1 ? line : null),
         new("nginx.only-root", place => place.Location is ["=", "/"]
             && place.Pass.FindAround("server")?.All.Count(NginxPlace.IsPass) == 1),
         new("nginx.path-base.always", place => place is { Prefix: "/", PathBase: ['/', _, ..] },
@@ -74,7 +98,7 @@ internal static class NginxRules
             place => place.Get("fastcgi_read_timeout")),
         new("nginx.read-timeout.default", place => !place.IsGuard && place.HasDefault("fastcgi_read_timeout")),
         new("nginx.streaming-held", place => place.Get("fastcgi_buffering", "off") is null,
-            place => FindIgnored(place, "X-Accel-Buffering")),
+            place => place.FindIgnored("X-Accel-Buffering")),
         new("nginx.proxy-directive", NginxLeftovers.Find),
         new("nginx.underscores.trusted", place => place.SetsHeaders, FindUnderscores),
         new("nginx.underscores.other", place => !place.SetsHeaders, FindUnderscores),
@@ -133,7 +157,7 @@ internal static class NginxRules
 
     /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
     private static IEnumerable<Directive> FindErrorPages(NginxPlace place, bool isRefused)
-        => !place.PassesOriginal("REQUEST_URI", "$request_uri") ? [] : place.InServer("error_page")
+        => !place.PassesOriginal("REQUEST_URI", "request_uri") ? [] : place.InServer("error_page")
             .Where(page => page.Arguments.Length > 1 && isRefused == page.Arguments.Intersect(["401", "403"]).Any()
                 && place.Serves(page.Arguments[^1])
                 // A named location usually serves the requests that match no file.
@@ -143,7 +167,11 @@ internal static class NginxRules
     private static bool IsInternal(Directive rewrite) => rewrite.Arguments is [_, ['/', ..] or ['$', not 's', ..], ..]
         && rewrite.Arguments[^1] is not ("redirect" or "permanent");
 
-    private static Directive? FindIgnored(NginxPlace place, string header)
-        => place.Get("fastcgi_ignore_headers") is { } ignored
-            && ignored.Arguments.Contains(header, StringComparer.OrdinalIgnoreCase) ? ignored : null;
+    /// <summary>The variables of a request with a certain method.</summary>
+    public static string? ReadMethod(string name, string method) => name switch
+    {
+        "request_method" => method,
+        "request" => method + " /",
+        _ => null,
+    };
 }

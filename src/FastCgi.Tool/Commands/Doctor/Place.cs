@@ -8,6 +8,14 @@ internal abstract class Place(Directive pass)
     /// <summary>The longest silence of Blazor's and SignalR's long polls, in seconds.</summary>
     public const double LongestPoll = 90;
 
+    private static readonly string[] s_methods = ["PUT", "DELETE", "PATCH"];
+
+    /// <summary>A path of applications that looks like a hidden file.</summary>
+    public const string WellKnown = "/.well-known/openid-configuration";
+
+    /// <summary>Files of applications.</summary>
+    public static readonly string[] Files = ["/css/site.css", "/js/app.js"];
+
     public Directive Pass => pass;
     public virtual string Where => pass.Where;
     public virtual string Path => "/";
@@ -40,6 +48,9 @@ internal abstract class Place(Directive pass)
         && other.EndPoints.Any(end => end is null || EndPoints.Contains(end) || EndPoints.Contains(null))
         && (other.Base is null || !IsBelow(other.Base, Base ?? "")));
 
+    /// <summary>Whether the web server can connect to an abstract socket of the application.</summary>
+    public virtual bool ReachesAbstract => false;
+
     /// <summary>The addresses of the targets; <see langword="null"/> if unknown, such as a variable.</summary>
     private HashSet<string?> EndPoints => [.. Targets.Select(static target
         => FastCgiAddress.TryParse(target, out var address)
@@ -67,6 +78,15 @@ internal abstract class Place(Directive pass)
         "target" => Targets.FirstOrDefault(""),
         _ => null,
     };
+
+    /// <summary>Finds lines that refuse methods of APIs.</summary>
+    public static IEnumerable<Seen> FindRefused(Func<string, Directive?> find)
+        => from method in s_methods
+           let line = find(method)
+           // Not all requests of strangers.
+           where line is not null && line != find("GET")
+           group method by line into refused
+           select new Seen(refused.Key.Where, refused.Key.Text, string.Join(", ", refused));
 
     /// <summary>Whether a path is the given one or below it.</summary>
     public static bool IsBelow(string? path, string start)
@@ -100,7 +120,11 @@ internal abstract class Place(Directive pass)
 
         foreach (var target in Targets)
         {
-            if (!FastCgiAddress.TryParse(target, out var address))
+            if (IsFastCgi && !ReachesAbstract && target.StartsWith("unix:@", StringComparison.Ordinal))
+            {
+                report.Add($"{Server.Name}.abstract-socket", new(Where, target), this);
+            }
+            else if (!FastCgiAddress.TryParse(target, out var address))
             {
                 if (IsFastCgi)
                     report.AddNotUnderstood(target is ['$', not '{', ..]

@@ -1,0 +1,85 @@
+namespace FastCgi.Tool.Commands.Doctor;
+
+/// <summary>Which requests reach the application.</summary>
+internal static class NginxReach
+{
+    /// <summary>Finds a line that refuses all requests of a kind.</summary>
+    /// <param name="least">The least status of a refusal.</param>
+    public static Directive? FindRefusal(NginxPlace place, Func<string, string?> known, int least = 400)
+    {
+        var conditions = place.InServer("if").Where(condition => condition.Parent is { } block
+            && place.Pass.Around.Contains(block) && condition.Block.Exists(line => IsRefusal(line, least))).ToList();
+        var values = conditions.Count > 0 ? place.Read(known) : null;
+        return conditions.Find(condition => values!.Test(condition) == Chance.Always);
+    }
+
+    /// <summary>Finds lines that refuse methods, such as those of APIs.</summary>
+    public static IEnumerable<Seen> FindRefusedMethods(NginxPlace place)
+        => Place.FindRefused(method => FindRefusal(place, name => NginxRules.ReadMethod(name, method))
+            ?? place.Pass.Around.SelectMany(static block => block.Block).FirstOrDefault(line => line.Is("limit_except")
+                && !line.Arguments.Contains(method, StringComparer.OrdinalIgnoreCase)
+                && line.Find("deny", "all") is not null));
+
+    /// <summary>Finds what refuses <c>/.well-known</c> together with hidden files.</summary>
+    public static Directive? FindRefusedPath(NginxPlace place)
+    {
+        var path = place.Base + Place.WellKnown;
+        if (!IsMain(place))
+            return null;
+        var line = FindRefusal(place, name => name is "uri" or "document_uri" or "request_uri" ? path : null);
+        return line is not null && line != FindRefusal(place, static name
+            => name is "uri" or "document_uri" or "request_uri" ? "/x" : null)
+            ? line
+            : Find(place, path) is { } location && (location.Find("deny", "all") is not null
+                || location.Block.Exists(static inner => IsRefusal(inner, 400))) ? location : null;
+    }
+
+    /// <summary>Finds locations that take style sheets and scripts by their extension.</summary>
+    /// <param name="hasRoot">Whether a folder is set that may contain the files.</param>
+    public static IEnumerable<Directive> FindTakenFiles(NginxPlace place, bool hasRoot)
+        => from file in Place.Files
+           where IsMain(place)
+           let location = Find(place, place.Base + file)
+           where location is { First: ['~', ..] } && !location.All.Any(NginxPlace.IsPass)
+               && location.Find("root") is null && location.Find("alias") is null
+           let root = location.Get("root")
+           where hasRoot == root is not null && root?.First?.Contains("wwwroot") != true
+           group file by location into taken
+           select taken.Key;
+
+    /// <summary>Finds a <c>try_files</c> that serves the folder in place of the application's front page.</summary>
+    public static Directive? FindFolder(NginxPlace place)
+    {
+        if (place.Pass.FindAround("server") is not { } server || IsOfScripts(place) || !place.Serves(place.Base + "/")
+            || place.Pass.Get("autoindex", "on") is not null)
+            return null;
+
+        var line = NginxLocations.Find(server, place.Base + "/").First().Find("try_files");
+        var indexes = line?.Get("index")?.Arguments ?? [];
+        return line?.Arguments.SkipLast(1).Any(text => place.Read(
+                static name => name is "uri" or "document_uri" ? $"{NginxPlace.Mark}" : null)
+            .Get(text).Texts.Contains($"{NginxPlace.Mark}/")) == true
+            && !indexes.Any(index => index[0] == '/' && place.Serves(index)) ? line : null;
+    }
+
+    /// <summary>Whether the place is for scripts, such as <c>\.php$</c>.</summary>
+    public static bool IsOfScripts(NginxPlace place)
+        => place.Location is [['~', ..], ..] && string.Concat(place.Location).Contains("\\.");
+
+    private static bool IsRefusal(Directive line, int least) => line.Is("return")
+        && int.TryParse(line.First, CultureInfo.InvariantCulture, out var status) && status >= least;
+
+    /// <summary>Whether ordinary requests reach the place.</summary>
+    private static bool IsMain(NginxPlace place) => !IsOfScripts(place) && place.Serves(place.Base + "/x");
+
+    /// <summary>The location that takes a path, unless it passes what it lacks to a place of an application.</summary>
+    private static Directive? Find(NginxPlace place, string path)
+    {
+        var found = NginxLocations.Find(place.Pass.FindAround("server")!, path).ToList();
+        var passes = place.All.OfType<NginxPlace>().Any(other => found.Contains(other.Pass.FindAround("location")!))
+            || found.SelectMany(location => location.Around.Prepend(location)).SelectMany(static block => block.Block)
+                .Any(page => page.Is("error_page") && page.Arguments.Contains("404")
+                    && place.Serves(page.Arguments[^1]));
+        return passes ? null : found.LastOrDefault();
+    }
+}
