@@ -4,6 +4,7 @@ internal sealed class ConfigCommand : ToolCommand
 {
     private static readonly Regex s_hostName = new(@"\A[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\z");
     private static readonly Regex s_pathBase = new(@"\A(/[A-Za-z0-9_-]+)+\z");
+    private static readonly string[] s_kinds = [.. ConfigurationTemplate.Kinds, SharedHostingFiles.Kind];
     private static readonly Regex s_socketPath = new(@"\A/[A-Za-z0-9._/-]+\z");
 
     public ConfigCommand(ToolConsole console)
@@ -11,10 +12,10 @@ internal sealed class ConfigCommand : ToolCommand
     {
         var kind = new Argument<string>("KIND")
         {
-            Description = "One of " + string.Join(", ", ConfigurationTemplate.Kinds),
+            Description = "One of " + string.Join(", ", s_kinds),
             HelpName = "KIND",
         };
-        Add(kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds));
+        Add(kind.AcceptOnlyFromAmong(s_kinds));
         Add(new Option<FastCgiAddress>("--address")
         {
             Description = "Where the application listens",
@@ -27,7 +28,14 @@ internal sealed class ConfigCommand : ToolCommand
             static text => s_pathBase.IsMatch(text) ? null : $"'{text}' is not a path such as /app.");
         AddFlag("--tls", "Write the full configuration, with TLS");
         AddFlag("--behind-balancer", "Write the configuration behind a load balancer");
+        AddText("--program", "NAME", "The program, with htaccess", SharedHostingFiles.CheckProgram);
+        AddText("--output", "FOLDER", "The folder to write the two files of htaccess to", CheckPresence);
         AddFlag("--json", "Write JSON");
+        Validators.Add(static result =>
+        {
+            if (SharedHostingFiles.FindMisuse(result) is { } misuse)
+                result.AddError(misuse);
+        });
         Validators.Add(static result =>
         {
             if (result.GetValue<bool>("--tls") && result.GetValue<bool>("--behind-balancer"))
@@ -42,6 +50,8 @@ internal sealed class ConfigCommand : ToolCommand
 
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
+        if (arguments.GetText("KIND") == SharedHostingFiles.Kind)
+            return Task.FromResult(WriteSharedHosting(arguments));
         var template = ConfigurationTemplate.Read(
             arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
         var address = arguments.GetValue<FastCgiAddress>("--address");
@@ -50,12 +60,25 @@ internal sealed class ConfigCommand : ToolCommand
                 $"'{address.EndPoint}' is not supported: a socket path may contain only letters, digits and . _ - /");
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
             throw Usage($"The unit can create only the folder of a socket /run/NAME/FILE, not that of {address}.");
+        return Task.FromResult(Write(arguments, new ConfigDocument(template.Kind, template.Source, text)));
+    }
+
+    private int WriteSharedHosting(ParseResult arguments)
+    {
+        var files = new SharedHostingFiles(arguments.GetText("--program") ?? "hello");
+        var text = arguments.GetText("--output") is { } folder
+            ? string.Concat(files.Write(folder).Select(static path => path + "\n"))
+            : files.Text;
+        return Write(arguments, new ConfigDocument(SharedHostingFiles.Kind, SharedHostingFiles.Source, text));
+    }
+
+    private int Write(ParseResult arguments, ConfigDocument document)
+    {
         if (arguments.IsJson())
-            Terminal.WriteJson(
-                new ConfigDocument(template.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
+            Terminal.WriteJson(document, ToolJson.Default.ConfigDocument);
         else
-            Terminal.Out.Write(text);
-        return Task.FromResult(ExitCode.Ok);
+            Terminal.Out.Write(document.Text);
+        return ExitCode.Ok;
     }
 }
 
