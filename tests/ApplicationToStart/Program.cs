@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Security.Cryptography;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.DataProtection;
 using Microsoft.AspNetCore.Hosting.Server;
 
 // The application that web servers, spawn-fcgi, and systemd start in the process tests, which look for violations of
@@ -29,6 +30,10 @@ app.MapFastCgiAuthorizer("/{**path}", static context =>
 });
 
 app.MapGet("/process", () => Environment.ProcessId);
+
+// With keys in the user's home, which all processes share.
+app.MapGet("/protect", () => CreateProtector().Protect("a secret"));
+app.MapGet("/unprotect/{ticket}", (string ticket) => CreateProtector().Unprotect(ticket));
 
 // The environment and descriptors of a child process.
 app.MapGet("/child", async () =>
@@ -141,3 +146,6 @@ app.MapFallback(async (HttpContext context) =>
 });
 
 app.Run();
+
+static IDataProtector CreateProtector()
+    => DataProtectionProvider.Create("ApplicationToStart").CreateProtector("tickets");

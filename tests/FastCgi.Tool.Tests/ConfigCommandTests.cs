@@ -150,4 +150,42 @@ public sealed class ConfigCommandTests
             Assert.DoesNotMatch(@"[ ""^]/app\b(?!\.)", text);
         }
     }
+
+    /// <summary>Both files, on standard output or in a folder, where none is overwritten.</summary>
+    [Fact]
+    public async Task Htaccess_WritesTheFilesOfTheDocument()
+    {
+        var htaccess = await DocumentBlock.ReadAsync("shared-hosting.md", "htaccess") + "\n";
+        var wrapper = await DocumentBlock.ReadAsync("shared-hosting.md", "wrapper") + "\n";
+        Assert.Equal(htaccess + "\n" + wrapper, (await ToolRun.RunAsync("config", "htaccess")).Out);
+
+        using var folder = new ScratchFolder();
+        string[] command = ["config", "htaccess", "--program", "Shop.Web", "--output", folder.Path];
+        var (code, text, _) = await ToolRun.RunAsync(command);
+
+        Assert.Equal(0, code);
+        Assert.Equal($"{folder.GetPath(".htaccess")}\n{folder.GetPath("Shop.Web.fcgi")}\n", text);
+        Assert.Equal(
+            htaccess.Replace("hello", "Shop.Web", StringComparison.Ordinal),
+            await File.ReadAllTextAsync(folder.GetPath(".htaccess")));
+        Assert.Equal(
+            wrapper.Replace("hello", "Shop.Web", StringComparison.Ordinal),
+            await File.ReadAllTextAsync(folder.GetPath("Shop.Web.fcgi")));
+        if (!OperatingSystem.IsWindows())
+            Assert.True(File.GetUnixFileMode(folder.GetPath("Shop.Web.fcgi")).HasFlag(UnixFileMode.UserExecute));
+        Assert.Equal(3, (await ToolRun.RunAsync(command)).Code);
+    }
+
+    [Theory]
+    [InlineData("htaccess does not support --tls.", "htaccess", "--tls")]
+    [InlineData("htaccess does not support --address.", "htaccess", "--address", "127.0.0.1:9000")]
+    [InlineData("--output requires htaccess.", "nginx", "--output", ".")]
+    [InlineData("'../x' is not a file name.", "htaccess", "--program", "../x")]
+    public async Task OptionsOfAnotherKind_AreErrors(string expected, params string[] arguments)
+    {
+        var (code, _, error) = await ToolRun.RunAsync(["config", .. arguments]);
+
+        Assert.Equal(2, code);
+        Assert.Contains(expected, error, StringComparison.Ordinal);
+    }
 }

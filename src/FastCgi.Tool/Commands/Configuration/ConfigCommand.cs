@@ -5,6 +5,7 @@ internal sealed class ConfigCommand : ToolCommand
     private static readonly Regex s_hostName = new(@"\A[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\z");
     private static readonly Regex s_pathBase = new(@"\A(/[A-Za-z0-9_-]+)+\z");
     private static readonly Regex s_userName = new(@"\A[a-z_][a-z0-9_-]*\z");
+    private static readonly string[] s_kinds = [.. ConfigurationTemplate.Kinds, SharedHostingFiles.Kind];
     private static readonly Regex s_socketPath = new(@"\A/[A-Za-z0-9._/-]+\z");
 
     public ConfigCommand(ToolConsole console)
@@ -12,10 +13,10 @@ internal sealed class ConfigCommand : ToolCommand
     {
         var kind = new Argument<string>("KIND")
         {
-            Description = "One of " + string.Join(", ", ConfigurationTemplate.Kinds),
+            Description = "One of " + string.Join(", ", s_kinds),
             HelpName = "KIND",
         };
-        Add(kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds));
+        Add(kind.AcceptOnlyFromAmong(s_kinds));
         Add(new Option<FastCgiAddress>("--address")
         {
             Description = "Where the application listens",
@@ -29,7 +30,14 @@ internal sealed class ConfigCommand : ToolCommand
         AddFlag("--tls", "Write the full configuration, with TLS");
         AddFlag("--client-certificates", "With --tls, also ask clients for a certificate");
         AddFlag("--behind-balancer", "Write the configuration behind a load balancer");
+        AddText("--program", "NAME", "The program, with htaccess", SharedHostingFiles.CheckProgram);
+        AddText("--output", "FOLDER", "The folder to write the two files of htaccess to", CheckPresence);
         AddFlag("--json", "Write JSON");
+        Validators.Add(static result =>
+        {
+            if (SharedHostingFiles.FindMisuse(result) is { } misuse)
+                result.AddError(misuse);
+        });
         Validators.Add(static result =>
         {
             if (result.GetValue<bool>("--tls") && result.GetValue<bool>("--behind-balancer"))
@@ -50,6 +58,8 @@ internal sealed class ConfigCommand : ToolCommand
 
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
+        if (arguments.GetText("KIND") == SharedHostingFiles.Kind)
+            return Task.FromResult(WriteSharedHosting(arguments));
         var template = ConfigurationTemplate.Read(
             arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
         if (arguments.Has("--tls") && !arguments.Has("--client-certificates"))
@@ -60,12 +70,25 @@ internal sealed class ConfigCommand : ToolCommand
                 $"'{address.EndPoint}' is not supported: a socket path may contain only letters, digits and . _ - /");
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
             throw Usage($"The unit can create only the folder of a socket /run/USER/FILE, not that of {address}.");
+        return Task.FromResult(Write(arguments, new ConfigDocument(template.Kind, template.Source, text)));
+    }
+
+    private int WriteSharedHosting(ParseResult arguments)
+    {
+        var files = new SharedHostingFiles(arguments.GetText("--program") ?? "hello");
+        var text = arguments.GetText("--output") is { } folder
+            ? string.Concat(files.Write(folder).Select(static path => path + "\n"))
+            : files.Text;
+        return Write(arguments, new ConfigDocument(SharedHostingFiles.Kind, SharedHostingFiles.Source, text));
+    }
+
+    private int Write(ParseResult arguments, ConfigDocument document)
+    {
         if (arguments.IsJson())
-            Terminal.WriteJson(
-                new ConfigDocument(template.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
+            Terminal.WriteJson(document, ToolJson.Default.ConfigDocument);
         else
-            Terminal.Out.Write(text);
-        return Task.FromResult(ExitCode.Ok);
+            Terminal.Out.Write(document.Text);
+        return ExitCode.Ok;
     }
 }
 
