@@ -99,7 +99,7 @@ public sealed partial class DoctorDocumentTests
     private static string Read(string name)
         => File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name));
 
-    [GeneratedRegex(@"^(address|all|nginx|apache|lighttpd|haproxy|caddy|h2o)\.[a-z]+(-[a-z]+)*(\.[a-z]+)?$")]
+    [GeneratedRegex(@"^(address|all|nginx|apache|lighttpd|haproxy|caddy)\.[a-z]+(-[a-z]+)*(\.[a-z]+)?$")]
     private static partial Regex RuleName();
 
     [GeneratedRegex("`(?<name>[a-z]+(-[a-z]+)*)`")]
