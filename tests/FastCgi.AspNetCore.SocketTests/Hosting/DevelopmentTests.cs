@@ -46,21 +46,6 @@ public sealed class DevelopmentTests : HostTest
         await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
     }
 
-    /// <summary>EndpointConflictsTests check each pair of addresses.</summary>
-    [Fact]
-    public async Task Endpoints_WithOneAddress_ErrorNamesBoth()
-    {
-        await WriteSettingsAsync("""
-            { "FastCgi": { "Endpoints": { "Main": { "Url": "fastcgi://127.0.0.1:9009" } } } }
-            """);
-        await using var app = Build("--urls", "http://localhost:9009");
-
-        var error = await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
-
-        Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
-        Assert.Contains("urls", error.Message, StringComparison.Ordinal);
-    }
-
     /// <summary>Installed web servers are logged only in development.</summary>
     [Fact]
     public async Task Production_SendFileFolderIsAbsent_IsLogged()

@@ -57,7 +57,6 @@ internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi,
         else if (fastCgi.Count == 0)
             fastCgi.Add(new FastCgiListenOptions(EndpointAddress.Parse(Default)[0]));
 
-        EndpointConflicts.ThrowIfAny(fastCgi, http);
         return new EndpointPlan(fastCgi, http);
     }
 
