@@ -48,6 +48,39 @@ public sealed class RequestReturnTests
         Assert.Equal(expected, server.Connections.GetTotals());
     }
 
+    /// <summary>When the machine is busiest, ticks are late and hold up the clock of the timeouts.</summary>
+    [Fact]
+    public async Task Latency_TickIsLate_IsTheWholeTime()
+    {
+        FakeClock? clock = null;
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
+        {
+            clock!.Pause(TimeSpan.FromSeconds(3));
+            return Task.CompletedTask;
+        });
+        clock = frontEnd.Server.Clock;
+        frontEnd.Server.Context.Statistics.Watch(default);
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        var latencies = frontEnd.Server.Context.Statistics.GetRecent(default).Latencies;
+        Assert.InRange(LatencyHistogram.GetPercentile(latencies, 1)!.Value.TotalSeconds, 3, 3.4);
+    }
+
+    /// <summary>A kept connection has so many after some days. A counter must not decrease.</summary>
+    [Fact]
+    public async Task Totals_MoreRequestsThan32Bits_AreAllCounted()
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+        GuardedState.Of(frontEnd.Transport.Connection).RequestCount = uint.MaxValue;
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(1L << 32, frontEnd.Server.Connections.GetTotals().Requests);
+    }
+
     /// <summary>A request that the server rejects has no application to notify.</summary>
     [Fact]
     public async Task Transport_ThatFailsToSendARefusal_IsLoggedAndTheRequestIsOver()

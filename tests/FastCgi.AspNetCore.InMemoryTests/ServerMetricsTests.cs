@@ -114,6 +114,29 @@ public sealed class ServerMetricsTests
         go.SetResult();
     }
 
+    /// <summary>All sums over the connections come from one walk, and the next collection makes its own.</summary>
+    [Fact]
+    public async Task Meter_TrafficWhileItIsRead_IsInTheNextCollection()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+        string[] expected =
+        [
+            "active_requests {request} 0", "connections {connection} 0", "received By 0", "requests {request} 0",
+            "sent By 0",
+        ];
+
+        Read(run, out var measured, name =>
+        {
+            if (name is "connections" or "received" or "sent" or "requests")
+                run.Connect().Send(RecordBytes.Get());
+        });
+        Read(run, out var next);
+
+        Assert.Equal(expected, measured.Intersect(expected).Order(StringComparer.Ordinal));
+        Assert.Contains("connections {connection} 4", next);
+        Assert.Contains("requests {request} 4", next);
+    }
+
     /// <summary>All instruments of the server's meter, and what they measure now.</summary>
     private static List<Instrument> Read(ServerRun run, out List<string> measured, Action<string>? onMeasured = null)
     {

@@ -29,7 +29,6 @@ public static unsafe partial class Sandbox
     private const int NoNewPrivileges = 38;
     private const int SetSeccomp = 22;
     private const int FilterMode = 2;
-    private const int OwnDescriptors = 0x400;
     private const uint Nobody = 65_534;
 
     // Classic BPF over struct seccomp_data, which begins with the number of the call.
@@ -43,13 +42,6 @@ public static unsafe partial class Sandbox
     public static void Run(SystemCall call, int error, Action action) => RunOnThread(() =>
     {
         Refuse(call, error);
-        action();
-    });
-
-    /// <summary>Runs an action on a thread with its own descriptor table, which no other thread changes.</summary>
-    public static void RunWithOwnDescriptors(Action action) => RunOnThread(() =>
-    {
-        Assert.Equal(0, unshare(OwnDescriptors));
         action();
     });
 
@@ -118,9 +110,6 @@ public static unsafe partial class Sandbox
 
     [LibraryImport("libc")]
     private static partial nint syscall(nint number, nint first, nint second, nint third);
-
-    [LibraryImport("libc")]
-    private static partial int unshare(int flags);
 
     [LibraryImport("libc")]
     private static partial int setfsuid(uint user);

@@ -7,7 +7,7 @@ internal struct BufferChain
 
     public BufferBlock? Head { get; private set; }
     public BufferBlock? Tail { get; private set; }
-    public int Length { get; private set; }
+    public long Length { get; private set; }
 
     /// <summary>The capacity of all blocks; of the last one, which is filled further, only the used part.</summary>
     public readonly long HeldLength => Tail is null ? 0 : _capacity - Tail.Capacity + Tail.Length;

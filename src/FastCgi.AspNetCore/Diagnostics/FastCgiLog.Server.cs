@@ -104,6 +104,11 @@ internal static partial class FastCgiLog
             + "redirected. Set ASPNETCORE_HTTPS_PORT=443, or let the web server redirect them.")]
     public static partial void HttpsPortUnknown(this ILogger log);
 
+    [LoggerMessage(98, LogLevel.Error,
+        "An event loop has not run for {Time}, so systemd is not told that the server is alive. It restarts the "
+            + "service after WatchdogSec=. Before that, dotnet-stack shows what the threads do.")]
+    public static partial void LoopNotAnswering(this ILogger log, TimeSpan time);
+
     [LoggerMessage(19, LogLevel.Warning,
         "Except for a reserve for .NET, the system has no threads left for handlers that block or compute, so "
             + "requests wait for one of the existing threads ({Count}). Raise TasksMax= in the systemd unit, the limit "

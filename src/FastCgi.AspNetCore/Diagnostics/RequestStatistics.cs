@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>Latencies and rates, recorded only if the status was read in the last ten minutes.</summary>
 /// <param name="clock">The clock of the requests, which pauses while the process is suspended.</param>
-/// <param name="time">The time that rates refer to.</param>
+/// <param name="time">The time that latencies and rates refer to: late ticks do not hold it up.</param>
 internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
 {
     // Ten samples of six seconds cover the last minute.
@@ -12,7 +12,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
     private static readonly TimeSpan s_watchTime = TimeSpan.FromMinutes(10);
 
     // Used for every request: avoids TimeSpan.
-    private readonly double _microsecondsPerTick = 1_000_000d / clock.TimestampFrequency;
+    private readonly double _microsecondsPerTick = 1_000_000d / time.TimestampFrequency;
 
     private readonly Lock _lock = new();
     private readonly Queue<Sample> _samples = new();
@@ -34,17 +34,17 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
 
             _histogram = new LatencyHistogram();
             _samples.Clear();
-            _watchedSince = _lastLook;
+            _watchedSince = time.GetTimestamp();
             AddSample(totals);
             Volatile.Write(ref _isWatched, true);
         }
     }
 
-    /// <param name="beganAt">The start; precise to the microsecond if the request started while recording.</param>
+    /// <param name="beganAt">The start; 0 if the request started before recording did.</param>
     public void Add(long beganAt)
     {
-        if (beganAt >= Volatile.Read(ref _watchedSince))
-            _histogram.Add((long)((clock.GetTimestamp() - beganAt) * _microsecondsPerTick));
+        if (beganAt > 0 && beganAt >= Volatile.Read(ref _watchedSince))
+            _histogram.Add((long)((time.GetTimestamp() - beganAt) * _microsecondsPerTick));
     }
 
     public bool IsSampleDue(long now)

@@ -172,7 +172,8 @@ internal sealed partial class FastCgiServer(
             _doctor.Start();
         }
 
-        _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
+        _notifier = SystemdNotifier.Create(
+            Environment.GetEnvironmentVariable, () => _engine?.HaveLoopsAnswered() ?? true, _log, _time);
         _notifier?.Ready(_listeners.Count);
     }
 
@@ -207,8 +208,8 @@ internal sealed partial class FastCgiServer(
             RunStepAsync("finishing the requests", () => Connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
         await RunStepAsync("stopping the configuration checks", () => _doctor?.Dispose()).ConfigureAwait(false);
-        await RunStepAsync("stopping the worker threads", () => Scheduler?.Stop()).ConfigureAwait(false);
         await RunStepAsync("stopping the event loops", () => _engine?.Stop()).ConfigureAwait(false);
+        await RunStepAsync("stopping the worker threads", () => Scheduler?.Stop()).ConfigureAwait(false);
         await RunStepAsync("stopping the systemd notifications", () => _notifier?.Dispose()).ConfigureAwait(false);
     }
 

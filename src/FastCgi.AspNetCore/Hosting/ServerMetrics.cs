@@ -22,25 +22,26 @@ internal static class ServerMetrics
     {
         var counters = server.Counters;
         var limits = server.Options.Limits;
+        var sums = new ConnectionSums(connections, server.Admission);
         Gauge(meter, "active_connections", "{connection}", "Open connections from web servers.",
             () => connections.Count, limits.MaxConcurrentConnections);
         Counter(meter, "connections", "{connection}", "Connections opened by web servers.",
-            () => connections.GetTotals().Connections);
+            () => sums.Read(1).Totals.Connections);
         Counter(meter, "rejected_connections", "{connection}", "Connections closed because of a limit.",
             () => counters.RejectedConnections);
         Counter(meter, "refused_connections", "{connection}", "Connections from peers that are not allowed.",
             () => counters.RefusedPeers);
         Counter(meter, "received", "By", "Bytes received from web servers.",
-            () => connections.GetTotals().BytesReceived);
+            () => sums.Read(2).Totals.BytesReceived);
         Counter(meter, "sent", "By", "Bytes sent to web servers.",
-            () => connections.GetTotals().BytesSent);
+            () => sums.Read(4).Totals.BytesSent);
         Counter(meter, "protocol_errors", "{error}", "Connections closed because of a protocol error.",
             () => Tag("error.type", counters.ProtocolErrors));
         Gauge(meter, "active_requests", "{request}", "Requests that the application is handling.",
-            () => Math.Max(0, connections.CountRequests() - server.Admission.QueuedCount),
+            () => sums.Read(16).ActiveRequests,
             limits.MaxConcurrentRequests);
         Counter(meter, "requests", "{request}", "Requests started.",
-            () => connections.GetTotals().Requests);
+            () => sums.Read(8).Totals.Requests);
         Gauge(meter, "queued_requests", "{request}", "Requests waiting because MaxConcurrentRequests is reached.",
             () => server.Admission.QueuedCount,
             limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit);
@@ -83,4 +84,33 @@ internal static class ServerMetrics
         where T : struct, Enum
         => counts.Select(count => new Measurement<long>(
             count.Value, new KeyValuePair<string, object?>(name, count.Key.ToString())));
+
+    /// <summary>The sums over all connections, computed once for the instruments of one collection.</summary>
+    private sealed class ConnectionSums(ConnectionManager connections, RequestAdmission admission)
+    {
+        private readonly Lock _lock = new();
+        private int _readers;
+        private long _readAt;
+        private Totals _totals;
+        private long _activeRequests;
+
+        /// <param name="reader">The instrument, a bit. When it reads again, a new collection has begun.</param>
+        public (Totals Totals, long ActiveRequests) Read(int reader)
+        {
+            lock (_lock)
+            {
+                if (_readers == 0 || (_readers & reader) != 0 || _readAt != connections.Now)
+                {
+                    _readers = 0;
+                    _readAt = connections.Now;
+                    _activeRequests = 0;
+                    _totals = connections.GetTotals(connection => _activeRequests += connection.RequestCount);
+                    _activeRequests = Math.Max(0, _activeRequests - admission.QueuedCount);
+                }
+
+                _readers |= reader;
+                return (_totals, _activeRequests);
+            }
+        }
+    }
 }

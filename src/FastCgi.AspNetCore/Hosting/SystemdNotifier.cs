@@ -4,17 +4,24 @@ namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>Notifies systemd (sd_notify(3)) that the server is ready, stopping, or alive for its watchdog.</summary>
 internal sealed class SystemdNotifier(
-    string path, TimeSpan? watchdogTimeout, ILogger log, TimeProvider time) : IDisposable
+    string path, TimeSpan? watchdogTimeout, Func<bool> haveLoopsAnswered, ILogger log, TimeProvider time) : IDisposable
 {
-    private readonly UnixDomainSocketEndPoint _endPoint = EndpointAddress.ToUnixEndPoint(path);
+    private const string Alive = "WATCHDOG=1";
+
+    // Longer than systemd is ever busy, and shorter than its timeouts.
+    private const int SendTimeout = 10_000;
+
     private readonly LogThrottle _failures = new(time);
+    private readonly LogThrottle _silences = new(time);
     private IDisposable? _watchdog;
 
-    public static SystemdNotifier? Create(Func<string, string?> getVariable, ILogger log, TimeProvider time)
+    /// <param name="haveLoopsAnswered">Whether each loop has run since the last call, which also asks them.</param>
+    public static SystemdNotifier? Create(
+        Func<string, string?> getVariable, Func<bool> haveLoopsAnswered, ILogger log, TimeProvider time)
     {
         var path = getVariable("NOTIFY_SOCKET");
         return path is { Length: > 1 } && path[0] is '/' or '@'
-            ? new SystemdNotifier(path, GetWatchdogTimeout(getVariable), log, time)
+            ? new SystemdNotifier(path, GetWatchdogTimeout(getVariable), haveLoopsAnswered, log, time)
             : null;
     }
 
@@ -25,16 +32,24 @@ internal sealed class SystemdNotifier(
             + $"endpoint{(endpoints == 1 ? "" : "s")}."));
         if (watchdogTimeout is { } timeout)
         {
-            const string Alive = "WATCHDOG=1";
+            haveLoopsAnswered();
             Send(Alive);
             _watchdog = ThreadRoot.Repeat(
-                "FastCgi systemd", time, this, static notifier => notifier.Send(Alive), timeout / 2, log);
+                "FastCgi systemd", time, this, static notifier => notifier.Ping(), timeout / 2, log);
         }
     }
 
     public void Stopping() => Send("STOPPING=1\nSTATUS=Finishing active requests.");
 
     public void Dispose() => _watchdog?.Dispose();
+
+    private void Ping()
+    {
+        if (haveLoopsAnswered())
+            Send(Alive);
+        else if (_silences.TryAcquire(out _))
+            ThreadRoot.Report(log, log => log.LoopNotAnswering(watchdogTimeout.GetValueOrDefault() / 2));
+    }
 
     private static TimeSpan? GetWatchdogTimeout(Func<string, string?> getVariable)
     {
@@ -53,10 +68,10 @@ internal sealed class SystemdNotifier(
     {
         try
         {
-            // Do not wait for systemd.
             using var socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
-            socket.Blocking = false;
-            socket.SendTo(Encoding.UTF8.GetBytes(message), _endPoint);
+            // Its queue may be full, at boot.
+            socket.SendTimeout = SendTimeout;
+            socket.SendTo(Encoding.UTF8.GetBytes(message), EndpointAddress.ToUnixEndPoint(path));
         }
         catch (Exception exception)
         {

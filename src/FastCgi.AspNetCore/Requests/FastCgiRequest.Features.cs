@@ -25,7 +25,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     {
         get
         {
-            ArgumentNullException.ThrowIfNull(key);
             ref var field = ref FindField(key);
             if (!Unsafe.IsNullRef(ref field))
                 return field;
@@ -35,12 +34,15 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
         set
         {
-            ArgumentNullException.ThrowIfNull(key);
             ref var field = ref FindField(key);
-            if (Unsafe.IsNullRef(ref field))
+            var isOther = Unsafe.IsNullRef(ref field);
+            if (value is not null && (!isOther || IsOwn(key)) && !key.IsInstanceOfType(value))
+                throw new InvalidCastException($"Unable to cast object of type '{value.GetType()}' to type '{key}'.");
+
+            if (isOther)
                 SetOther(key, value);
             else
-                field = value is null || key.IsInstanceOfType(value) ? value : throw new InvalidCastException();
+                field = value;
             // After the change, so that no caller caches the old feature under the new revision.
             Interlocked.Increment(ref _revision);
         }
@@ -60,6 +62,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     public TFeature? Get<TFeature>()
     {
+        // A constant for the compiler. As in Kestrel, an absent one is an error if any unknown feature was set.
+        if (typeof(TFeature).IsValueType)
+            return Array.Exists(_others, IsUnknown) ? (TFeature?)this[typeof(TFeature)] : default;
+
         ref var field = ref FindField(typeof(TFeature));
         if (!Unsafe.IsNullRef(ref field))
             return As<TFeature>(field);
@@ -116,14 +122,22 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         if (key == typeof(IHttpMaxRequestBodySizeFeature))
             return Input;
 
+        return IsOwn(key) ? this : null;
+    }
+
+    private static bool IsOwn(Type key)
+    {
         foreach (var own in s_ownTypes)
         {
             if (own == key)
-                return this;
+                return true;
         }
 
-        return null;
+        return false;
     }
+
+    private static bool IsUnknown(KeyValuePair<Type, object?> other)
+        => other.Key.Namespace != typeof(IHttpRequestFeature).Namespace;
 
     private ref object? FindField(Type key)
     {
@@ -172,5 +186,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return -1;
     }
 
+    /// <summary>Skips the cast, which is slow in shared code, of an instance of a reference type.</summary>
     private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
 }

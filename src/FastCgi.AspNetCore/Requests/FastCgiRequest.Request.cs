@@ -12,7 +12,9 @@ internal abstract partial class FastCgiRequest :
     // The request whose authorizer runs in this execution context. Responses of other code cannot allow it.
     private static readonly AsyncLocal<FastCgiRequest?> s_authorizing = new();
 
-    private LazyRequestState? _lazy;
+    private LazyRequestState? _lazy = server.Statistics.IsWatched
+        ? new LazyRequestState { MeasuredFrom = server.Time.Source.GetTimestamp() }
+        : null;
     private string? _traceIdentifier;
 
     string IHttpRequestFeature.Protocol
@@ -62,6 +64,9 @@ internal abstract partial class FastCgiRequest :
         get => _lazy?.Headers ?? Headers;
         set => Lazy.Headers = value;
     }
+
+    /// <summary>The system's time at the start, for the latency; 0 if the status was not watched then.</summary>
+    public long MeasuredFrom => _lazy?.MeasuredFrom ?? 0;
 
     public string TraceIdentifier
     {

@@ -48,6 +48,9 @@ internal abstract partial class FastCgiRequest(
         if (Role == FastCgiRole.Authorizer)
             _head.ContentLength = null;
         BeginInput(_head.ContentLength);
+        // HAProxy, lighttpd, Caddy, and mod_fcgid send 0 with every request without a body.
+        if (_head.ContentLength == 0 && !IsMethodWithBody(_head.Method))
+            _head.ContentLength = null;
         Input = new RequestInput(this, server.Options.Limits.MaxRequestBodySize);
     }
 

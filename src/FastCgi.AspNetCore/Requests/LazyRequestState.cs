@@ -16,6 +16,9 @@ internal sealed class LazyRequestState
     public ReplacedReader? BodyReader;
     public ConcurrentDictionary<string, string?>? SetVariables;
 
+    /// <summary>Set at the start of a request whose latency is recorded.</summary>
+    public long MeasuredFrom { get; init; }
+
     public IHeaderDictionary? Headers { get; set; }
     public Stream? Body { get; set; }
     public StrongBox<CancellationToken>? AbortedToken { get; set; }

@@ -147,7 +147,7 @@ internal static class RequestCompletion
         request.Server.Advise<RequestStream>(request, static (advisor, request) => advisor.OnEnded(request));
         Attempt(request, static request => request.DisposeContext());
         if (request.Server.Statistics.IsWatched)
-            Attempt(request, static request => request.Server.Statistics.Add(request.BeganAt));
+            Attempt(request, static request => request.Server.Statistics.Add(request.MeasuredFrom));
         request.Connection.OnRequestOver();
     }
 

@@ -82,7 +82,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
 
     /// <summary>The web server decodes chunked bodies: with a length, Transfer-Encoding resembles an attack.</summary>
     private bool IsHidden(string name)
-        => request.Head.ContentLength is not null
+        => request.HasDeclaredLength
             && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>Falls back to the server's name: for HTTP/1.0, and for HTTP/3 behind nginx before 1.29.4.</summary>

@@ -15,7 +15,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// <summary>The maximum length of one block, which becomes one record.</summary>
     public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
-    private const int NotHeld = -1;
+    private const long NotHeld = -1;
 
     // The holder of leased memory, which may be writing: a thread with a span, by its id, or one of these. Unlike a
     // Memory<byte>, a span cannot be kept, and IBufferWriter forbids its use after the thread's next call.
@@ -33,15 +33,15 @@ internal struct ResponseStaging(FastCgiRequest request)
     private int _leaseHolder;
 
     // The length of the held flush within the staged bytes.
-    private int _flushedLength = NotHeld;
+    private long _flushedLength = NotHeld;
 
     public bool NeedsHeaderBlock { get; private set; } = true;
 
     /// <summary>The staged bytes, without the header block.</summary>
-    public int Length { get; private set; }
+    public long Length { get; private set; }
 
     /// <summary>The staged bytes that follow a held flush, if any.</summary>
-    public readonly int UnflushedLength => Length - Math.Max(_flushedLength, 0);
+    public readonly long UnflushedLength => Length - Math.Max(_flushedLength, 0);
 
     /// <summary>The memory of the staged bytes.</summary>
     public readonly long HeldLength => _blocks.HeldLength;

@@ -10,7 +10,7 @@ internal struct ConnectionState
     public PieceBuffer PartialContent;
     public ConnectionLifetime Lifetime;
     public SendQueue Output;
-    public uint RequestCount;
+    public long RequestCount;
 
     /// <summary>The id of the last request that started; 0 before the first.</summary>
     public ushort LastId;
@@ -37,7 +37,7 @@ internal struct SendQueue
     /// <summary>The last stream of the queue, a ring: it refers to the first.</summary>
     public RequestStream? LastQueued;
     public BufferBlock? Sending;
-    public int SendingLength;
+    public long SendingLength;
     public bool ClosesWhenSent;
     public long SentLength;
     public long SendNumber;

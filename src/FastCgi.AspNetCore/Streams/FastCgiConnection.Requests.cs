@@ -49,7 +49,7 @@ internal sealed partial class FastCgiConnection
         scope.State.LastId = id;
         var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
         var request = _server.CreateStream(
-            this, new RequestStart(id, role, body.KeepConnection, scope.State.RequestCount, beganAt));
+            this, new RequestStart(id, role, body.KeepConnection, (uint)scope.State.RequestCount, beganAt));
         if (scope.State.Requests.Count >= limit)
             request.Reject(
                 limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);

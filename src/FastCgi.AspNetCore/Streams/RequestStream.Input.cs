@@ -9,6 +9,7 @@ internal abstract partial class RequestStream
     private long _declaredLength = UnknownLength;
 
     public bool IsInputOver { get; private set; }
+    public bool HasDeclaredLength => _declaredLength != UnknownLength;
 
     /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
     public long UnreadBodyLength => Body?.UnreadLength ?? 0;
@@ -22,7 +23,7 @@ internal abstract partial class RequestStream
     {
         get
         {
-            if (_declaredLength != UnknownLength)
+            if (HasDeclaredLength)
                 return _declaredLength > 0;
             if (IsInputOver)
                 return ReceivedBodyLength > 0;
@@ -54,7 +55,7 @@ internal abstract partial class RequestStream
             return body;
 
         using var scope = connection.EnterLock();
-        var isEmpty = _declaredLength == 0 || (_declaredLength == UnknownLength && IsInputOver);
+        var isEmpty = _declaredLength == 0 || (!HasDeclaredLength && IsInputOver);
         return isEmpty ? _body : GetOrCreateBody(scope);
     }
 
@@ -117,7 +118,7 @@ internal abstract partial class RequestStream
             return there;
 
         var context = connection.Context;
-        long? declaredLength = _declaredLength == UnknownLength ? null : _declaredLength;
+        long? declaredLength = HasDeclaredLength ? _declaredLength : null;
         var body = new RequestBody(new BodyMemory(context.Buffers), declaredLength, context.CreateBodyException);
         var error = In(scope).InputError;
         if (error is not null || _declaredLength == 0)

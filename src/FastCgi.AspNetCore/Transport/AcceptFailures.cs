@@ -1,13 +1,8 @@
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Handles connections that cannot be accepted, and logs each kind of failure once a minute.</summary>
-/// <param name="socket">The listening socket; <see langword="null"/> if another transport owns it.</param>
-internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamContext server) : IDisposable
+internal sealed class AcceptFailures(EndPoint endPoint, StreamContext server)
 {
-    // The number of connections to close at once if there are no descriptors. Others follow after the delay.
-    private const int MaxClosedInARow = 64;
-
-    private readonly DescriptorReserve? _reserve = OperatingSystem.IsLinux() && socket is not null ? new() : null;
     private readonly LogThrottle _lost = new(server.Time);
     private readonly LogThrottle _refused = new(server.Time);
     private readonly LogThrottle _failed = new(server.Time);
@@ -53,36 +48,16 @@ internal sealed class AcceptFailures(Socket? socket, EndPoint endPoint, StreamCo
         if (!OperatingSystem.IsLinux() || descriptor < server.GetMaxConnections())
             return false;
 
-        OnClosed(1);
+        server.Counters.OnConnectionsRejected(1);
+        Interlocked.Increment(ref _closed);
         return true;
     }
 
     /// <summary>Called after closing a connection beyond the limit. This freed a descriptor: no delay.</summary>
-    public void OnBeyondLimit() => ReportFailed(Libc.ErrorTooManyOpenFiles);
+    public void OnBeyondLimit() => OnFailed(Libc.ErrorTooManyOpenFiles);
 
-    /// <summary>Called when the listener pauses. Without descriptors, closes connections to show an error.</summary>
+    /// <summary>Called when the listener pauses, which waiting connections survive.</summary>
     public void OnFailed(int error)
-    {
-        if (_reserve is not null && error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)
-        {
-            var count = 0;
-            while (count < MaxClosedInARow && _reserve.TryAcceptAndClose(socket!.SafeHandle))
-                count++;
-            OnClosed(count);
-        }
-
-        ReportFailed(error);
-    }
-
-    public void Dispose() => _reserve?.Dispose();
-
-    private void OnClosed(int count)
-    {
-        server.Counters.OnConnectionsRejected(count);
-        Interlocked.Add(ref _closed, count);
-    }
-
-    private void ReportFailed(int error)
     {
         if (!_failed.TryAcquire(out var attempts))
             return;

@@ -5,7 +5,7 @@ internal sealed class PipeListener(
     IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
     : TransportListener(listener.EndPoint)
 {
-    private readonly AcceptFailures _failures = new(socket: null, listener.EndPoint, manager.Server);
+    private readonly AcceptFailures _failures = new(listener.EndPoint, manager.Server);
     private Task _accepting = Task.CompletedTask;
 
     public override void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);

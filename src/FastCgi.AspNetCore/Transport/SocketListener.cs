@@ -17,7 +17,7 @@ internal sealed class SocketListener(
         NullLogger.Instance);
 
     private readonly Socket _socket = listeningSocket.Socket;
-    private readonly AcceptFailures _failures = new(listeningSocket.Socket, listeningSocket.EndPoint, manager.Server);
+    private readonly AcceptFailures _failures = new(listeningSocket.EndPoint, manager.Server);
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
@@ -37,7 +37,6 @@ internal sealed class SocketListener(
         }
 
         _socket.Dispose();
-        _failures.Dispose();
     }
 
     /// <returns>Whether there may be more connections. If not, the queue is empty.</returns>

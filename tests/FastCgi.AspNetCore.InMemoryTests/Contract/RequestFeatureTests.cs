@@ -95,6 +95,39 @@ public class RequestFeatureTests
             seen.Note("restored", ReferenceEquals(own, context.Features.Get<IHttpResponseBodyFeature>()));
             await context.Response.WriteAsync(" and more");
         },
+        ["features of every kind of type, absent and set"] = static (context, seen) =>
+        {
+            Use(context, seen, 5);
+            Use<int?>(context, seen, 5);
+            Use<(long, long, long, long)>(context, seen, (1, 2, 3, 4));
+            Use<(string, object)?>(context, seen, ("a", "b"));
+            Use(context, seen, Guid.Empty);
+            Use(context, seen, DayOfWeek.Friday);
+            Use(context, seen, "a string");
+            Use<object>(context, seen, "an object");
+            Use<int[]>(context, seen, [1]);
+            Use<Action>(context, seen, static () => { });
+            Use<IComparable>(context, seen, 5);
+            Use<IDerivedFeature>(context, seen, new DerivedFeature());
+            Use<DerivedFeature>(context, seen, new DerivedFeature());
+            Use<QueryFeature>(context, seen, new QueryFeature(new QueryCollection()));
+            return Task.CompletedTask;
+        },
+        ["features of another type than their key"] = static (context, seen) =>
+        {
+            Misuse<IItemsFeature>(context, seen);
+            Misuse<IQueryFeature>(context, seen);
+            Misuse<IServiceProvidersFeature>(context, seen);
+            Misuse<IHttpAuthenticationFeature>(context, seen);
+            Misuse<IHttpRequestFeature>(context, seen);
+            Misuse<IComparable>(context, seen);
+            Misuse<Guid>(context, seen);
+            Misuse<Guid?>(context, seen);
+            Misuse<long>(context, seen);
+            seen.Try("no key", () => context.Features[null!] = 1);
+            seen.Try("no key", () => _ = context.Features[null!]);
+            return Task.CompletedTask;
+        },
         ["response feature that nobody has set"] = static (context, seen) =>
         {
             var feature = context.Features.Get<IHttpResponseFeature>()!;
@@ -129,6 +162,35 @@ public class RequestFeatureTests
         Assert.Distinct(ours.Observed);
     }
 
+    private static void Use<TFeature>(HttpContext context, Observations seen, TFeature feature)
+    {
+        var features = context.Features;
+        Look<TFeature>(features, seen, "absent");
+        features.Set(feature);
+        Look<TFeature>(features, seen, "set");
+        features.Set<TFeature>(default);
+        Look<TFeature>(features, seen, "set to the default");
+        features[typeof(TFeature)] = feature;
+        Look<TFeature>(features, seen, "set by key");
+        features[typeof(TFeature)] = null;
+        Look<TFeature>(features, seen, "removed");
+    }
+
+    private static void Misuse<TFeature>(HttpContext context, Observations seen)
+    {
+        var features = context.Features;
+        seen.Try($"{typeof(TFeature)} = a string", () => features[typeof(TFeature)] = "another type");
+        Look<TFeature>(features, seen, "of another type");
+        seen.Try($"{typeof(TFeature)} = a number", () => features[typeof(TFeature)] = 1);
+        Look<TFeature>(features, seen, "of another type");
+    }
+
+    private static void Look<TFeature>(IFeatureCollection features, Observations seen, string state)
+    {
+        seen.Try($"{typeof(TFeature)} {state}", () => seen.Note("value", Describe(features.Get<TFeature>())));
+        seen.Note("by key", Describe(features[typeof(TFeature)]));
+    }
+
     private static void Exchange<TFeature>(HttpContext context, Observations seen, TFeature other)
         where TFeature : class
     {
@@ -149,4 +211,11 @@ public class RequestFeatureTests
             .Select(static line => line.Split(':')[0]).Order(StringComparer.Ordinal).ToList();
         Assert.True(expected.SequenceEqual(actual), string.Join(' ', actual));
     }
+
+    // A server's own feature differs in its type.
+    private static object? Describe(object? feature) => feature is IHttpRequestFeature ? "a request" : feature;
+
+    private interface IDerivedFeature : IHttpRequestFeature;
+
+    private sealed class DerivedFeature : HttpRequestFeature, IDerivedFeature;
 }

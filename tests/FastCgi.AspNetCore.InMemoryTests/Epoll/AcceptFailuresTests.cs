@@ -1,13 +1,9 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
-/// <summary>Failed accepts: the log message, and the fate of waiting connections.</summary>
+/// <summary>Failed accepts: their log messages.</summary>
 public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
 {
-    // The number of connections closed at one failure.
-    private const int MaxClosed = 64;
-
     private readonly Socket _socket = TestSockets.ListenUnix();
-    private readonly List<Socket> _clients = [];
     private TestServer _server = null!;
     private AcceptFailures _failures = null!;
 
@@ -15,17 +11,12 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     {
         _socket.Blocking = false;
         _server = await TestServer.StartAsync(Apps.Hello);
-        _failures = new AcceptFailures(_socket, _socket.LocalEndPoint!, _server.Context);
+        _failures = new AcceptFailures(_socket.LocalEndPoint!, _server.Context);
     }
 
     public async Task DisposeAsync() => await _server.DisposeAsync();
 
-    public void Dispose()
-    {
-        _failures.Dispose();
-        _clients.ForEach(static client => client.Dispose());
-        _socket.Dispose();
-    }
+    public void Dispose() => _socket.Dispose();
 
     [Theory]
     [InlineData("AcceptFailed", LogLevel.Debug, true)]
@@ -68,26 +59,6 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         Assert.Contains(advice, warning.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>The web server sees the failure at once, and the loop stays free for other work.</summary>
-    [Theory, Values(Libc.ErrorTooManyOpenFiles, Libc.ErrorTooManyOpenFilesInSystem)]
-    public async Task NoDescriptor_WaitingConnections_AreClosedInBatches(int error)
-    {
-        Connect(MaxClosed + 2);
-
-        _failures.OnFailed(error);
-        Assert.Equal(MaxClosed, _clients.Count(static client => client.IsEnded()));
-        Assert.Contains($" returns 502: {MaxClosed}.", (await _server.Logs.SingleAsync(
-            "AcceptOutOfResources")).Message, StringComparison.Ordinal);
-        _failures.OnFailed(error);
-        Assert.All(_clients, static client => Assert.True(client.IsEnded()));
-        Assert.Equal(MaxClosed + 2, _server.Context.Counters.RejectedConnections);
-
-        _server.Clock.Advance(TimeSpan.FromMinutes(1));
-        _failures.OnFailed(error);
-        await Waiting.UntilAsync(() => Messages("AcceptOutOfResources").Count == 2, "the second message");
-        Assert.Contains(" returns 502: 2.", Messages("AcceptOutOfResources")[1], StringComparison.Ordinal);
-    }
-
     /// <summary>Connections leave the last to threads. prlimit(1) may raise or lower the limit.</summary>
     [Fact]
     public void IsBeyondLimit_LimitChanges_IsThatOfNow()
@@ -102,36 +73,8 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         Assert.Equal(3, _server.Context.Counters.RejectedConnections);
     }
 
-    [Theory, Values(Libc.ErrorNoBuffers, Libc.ErrorOutOfMemory)]
-    public void NoMemory_WaitingConnections_Stay(int error)
-    {
-        Connect(2);
-
-        _failures.OnFailed(error);
-
-        Assert.All(_clients, static client => Assert.False(client.IsEnded()));
-    }
-
-    /// <summary>The socket is about to be closed, or belongs to another process.</summary>
-    [Fact]
-    public void NoDescriptor_AfterTheEnd_NothingIsAccepted()
-    {
-        Connect(1);
-        _failures.Dispose();
-
-        _failures.OnFailed(Libc.ErrorTooManyOpenFiles);
-
-        Assert.False(_clients[0].IsEnded());
-    }
-
     private List<string> Messages(string eventName)
         => [.. _server.Logs.Named(eventName).Select(static log => log.Message)];
-
-    private void Connect(int count)
-    {
-        for (var i = 0; i < count; i++)
-            _clients.Add(TestSockets.Connect(_socket.LocalEndPoint!));
-    }
 
     private void Fail(string eventName)
     {

@@ -115,6 +115,44 @@ public sealed class EpollLoopTests
         Assert.Contains(Libc.GetMessage(Libc.ErrorInvalid), error.Message, StringComparison.Ordinal);
     }
 
+    /// <summary>Whichever thread runs it: the loop may have been given away.</summary>
+    [Fact]
+    public async Task HasAnswered_EachTime_IsWhetherAThreadHasRunTheLoopSince()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        Assert.False(loop.HasAnswered());
+
+        for (var i = 0; i < 3; i++)
+        {
+            var other = new Thread(loop.Turn);
+            other.Start();
+            other.Join();
+            Assert.True(loop.HasAnswered());
+            Assert.False(loop.HasAnswered());
+        }
+
+        loop.Stop();
+        Assert.True(loop.HasAnswered());
+    }
+
+    /// <summary>A loop without work does not run by itself.</summary>
+    [Fact]
+    public async Task HasAnswered_LoopThatWaits_IsAsked()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        var thread = new Thread(() => server.Scheduler.Run(server.Scheduler.CreateWorker(), loop.Queue));
+        thread.Start();
+
+        for (var i = 0; i < 3; i++)
+            await Waiting.UntilAsync(loop.HasAnswered, "the loop");
+
+        loop.Stop();
+        await loop.Ended.Within("the end");
+        thread.Join();
+    }
+
     [Fact]
     public async Task Stop_Loop_EndsAndReleasesItsResources()
     {
@@ -128,6 +166,34 @@ public sealed class EpollLoopTests
         // Handlers may outlive it.
         loop.Wake();
     }
+
+    /// <summary>All threads may have other work when the server stops.</summary>
+    [Fact]
+    public async Task Stop_LoopThatGetsItsThreadLater_ReleasesItsResources()
+    {
+        await using var server = await TestServer.StartAsync(
+            Apps.Hello, static options => options.Transport.LoopCount = 1);
+        var engine = new EpollEngine(server.Connections, server.Scheduler);
+        var loop = engine.Loops[0];
+        IsStarted(engine) = true;
+        var thread = new Thread(() =>
+        {
+            SpinWait.SpinUntil(() => Volatile.Read(ref IsStopping(loop)));
+            server.Scheduler.Run(server.Scheduler.CreateWorker(), loop.Queue);
+        });
+        thread.Start();
+
+        engine.Stop();
+
+        Assert.True(loop.GetEpoll().IsClosed);
+        thread.Join();
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isStarted")]
+    private static extern ref bool IsStarted(EpollEngine engine);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isStopping")]
+    private static extern ref bool IsStopping(EpollLoop loop);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_server")]
     private static extern ref StreamContext ServerOf(FastCgiConnection connection);

@@ -27,6 +27,18 @@ public sealed class BufferChainTests
         Assert.Equal((0, 0), (_chain.HeldLength, pool.RentedCount));
     }
 
+    /// <summary>The limits of what is queued have 64 bits.</summary>
+    [Fact]
+    public void Length_OfMoreThanTwoGibibytes_DoesNotOverflow()
+    {
+        _chain.Append(new BufferBlock(8) { End = int.MaxValue });
+        _chain.Append(new BufferBlock(8) { End = int.MaxValue });
+
+        Assert.Equal(2L * int.MaxValue, _chain.Length);
+        _chain.RemoveFirst();
+        Assert.Equal(int.MaxValue, _chain.Length);
+    }
+
     /// <summary>Bytes that fit are copied, a small block joins a large one, and a large one is kept.</summary>
     [Theory]
     [InlineData("100 200", "300/4096")]

@@ -56,6 +56,24 @@ public sealed class RequestStatisticsTests
         Assert.Equal((TimeSpan.FromSeconds(4), 2), (recent.Time, recent.RequestRate));
     }
 
+    /// <summary>A late tick holds up the server's clock, which would measure nothing then.</summary>
+    [Fact]
+    public void Add_WhileATickIsLate_CountsTheWholeTime()
+    {
+        var statistics = new RequestStatistics(new ServerClock(_time), _time);
+        statistics.Watch(default);
+        _time.Now += TimeSpan.FromSeconds(1.1);
+        var began = _time.GetTimestamp();
+        _time.Now += TimeSpan.FromSeconds(0.3);
+
+        statistics.Add(began);
+        statistics.Add(0);
+
+        var latencies = statistics.GetRecent(default).Latencies;
+        Assert.Equal(1, latencies.Sum());
+        Assert.InRange(LatencyHistogram.GetPercentile(latencies, 1)!.Value.TotalSeconds, 0.3, 0.34);
+    }
+
     /// <summary>Ten samples, the first of a minute ago.</summary>
     [Fact]
     public void OnSampleDue_AfterAMinute_TheOldestIsLeftOut()

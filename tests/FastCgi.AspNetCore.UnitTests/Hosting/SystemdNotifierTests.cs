@@ -84,10 +84,70 @@ public sealed class SystemdNotifierTests : IDisposable
         Assert.Empty(timers.Timers);
     }
 
+    /// <summary>A service whose READY=1 is lost is killed after TimeoutStartSec.</summary>
     [Fact]
-    public void Ready_WithoutAListener_IsLoggedAndNoError()
+    public async Task Ready_QueueOfSystemdIsFull_WaitsForRoom()
     {
-        _environment["NOTIFY_SOCKET"] = Path.Combine(_folder.Path, "notify");
+        Listen();
+        using (var filler = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified))
+        {
+            filler.Blocking = false;
+            filler.Connect(EndpointAddress.ToUnixEndPoint(_environment["NOTIFY_SOCKET"]!));
+            while (Record.Exception(() => filler.Send("STATUS=Booting"u8)) is null)
+            {
+            }
+        }
+
+        using var notifier = Create()!;
+        var id = Waiting.Signal<int>();
+        var thread = new Thread(() =>
+        {
+            id.SetResult(ThreadClock.GetThreadId());
+            notifier.Ready(1);
+        });
+        thread.Start();
+        using (var state = new ThreadStateFile(await id.Task.Within("the thread")))
+            await Waiting.UntilAsync(() => state.IsSleeping == true || !thread.IsAlive, "the thread to wait");
+        string message;
+        do
+            message = Receive();
+        while (message == "STATUS=Booting");
+
+        Assert.StartsWith("READY=1\n", message, StringComparison.Ordinal);
+        thread.Join();
+        Assert.Empty(_logs.All);
+    }
+
+    [Fact]
+    public async Task Ready_LoopHasNotAnswered_SystemdIsNotNotified()
+    {
+        Listen();
+        _environment["WATCHDOG_USEC"] = "30000000";
+        var time = new TimerPeriods();
+        var answers = new Queue<bool>([true, true, false, false, true]);
+        using var notifier = Create(time, answers.Dequeue)!;
+        notifier.Ready(1);
+        Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
+        Assert.Equal("WATCHDOG=1", Receive());
+
+        time.Callback!(null);
+        Assert.Equal("WATCHDOG=1", Receive());
+        time.Callback(null);
+        time.Callback(null);
+        Assert.Equal(0, _systemd.Available);
+        time.Callback(null);
+
+        Assert.Equal("WATCHDOG=1", Receive());
+        Assert.Equal(0, _systemd.Available);
+        _logs.Expected.Add("LoopNotAnswering");
+        await _logs.SingleAsync("LoopNotAnswering");
+    }
+
+    /// <summary>The start goes on: systemd is told nothing, which a message says.</summary>
+    [Theory, Values(false, true)]
+    public void Ready_WithoutAListenerOrWithALongPath_IsLoggedAndNoError(bool isLong)
+    {
+        _environment["NOTIFY_SOCKET"] = Path.Combine(_folder.Path, isLong ? new string('n', 108) : "notify");
         using var notifier = Create()!;
 
         notifier.Ready(1);
@@ -101,8 +161,12 @@ public sealed class SystemdNotifierTests : IDisposable
         _folder.Dispose();
     }
 
-    private SystemdNotifier? Create(TimeProvider? time = null) => SystemdNotifier.Create(
-        _environment.GetValueOrDefault, _logs.CreateLogger(""), time ?? TimeProvider.System);
+    private SystemdNotifier? Create(TimeProvider? time = null, Func<bool>? haveLoopsAnswered = null)
+        => SystemdNotifier.Create(
+            _environment.GetValueOrDefault,
+            haveLoopsAnswered ?? (static () => true),
+            _logs.CreateLogger(""),
+            time ?? TimeProvider.System);
 
     private void Listen(bool isAbstract = false)
     {
@@ -120,11 +184,14 @@ public sealed class SystemdNotifierTests : IDisposable
 
     private sealed class TimerPeriods : TimeProvider
     {
+        public TimerCallback? Callback { get; private set; }
+
         public List<(TimeSpan DueTime, TimeSpan Period)> Timers { get; } = [];
 
         public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
         {
             Timers.Add((dueTime, period));
+            Callback = callback;
             return base.CreateTimer(callback, state, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
     }

@@ -134,37 +134,6 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.Contains(name, error.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>It exists before it is needed, and again after it has been used.</summary>
-    [Fact]
-    public void Reserve_HasADescriptor() => Sandbox.RunWithOwnDescriptors(() =>
-    {
-        var next = GetNextDescriptor();
-        using (var reserve = new DescriptorReserve())
-        {
-            Assert.NotEqual(next, GetNextDescriptor());
-            using var client = TestSockets.Connect(_unix);
-            var others = GetNextDescriptor();
-            Assert.True(reserve.TryAcceptAndClose(_unix.SafeHandle));
-            Assert.Equal(others, GetNextDescriptor());
-        }
-
-        Assert.Equal(next, GetNextDescriptor());
-    });
-
-    [Fact]
-    public void Reserve_NoDescriptorForIt_AcceptsWithoutOne()
-    {
-        using var client = TestSockets.Connect(_unix);
-
-        Sandbox.Run(SystemCall.EventCreate, TooManyOpenFiles, () =>
-        {
-            using var reserve = new DescriptorReserve();
-            Assert.True(reserve.TryAcceptAndClose(_unix.SafeHandle));
-        });
-
-        Assert.Equal(0, client.Receive(new byte[1]));
-    }
-
     [Fact]
     public void Files_CannotBeOpened_Unknown()
     {
@@ -198,12 +167,6 @@ public sealed partial class RefusedCallTests : IDisposable
 
         Assert.Equal(0, thread);
         Assert.Null(pipe);
-    }
-
-    private static int GetNextDescriptor()
-    {
-        using var next = new EventHandle();
-        return next.Descriptor;
     }
 
     private static unsafe void DropPrivileges()

@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>
@@ -49,6 +51,19 @@ public sealed class ResponseStagingTests
         }
 
         AssertEnds(lengths.Sum(), records, blocks);
+    }
+
+    [Fact]
+    public void Body_OfMoreThanTwoGibibytes_HasItsLength()
+    {
+        _rig.Begin();
+        _rig.Put("a");
+        using (var scope = Response.Output.EnterLock())
+            LengthOf(ref Response.Output.In(scope)) = 3L << 30;
+
+        _rig.Complete();
+
+        Assert.Contains("Content-Length: 3221225472\r\n", _rig.Stdout, StringComparison.Ordinal);
     }
 
     /// <summary>A header block without room before the body takes in the body if both fit its block.</summary>
@@ -193,6 +208,9 @@ public sealed class ResponseStagingTests
     }
 
     /// <summary>Text that differs from its neighbors, so that lost or duplicated bytes are detected.</summary>
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "<Length>k__BackingField")]
+    private static extern ref long LengthOf(ref ResponseStaging staging);
+
     private static string Pattern(int length) => string.Create(length, 0, static (chars, _) =>
     {
         for (var i = 0; i < chars.Length; i++)

@@ -2,6 +2,8 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 
 internal sealed class EpollEngine(ConnectionManager manager, RequestScheduler scheduler)
 {
+    private static readonly TimeSpan s_endTime = TimeSpan.FromSeconds(1);
+
     private bool _isStarted;
 
     public ConnectionManager Manager => manager;
@@ -24,6 +26,18 @@ internal sealed class EpollEngine(ConnectionManager manager, RequestScheduler sc
             else
                 loop.Dispose();
         }
+
+        // A loop without a thread gets one only while the scheduler runs. No await: the pool may be blocked.
+        Task.WaitAll([.. Loops.Select(static loop => loop.Ended)], s_endTime);
+    }
+
+    /// <summary>Whether a thread has run each loop since the last call. Wakes the loops, for the next call.</summary>
+    public bool HaveLoopsAnswered()
+    {
+        var haveAll = true;
+        foreach (var loop in Loops)
+            haveAll &= loop.HasAnswered();
+        return haveAll;
     }
 
     private static List<EpollLoop> CreateLoops(StreamContext server, RequestScheduler scheduler)

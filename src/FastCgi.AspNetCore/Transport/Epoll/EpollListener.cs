@@ -9,8 +9,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
     private readonly StreamContext _server = engine.Manager.Server;
     private readonly Socket _socket = Prepare(listeningSocket.Socket);
     private readonly bool _isTcp = listeningSocket.Socket.AddressFamily != AddressFamily.Unix;
-    private readonly AcceptFailures _failures = new(
-        listeningSocket.Socket, listeningSocket.EndPoint, engine.Manager.Server);
+    private readonly AcceptFailures _failures = new(listeningSocket.EndPoint, engine.Manager.Server);
     private readonly List<EpollAcceptor> _acceptors = [];
     private bool _isWithdrawn;
 
@@ -45,7 +44,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
                 async () =>
                 {
                     await stopped.ConfigureAwait(false);
-                    End();
+                    _socket.Dispose();
                 },
                 _server.Log);
             return;
@@ -54,7 +53,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         var rest = acceptsRest && _acceptors.Count > 0 ? ListeningSocket.MaxRest : 0;
         while (rest > 0 && AcceptOne() == AcceptOutcome.Taken)
             rest--;
-        End();
+        _socket.Dispose();
     }
 
     private static Socket Prepare(Socket socket)
@@ -62,12 +61,6 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         socket.Blocking = false;
         TcpOptions.Set(socket);
         return socket;
-    }
-
-    private void End()
-    {
-        _socket.Dispose();
-        _failures.Dispose();
     }
 
     /// <summary>Accepts a connection on any thread. Without descriptors or memory, any step can fail.</summary>

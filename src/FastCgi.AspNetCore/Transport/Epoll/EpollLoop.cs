@@ -35,7 +35,10 @@ internal sealed unsafe class EpollLoop : IDisposable
     private ReadyRequests _ready;
     private EpollConnection? _received;
 
+    private readonly TaskCompletionSource _ended = new();
     private EpollConnection? _firstToEnd;
+    private long _turns;
+    private long _seenTurns;
     private int _isWaiting;
     private bool _isStopping;
 
@@ -145,6 +148,19 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>Ends the wait. Harmless after the loop has ended: a handler may outlive it.</summary>
     public void Wake() => _wakeUp.Signal();
 
+    /// <summary>Whether a thread has run the loop since the last call. Wakes it, for the next call.</summary>
+    public bool HasAnswered()
+    {
+        var turns = Volatile.Read(ref _turns);
+        var hasTurned = turns != _seenTurns || Volatile.Read(ref _isStopping);
+        _seenTurns = turns;
+        Wake();
+        return hasTurned;
+    }
+
+    /// <summary>Completed when the loop has freed its resources.</summary>
+    public Task Ended => _ended.Task;
+
     /// <summary>Ends the loop. Its connections must be closed.</summary>
     public void Stop()
     {
@@ -159,10 +175,12 @@ internal sealed unsafe class EpollLoop : IDisposable
         _wakeUp.Dispose();
         NativeMemory.Free(_events);
         NativeMemory.Free(ReceiveBuffer);
+        _ended.TrySetResult();
     }
 
     private void Wait(int milliseconds)
     {
+        Volatile.Write(ref _turns, _turns + 1);
         _nextEvent = 0;
         _eventCount = 0;
         if (_failed.Count > 0 && milliseconds != 0)
