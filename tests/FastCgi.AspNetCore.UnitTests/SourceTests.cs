@@ -44,6 +44,13 @@ public sealed partial class SourceTests
         Assert.DoesNotContain(files, file => File.ReadAllText(file).Contains(start, StringComparison.Ordinal));
     }
 
+    /// <summary>A thread that the application has interrupted must not lose what the lock protects.</summary>
+    [Fact]
+    public void Locks_AreEnteredWithAcquire()
+        => Assert.DoesNotContain(
+            FindSources("src/FastCgi.AspNetCore"),
+            static file => File.ReadAllText(file).Contains(" lock (", StringComparison.Ordinal));
+
     [Fact]
     public void LogMessages_IdsAndNames_AreUniqueAndGiven()
     {

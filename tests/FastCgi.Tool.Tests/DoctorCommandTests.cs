@@ -42,7 +42,10 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
 
             Assert.Equal(1, code);
             Assert.Contains("problem no-socket  /nonexistent/app.sock\n", output, StringComparison.Ordinal);
-            Assert.Contains("add   --urls 'fastcgi://unix:/nonexistent/app.sock?mode=0660&group=", output, StringComparison.Ordinal);
+            Assert.Contains(
+                "add   --urls 'fastcgi://unix:/nonexistent/app.sock?mode=0660&group=",
+                output,
+                StringComparison.Ordinal);
         }
     }
 

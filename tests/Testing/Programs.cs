@@ -15,10 +15,11 @@ public static class Programs
         .Select(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries))
         .ToDictionary(static row => row[1]);
 
-    // Only the running test project has a file with this name in its folder.
-    private static readonly string s_project = Path.GetFileName(
-        Directory.GetFiles(AppContext.BaseDirectory, "*Tests.deps.json").Single())[..^".deps.json".Length]
-        .Replace("FastCgi.", "", StringComparison.Ordinal).Replace("AspNetCore.", "", StringComparison.Ordinal);
+    // Only the running test project has a file with this name in its folder. Soak is none, and runs after the others.
+    private static readonly string? s_project = Directory.GetFiles(AppContext.BaseDirectory, "*Tests.deps.json")
+        .Select(static file => Path.GetFileName(file)[..^".deps.json".Length]
+            .Replace("FastCgi.", "", StringComparison.Ordinal).Replace("AspNetCore.", "", StringComparison.Ordinal))
+        .SingleOrDefault();
 
     // An ordinary user's search path lacks the folder of the web servers.
     private static readonly string[] s_folders =
@@ -77,7 +78,7 @@ public static class Programs
     private static bool IsInstalled(string name)
     {
         // Installed or not: on a new machine, tests/run.sh installs only what the rows of the project name.
-        if (s_rows.TryGetValue(name, out var row) && !row.Contains(s_project))
+        if (s_rows.TryGetValue(name, out var row) && s_project is not null && !row.Contains(s_project))
             throw new InvalidOperationException($"In packages.txt, the row of {name} lacks {s_project}.");
 
         return s_folders.Select(folder => Path.Combine(folder, name))

@@ -26,7 +26,7 @@ internal sealed class FrontEnds(TimeProvider time)
     public void Sample(string? software, RequestParameters parameters, bool keepsConnection)
     {
         var sample = FrontEnd.Sample(software ?? Unknown, parameters, keepsConnection, time.GetUtcNow());
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_frontEnds.TryGetValue(sample.Software, out var frontEnd))
                 _frontEnds[sample.Software] = frontEnd.Add(sample);
@@ -37,10 +37,9 @@ internal sealed class FrontEnds(TimeProvider time)
         }
     }
 
-    /// <summary>Records whether a sampled web server passes Authorization.</summary>
     public void NoteAuthorization(string software, bool isPassed)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_frontEnds.TryGetValue(software, out var frontEnd))
                 _frontEnds[software] = frontEnd.NoteAuthorization(isPassed);
@@ -51,7 +50,7 @@ internal sealed class FrontEnds(TimeProvider time)
 
     public IReadOnlyList<FrontEnd> GetAll()
     {
-        lock (_lock)
+        using (_lock.Acquire())
             return [.. _frontEnds.Values];
     }
 }

@@ -15,7 +15,7 @@ internal sealed class GivenUpRequests
 
     public void Add(TimeSpan age, string? webServer)
     {
-        lock (_lock)
+        using (_lock.Acquire())
             _last[_count++ % MinCount] = (age, webServer);
     }
 
@@ -23,7 +23,7 @@ internal sealed class GivenUpRequests
     /// <returns><see langword="null"/> if nothing is new, or the ages differ.</returns>
     public (TimeSpan Age, string? WebServer)? FindTimeout(ref long seen)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var isNew = _count > seen;
             seen = _count;

@@ -18,7 +18,7 @@ internal sealed class UnmappedPaths
         if (IsOver || path is not ['/', ..] || path.IndexOf('/', 1) is not (> 0 and var end))
             return;
 
-        lock (_lock)
+        using (_lock.Acquire())
         {
             _segment ??= path[..end];
             if (path.AsSpan(0, end).SequenceEqual(_segment))
@@ -33,7 +33,7 @@ internal sealed class UnmappedPaths
     /// <returns>The segment; <see langword="null"/> if a request was served, or there were few.</returns>
     public string? FindPathBase()
     {
-        lock (_lock)
+        using (_lock.Acquire())
             return !_isOver && _count >= MinCount ? _segment : null;
     }
 }

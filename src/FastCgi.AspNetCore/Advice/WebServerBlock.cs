@@ -75,7 +75,6 @@ internal sealed record WebServerBlock(string Server, string File, string Command
         _ => null,
     };
 
-    /// <summary>Whether a text needs no quotes in either configuration.</summary>
     private static bool IsPlain(string text)
         => text.All(static c => char.IsAsciiLetterOrDigit(c) || "/.:_-[]~+@,=".Contains(c, StringComparison.Ordinal));
 

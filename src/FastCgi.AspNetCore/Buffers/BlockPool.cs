@@ -23,7 +23,7 @@ internal sealed class BlockPool(int blockSize)
     {
         get
         {
-            lock (_lock)
+            using (_lock.Acquire())
                 return _count - _free.Count - _slots.Count(static block => block is not null);
         }
     }
@@ -40,7 +40,7 @@ internal sealed class BlockPool(int blockSize)
             }
         }
 
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_free.TryPop(out var free))
             {
@@ -65,7 +65,7 @@ internal sealed class BlockPool(int blockSize)
                 return;
         }
 
-        lock (_lock)
+        using (_lock.Acquire())
             _free.Push(block);
     }
 
@@ -79,7 +79,7 @@ internal sealed class BlockPool(int blockSize)
     /// <summary>Frees half of the blocks that were not needed since the last call, rounded up.</summary>
     public void Trim()
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             for (var surplus = (_unneededCount + 1) / 2; surplus > 0; surplus--)
             {

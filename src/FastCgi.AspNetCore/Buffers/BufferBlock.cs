@@ -12,7 +12,6 @@ internal sealed class BufferBlock(int capacity, BlockPool? pool = null)
     public bool IsLeased { get; set; }
     public int Capacity => _array.Length;
 
-    /// <summary>The memory, pinned for system calls.</summary>
     public nint Address => Marshal.UnsafeAddrOfPinnedArrayElement(_array, 0);
     public int Start { get; set; }
     public int End { get; set; }

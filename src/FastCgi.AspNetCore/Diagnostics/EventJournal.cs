@@ -14,7 +14,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 
     public IReadOnlyList<JournalEntry> GetEntries()
     {
-        lock (_lock)
+        using (_lock.Acquire())
             return [.. _entries.Values.OrderByDescending(static entry => entry.LastSeen)];
     }
 
@@ -41,7 +41,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
     /// <summary>Confirms that the condition still exists, without logging it again.</summary>
     public void Confirm(string name)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_entries.TryGetValue(name, out var entry))
                 _entries[name] = entry with { LastSeen = time.GetUtcNow() };
@@ -50,7 +50,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 
     public void Forget(string name)
     {
-        lock (_lock)
+        using (_lock.Acquire())
             _entries.Remove(name);
     }
 
@@ -61,7 +61,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         if (text.Length > MaxMessageLength)
             text = text[..(char.IsHighSurrogate(text[MaxMessageLength - 1]) ? MaxMessageLength - 1 : MaxMessageLength)];
         var name = eventId.Name ?? string.Empty;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var count = _entries.GetValueOrDefault(name)?.Count ?? 0;
             _entries[name] = new JournalEntry(eventId.Id, name, level, text, count + 1, time.GetUtcNow());

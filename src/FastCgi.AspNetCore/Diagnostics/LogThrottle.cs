@@ -15,7 +15,7 @@ internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? inte
     /// <param name="count">The number of events since the last message, including this one.</param>
     public bool TryAcquire(out long count)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             count = ++_count;
             if (_passed > 0 && _interval != Timeout.InfiniteTimeSpan && time.GetElapsedTime(_since) >= _interval)
@@ -33,7 +33,7 @@ internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? inte
     /// <summary>Called when the condition has cleared: the next event is logged again.</summary>
     public bool Reset()
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var wasLogged = _passed > 0;
             _passed = 0;

@@ -26,7 +26,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
 
     public void Watch(Totals totals)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             _lastLook = clock.GetTimestamp();
             if (_isWatched)
@@ -53,7 +53,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
     /// <summary>Takes a sample, or stops recording if the status was not read for ten minutes.</summary>
     public void OnSampleDue(Totals totals)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (clock.GetElapsedTime(_lastLook) > s_watchTime)
                 Volatile.Write(ref _isWatched, false);
@@ -62,10 +62,9 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
         }
     }
 
-    /// <summary>The activity of the last minute, or since recording started.</summary>
     public RecentRequests GetRecent(Totals totals)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var counts = _histogram.GetCounts();
             if (!_samples.TryPeek(out var first))

@@ -24,7 +24,6 @@ internal sealed class ServerCounters
     private long _rejectedConnections;
     private long _refusedPeers;
 
-    /// <summary>The number of connections beyond the limits.</summary>
     public long RejectedConnections => Volatile.Read(ref _rejectedConnections);
     public long RefusedPeers => Volatile.Read(ref _refusedPeers);
 

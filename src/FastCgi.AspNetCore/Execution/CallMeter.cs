@@ -16,30 +16,29 @@ internal readonly record struct CallCost(long Microseconds, bool? IsAsleep, long
 /// </remarks>
 internal sealed class CallMeter(ThreadPlatform platform, TimeProvider time)
 {
-    // Measuring takes a few microseconds.
-    private const int CallsBetweenSamples = 8;
+    // Measuring takes a few microseconds. Every eighth call on average, but not in step with paths that take turns.
+    private const int MinCallsBetweenSamples = 4;
+    private const int MoreCallsMask = 7;
+    private const uint Multiplier = 1_664_525;
+    private const uint Increment = 1_013_904_223;
 
     // A thread that sleeps for less of the time makes good use of its processor.
     private const int AsleepShare = 8;
 
     private readonly long _ticksPerMicrosecond = Math.Max(1, time.TimestampFrequency / 1_000_000);
-    private ThreadUsage _usage;
+    private ThreadUsage? _usage;
     private long _start;
-    private int _calls;
+    private uint _random;
+    private int _callsToSample;
     private bool _isTimed;
-    private bool _isExact;
 
-    /// <summary>The current time in microseconds.</summary>
     public long Now => time.GetTimestamp() / _ticksPerMicrosecond;
 
-    /// <summary>Called before a call whose behavior is predicted.</summary>
     public void Begin(Prediction expected)
     {
-        var isSample = _calls++ % CallsBetweenSamples == 0;
-        _isExact = !expected.IsSure || (isSample && !expected.IsShort);
-        _isTimed = _isExact || isSample;
-        if (_isExact)
-            _usage = platform.GetUsageOfThisThread();
+        var isSample = IsSample();
+        _isTimed = isSample || !expected.IsSure;
+        _usage = _isTimed && !(expected.IsSure && expected.IsShort) ? platform.GetUsageOfThisThread() : null;
         if (_isTimed)
             _start = Now;
     }
@@ -51,14 +50,25 @@ internal sealed class CallMeter(ThreadPlatform platform, TimeProvider time)
             return null;
 
         var microseconds = Now - _start;
-        if (!_isExact)
+        if (_usage is not { } before)
             return new CallCost(microseconds, IsAsleep: null);
+        if (platform.GetUsageOfThisThread() is not { } usage)
+            return null;
 
-        var usage = platform.GetUsageOfThisThread();
-        var delayed = usage.Delayed - _usage.Delayed;
+        var delayed = usage.Delayed - before.Delayed;
         microseconds = Math.Max(0, microseconds - delayed);
-        var asleep = microseconds - (usage.Processor - _usage.Processor);
+        var asleep = microseconds - (usage.Processor - before.Processor);
         var isAsleep = asleep >= Prediction.ShortMicroseconds && asleep * AsleepShare > microseconds;
         return new CallCost(microseconds, isAsleep, delayed);
+    }
+
+    private bool IsSample()
+    {
+        if (--_callsToSample > 0)
+            return false;
+
+        _random = (_random * Multiplier) + Increment;
+        _callsToSample = MinCallsBetweenSamples + (int)((_random >> 16) & MoreCallsMask);
+        return true;
     }
 }

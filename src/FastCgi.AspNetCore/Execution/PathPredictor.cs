@@ -10,12 +10,12 @@ internal readonly record struct Prediction(bool IsKnown, bool IsSure, bool Sleep
     /// <summary>A shorter request runs where it was received: waking another thread would take about as long.</summary>
     public const int ShortMicroseconds = 20;
 
-    private const int LongMicroseconds = 1_000;
+    // Some calls of a path that is often long may be short.
+    private const int LongMicroseconds = 250;
 
     /// <summary>Whether the handler is likely to return before another thread could be woken.</summary>
     public bool IsShort => !Sleeps && Microseconds < ShortMicroseconds;
 
-    /// <summary>Whether brief requests run before it.</summary>
     public bool IsLong => Microseconds >= LongMicroseconds;
 }
 
@@ -41,20 +41,23 @@ internal sealed class PathPredictor
         return new Entry(_siblings[Index(path.Siblings)], path.Siblings).ToPrediction(isKnown: false);
     }
 
-    /// <summary>Learns from a measured call.</summary>
     public void OnMeasured(PathKey path, CallCost cost)
     {
         ref var place = ref _own[Index(path.Own)];
         var own = new Entry(place, path.Own);
-        var isNew = !own.IsKnown;
-        // Clients can send any number of unique paths, which must not displace frequent ones.
-        if (isNew && new Entry(place).IsUnusual && cost is { IsAsleep: not true, Microseconds: < ShortTime })
+        if (!own.IsKnown)
+            LearnSimilar(path, cost);
+        // Clients can send any number of unique paths, which must not displace frequent ones, nor lock them out.
+        var other = new Entry(place);
+        if (!own.IsKnown && other.IsUnusual && cost is { IsAsleep: not true, Microseconds: < ShortTime })
+        {
+            other.Fade();
+            Store(ref place, other);
             return;
+        }
 
         own.Learn(cost);
         Store(ref place, own);
-        if (isNew)
-            LearnSimilar(path, cost);
     }
 
     /// <summary>Records that a request stalled a loop by sleeping, which is expensive.</summary>
@@ -150,5 +153,14 @@ internal sealed class PathPredictor
             => Value = (Value & ~(Surely << Asleep)) | (Likely << Asleep) | MaxTime | Known | Doubtful;
 
         public void Doubt() => Value |= Doubtful;
+
+        /// <summary>Brings an entry that another path wants closer to one that may be replaced.</summary>
+        public void Fade()
+        {
+            if (Time >= ShortTime)
+                Value -= 1 + (Time / ShortTime);
+            else
+                Value -= 1 << Asleep;
+        }
     }
 }

@@ -100,6 +100,8 @@ internal sealed class RequestScheduler
             catch (Exception exception)
             {
                 _platform.OnFailed(exception);
+                if (worker.Loop != loop)
+                    return;
             }
         }
     }

@@ -35,7 +35,6 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 
     public bool IsEmpty => _ready.IsEmpty;
 
-    /// <summary>Whether more events are pending after this batch.</summary>
     public bool HasMore { get; private set; }
 
     /// <summary>Whether requests take so much time that others would often wait for one of them.</summary>
@@ -62,7 +61,6 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 
     public void End() => Volatile.Write(ref _output, null);
 
-    /// <summary>Counts the time of a request, whichever thread runs it.</summary>
     public void CountWork(long microseconds) => _load.Count(microseconds);
 
     public void UpdateLoad(long microseconds) => _load.Update(microseconds);

@@ -9,7 +9,6 @@ namespace FastCgi.AspNetCore.Execution;
 internal sealed class StallWatchdog(
     WorkerPool workers, PathPredictor predictor, ThreadPlatform platform, ILogger log) : ThreadBody
 {
-    /// <summary>The time between two samples under load.</summary>
     public static readonly TimeSpan ShortInterval = TimeSpan.FromMilliseconds(1);
 
     // After this many further samples in the same call, its output is sent, and a thread of unknown state is asleep.
@@ -73,7 +72,7 @@ internal sealed class StallWatchdog(
     /// <returns>Whether it is scheduled. If not, output must not be held.</returns>
     public bool TrySetDeadline(ResponseOutput response)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_hasDeadlines)
             {
@@ -116,7 +115,6 @@ internal sealed class StallWatchdog(
         return result;
     }
 
-    /// <summary>Whether the thread has a loop and a processor.</summary>
     private static bool IsLoopRunning(Worker worker)
         => worker.Loop is not null
             && !(worker.Probe?.IsSleeping ?? (worker.CurrentCall == 0 || worker.Seen.Repeats >= MaxRepeats));
@@ -188,7 +186,7 @@ internal sealed class StallWatchdog(
     private bool UncorkOverdue()
     {
         List<ResponseOutput> overdue;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_corked.Count == 0)
                 return false;
@@ -211,7 +209,6 @@ internal sealed class StallWatchdog(
         return true;
     }
 
-    /// <summary>Sends held output on another thread.</summary>
     private void Release(ResponseOutput? response, RecordOutput? output)
     {
         if (response is null && output is null)
@@ -229,7 +226,7 @@ internal sealed class StallWatchdog(
     /// <summary>Sets whether deadlines are accepted. A caller that disables them must uncork once more.</summary>
     private void SetDeadlines(bool areKept)
     {
-        lock (_lock)
+        using (_lock.Acquire())
             _hasDeadlines = areKept;
     }
 

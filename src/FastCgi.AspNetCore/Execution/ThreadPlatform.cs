@@ -5,7 +5,6 @@ internal class ThreadPlatform(ILogger log)
 {
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
-    /// <summary>The number of processors that the process may use.</summary>
     public virtual int ProcessorCount => Environment.ProcessorCount;
 
     /// <summary>The number of threads that handlers may block. The rest is reserved for .NET.</summary>
@@ -17,8 +16,9 @@ internal class ThreadPlatform(ILogger log)
     /// <summary>Lets other threads query the state of this thread; null if the system cannot report it.</summary>
     public virtual ThreadProbe? ProbeThisThread() => null;
 
-    /// <summary>Gets what this thread has used. Without the system's help, all of it counts as sleep.</summary>
-    public virtual ThreadUsage GetUsageOfThisThread() => new(Processor: 0, GetPauses());
+    /// <summary>Gets what this thread has used; null if it cannot be known now.</summary>
+    /// <remarks>On a system that never reports it, all time counts as sleep.</remarks>
+    public virtual ThreadUsage? GetUsageOfThisThread() => new(Processor: 0, GetPauses());
 
     /// <summary>Executes a memory barrier on all processors, so that other threads need none.</summary>
     public virtual void SetBarrierForAllThreads() => Interlocked.MemoryBarrierProcessWide();
@@ -33,7 +33,6 @@ internal class ThreadPlatform(ILogger log)
     /// <returns>For how long garbage collections have paused all threads, in microseconds.</returns>
     protected static long GetPauses() => (long)GC.GetTotalPauseDuration().TotalMicroseconds;
 
-    /// <summary>Called before the thread ends.</summary>
     protected virtual void OnEnding()
     {
     }
@@ -86,7 +85,7 @@ internal abstract class ThreadBody
     public abstract TimeSpan? Step();
 
     /// <summary>Ends the wait before the next step. Any thread may call it, at any time.</summary>
-    public void Wake() => _wake.Set();
+    public void Wake() => Uninterrupted.Do(_wake, static wake => wake.Set());
 
     /// <summary>Clears the pending wake-up. The next step sees its reason.</summary>
     public void TakeWake() => _wake.Reset();
@@ -108,7 +107,6 @@ internal abstract class ThreadBody
 /// <summary>Reports the state of a thread to other threads.</summary>
 internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIsSleeping)
 {
-    /// <summary>The processor time in nanoseconds; -1 if unknown.</summary>
     public long ProcessorTime => getProcessorTime();
 
     /// <summary>Whether the thread sleeps, rather than runs or waits for a processor; null if unknown.</summary>

@@ -27,7 +27,6 @@ internal sealed class WorkQueue
         return _long.TryDequeue(out item);
     }
 
-    /// <summary>Removes aborted requests.</summary>
     public void RemoveDropped()
     {
         RemoveDropped(_brief);

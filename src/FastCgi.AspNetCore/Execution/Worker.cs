@@ -8,13 +8,11 @@ internal enum Hold : byte
     /// <summary>One of the threads for calls of the server itself that may block: the status and reports.</summary>
     Server,
 
-    /// <summary>A loop, which no other thread can run.</summary>
     Loop,
 
     /// <summary>A seat, of which there is one per processor, for requests that compute.</summary>
     Seat,
 
-    /// <summary>One of the threads for handlers that block.</summary>
     Thread,
 }
 
@@ -28,7 +26,6 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 {
     private const int HoldBits = 3;
 
-    /// <summary>How long an idle thread lives.</summary>
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
     // The number of the current call and its hold, which the watchdog may take only during that call. 0 between calls.
@@ -41,7 +38,6 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     /// <summary>The loop that the thread owns. Changed by the pool, but during a call only by the watchdog.</summary>
     public RunQueue? Loop { get; set; }
 
-    /// <summary>The next work. Changed by the pool.</summary>
     public WorkItem? Next { get; set; }
 
     /// <summary>Whether the thread was idle and has been woken. Changed by the pool.</summary>
@@ -53,10 +49,8 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     /// <summary>Reports the state of the thread; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
 
-    /// <summary>Measures the calls. Used only by the thread.</summary>
     public CallMeter Meter { get; } = scheduler.CreateMeter();
 
-    /// <summary>The last sample of the watchdog. Used only by it.</summary>
     public Sample Seen { get; } = new();
 
     /// <summary>The unique number of the current call, with its hold; 0 between calls.</summary>
@@ -66,7 +60,6 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 
     public static Hold GetHold(long call) => (Hold)(call & ((1 << HoldBits) - 1));
 
-    /// <summary>Called by the thread before it calls the application.</summary>
     public void Enter(ResponseOutput? response, PathKey path)
     {
         var count = _callCount + 1;
@@ -124,7 +117,6 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
         return pool.FindWork(this);
     }
 
-    /// <summary>A sample of the watchdog.</summary>
     public sealed class Sample
     {
         public long Call { get; set; }
@@ -132,7 +124,6 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
         public long Batch { get; set; }
         public long ProcessorTime { get; set; } = -1;
 
-        /// <summary>The number of samples in a row that found the thread in the same call.</summary>
         public int Repeats { get; set; }
     }
 }

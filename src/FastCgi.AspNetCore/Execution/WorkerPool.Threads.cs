@@ -3,10 +3,9 @@ namespace FastCgi.AspNetCore.Execution;
 /// <content>The threads: their start, their end, and the assignment of work.</content>
 internal sealed partial class WorkerPool
 {
-    /// <summary>Starts a thread if none is spare and too few are starting.</summary>
     public void EnsureSpare()
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_idle.Count > 0 || _isStopping || !TryCountStart())
                 return;
@@ -20,7 +19,7 @@ internal sealed partial class WorkerPool
         {
             // The other threads do the waiting work, and the watchdog tries again.
             int count;
-            lock (_lock)
+            using (_lock.Acquire())
             {
                 _startingCount--;
                 count = --_count;
@@ -41,7 +40,7 @@ internal sealed partial class WorkerPool
     public void Stop()
     {
         List<Worker> idle;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             _isStopping = true;
             idle = [.. _idle];
@@ -53,7 +52,7 @@ internal sealed partial class WorkerPool
 
     public void OnStarted()
     {
-        lock (_lock)
+        using (_lock.Acquire())
             _startingCount--;
     }
 
@@ -101,7 +100,6 @@ internal sealed partial class WorkerPool
         return rest > _comingCount;
     }
 
-    /// <summary>Removes an idle thread, to be woken, if there is work for one more.</summary>
     private Worker? RemoveIdleForWork() => HasUnclaimedWork() ? RemoveIdle() : null;
 
     private void LeaveLoop(Worker worker, bool isSeatFree)
@@ -173,7 +171,6 @@ internal sealed partial class WorkerPool
         return worker;
     }
 
-    /// <summary>Wakes a thread, or starts one if none was idle.</summary>
     private void Wake(Worker? worker)
     {
         if (worker is not null)

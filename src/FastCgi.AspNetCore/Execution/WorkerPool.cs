@@ -64,7 +64,6 @@ internal sealed partial class WorkerPool(
     // The status reads these without the lock.
     public int Count => Volatile.Read(ref _count);
 
-    /// <summary>The number of threads that handlers block.</summary>
     public int BlockedCount => Volatile.Read(ref _held[(int)Hold.Thread]);
 
     /// <summary>The number of requests that wait for a thread because the limit is reached.</summary>
@@ -81,10 +80,8 @@ internal sealed partial class WorkerPool(
     // The number of threads that handlers block or that compute without a seat.
     private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Hold.Seat]) - seats);
 
-    /// <summary>Whether requests wait for a seat.</summary>
     public bool HasComputing => _waiting[(int)Hold.Seat].Count > 0;
 
-    /// <summary>Whether requests wait for a seat, or loops for a thread.</summary>
     public bool HasWaiting => HasComputing || _waiting[(int)Hold.Loop].Count > 0;
 
     // A stop ignores the limit.
@@ -94,7 +91,7 @@ internal sealed partial class WorkerPool(
     {
         Worker? woken;
         bool isThreadComing;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             _waiting[(int)hold].Enqueue(item);
             _isLoopOverdue |= hold == Hold.Loop;
@@ -114,7 +111,7 @@ internal sealed partial class WorkerPool(
     public void RunAfterLoop(WorkItem item, bool isNext)
     {
         Worker? woken;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             _waiting[(int)Hold.Seat].Enqueue(item);
             if (!HasUnclaimedWork(requests: isNext ? 1 : 0, processors: 1))
@@ -126,7 +123,6 @@ internal sealed partial class WorkerPool(
         Wake(woken);
     }
 
-    /// <summary>Whether a request has returned since the start.</summary>
     public bool IsWarm => Volatile.Read(ref _firstBegan) == Warm;
 
     /// <summary>Whether the first request is running. Those that need a thread wait for it.</summary>
@@ -138,7 +134,7 @@ internal sealed partial class WorkerPool(
     /// </summary>
     public bool TryBeginFirst()
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_firstBegan != 0)
                 return false;
@@ -154,7 +150,7 @@ internal sealed partial class WorkerPool(
         if (IsWarm)
             return;
 
-        lock (_lock)
+        using (_lock.Acquire())
             _firstBegan = Warm;
         WakeForWaiting();
     }
@@ -162,7 +158,7 @@ internal sealed partial class WorkerPool(
     /// <summary>Removes aborted requests from the queues, where they occupy memory while handlers block.</summary>
     public void OnDropped()
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (++_droppedCount <= (_waiting[(int)Hold.Seat].Count + WaitingCount + ServerWaitingCount) / 2)
                 return;
@@ -186,7 +182,7 @@ internal sealed partial class WorkerPool(
 
         bool isLeft;
         Worker? woken;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var isSeatFree = HasRoom(Hold.Seat);
             // A loop that has waited too long runs although all seats are taken, and must not be left at once.
@@ -209,7 +205,7 @@ internal sealed partial class WorkerPool(
     {
         bool hasUnclaimedWork;
         Worker? woken;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var wasIdle = _idle.Remove(worker);
             if (worker.IsComing)
@@ -240,11 +236,10 @@ internal sealed partial class WorkerPool(
         return TimeSpan.Zero;
     }
 
-    /// <summary>Releases the seat of a thread, because its request is known to block.</summary>
     public void LeaveSeat(Worker worker)
     {
         Worker? woken;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (worker.Hold != Hold.Seat || !HasRoom(Hold.Thread))
                 return;
@@ -261,7 +256,7 @@ internal sealed partial class WorkerPool(
     public bool TryTake(Worker worker, ref long call, Hold hold)
     {
         Worker? woken;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var before = Worker.GetHold(call);
             // A loop gets another thread even beyond the limit, for the responses of the server itself.
@@ -287,17 +282,17 @@ internal sealed partial class WorkerPool(
 
     public void GetWatched(List<Worker> watched)
     {
-        lock (_lock)
+        using (_lock.Acquire())
             watched.AddRange(_watched);
     }
 
     /// <summary>
-    /// Adapts how many requests that sleep run at once. While their threads wait for a processor, more of them only cost
-    /// time for switches, also where a database on the same machine needs the processors.
+    /// Adapts how many requests that sleep run at once. While their threads wait for a processor, more of them only
+    /// cost time for switches, also where a database on the same machine needs the processors.
     /// </summary>
     public void OnSlept(CallCost cost)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (cost.Delayed > cost.Microseconds)
             {
@@ -316,7 +311,7 @@ internal sealed partial class WorkerPool(
     /// <returns>Whether there is work that a thread can do now.</returns>
     public bool OnSampled(int processors)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             // All seats are taken, and no thread that finished has served a loop since the previous sample.
             var isLoopWaiting = _waiting[(int)Hold.Loop].Count > 0;
@@ -339,7 +334,7 @@ internal sealed partial class WorkerPool(
     public bool WakeForWaiting(int processors = 0)
     {
         Worker? woken;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (!HasUnclaimedWork(processors: processors))
                 return false;
@@ -354,7 +349,7 @@ internal sealed partial class WorkerPool(
     /// <summary>Prepares a stop: loops no longer wait for a thread, nor requests for the first request.</summary>
     public void BeginStop()
     {
-        lock (_lock)
+        using (_lock.Acquire())
             _isUnbounded = true;
         EndFirst();
     }

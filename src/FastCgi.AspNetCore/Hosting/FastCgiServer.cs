@@ -71,7 +71,7 @@ internal sealed partial class FastCgiServer(
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
-        lock (_stopLock)
+        using (_stopLock.Acquire())
         {
             if (_isStarted || _stopping is not null)
                 throw new InvalidOperationException("The server has already been started or stopped.");
@@ -96,7 +96,7 @@ internal sealed partial class FastCgiServer(
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         Task stopping;
-        lock (_stopLock)
+        using (_stopLock.Acquire())
             stopping = _stopping ??= StopCoreAsync(_stopNow.Token);
 
         // A later call may cancel sooner: Dispose does not wait.

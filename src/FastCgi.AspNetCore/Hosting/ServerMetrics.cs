@@ -97,7 +97,7 @@ internal static class ServerMetrics
         /// <param name="reader">The instrument, a bit. When it reads again, a new collection has begun.</param>
         public (Totals Totals, long ActiveRequests) Read(int reader)
         {
-            lock (_lock)
+            using (_lock.Acquire())
             {
                 if (_readers == 0 || (_readers & reader) != 0 || _readAt != connections.Now)
                 {

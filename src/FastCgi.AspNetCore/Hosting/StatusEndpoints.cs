@@ -11,7 +11,6 @@ internal enum StatusAudience
     /// <summary>The application has not specified it: anyone, but only in Development.</summary>
     Unspecified,
 
-    /// <summary>Users who satisfy the authorization policy of the endpoint.</summary>
     Authorized,
 
     Anyone,
@@ -35,7 +34,6 @@ internal static class StatusEndpoints
         }
     }
 
-    /// <summary>Gets the literal prefix of the route.</summary>
     private static string GetPath(RoutePattern pattern)
         => "/" + string.Join(
             '/', pattern.PathSegments.TakeWhile(static segment => segment.IsSimple && segment.Parts[0].IsLiteral)

@@ -57,7 +57,6 @@ internal static unsafe partial class Libc
 
     public static SafeFileHandle Open(string path) => open(path, CloseOnExec);
 
-    /// <summary>Closes a descriptor, even if it reports an error.</summary>
     public static void Close(int descriptor) => _ = close(descriptor);
 
     /// <summary>Whether data can be received. The end of the stream does not count.</summary>

@@ -28,7 +28,6 @@ internal static partial class SocketFile
         throw Libc.GetException("statx of " + path);
     }
 
-    /// <summary>Gets the owner and permissions of a file, following links.</summary>
     public static FilePermissions? GetPermissions(string path)
         => statx(CurrentFolder, path, 0, ModeAndOwner, out var status) == 0
             ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF))

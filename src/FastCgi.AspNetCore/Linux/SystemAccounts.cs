@@ -31,13 +31,13 @@ internal static unsafe partial class SystemAccounts
         if (uint.TryParse(name, NumberStyles.None, CultureInfo.InvariantCulture, out var number))
             return number;
 
-        lock (s_lock)
+        using (s_lock.Acquire())
             return getEntry(name) is var entry && entry is null ? null : entry->Number;
     }
 
     private static string GetName(uint number, delegate*<uint, Entry*> getEntry)
     {
-        lock (s_lock)
+        using (s_lock.Acquire())
         {
             var entry = getEntry(number);
             var name = entry is null ? null : Marshal.PtrToStringUTF8((nint)entry->Name);

@@ -36,21 +36,24 @@ internal static partial class ThreadClock
     public static long GetProcessorTime() => clock_gettime(ThisThread, out var time) == 0 ? ToNanoseconds(time) : 0;
 
     /// <summary>Reads /proc/thread-self/schedstat: CPU time, time spent waiting for a processor, and turns.</summary>
-    /// <returns>How long the current thread has waited for a processor, in nanoseconds; 0 if unknown.</returns>
-    public static unsafe long GetWaitingTime()
+    /// <returns>
+    /// How long the current thread has waited for a processor, in nanoseconds; 0 if the system does not count it, and
+    /// null if it cannot be read now, for instance because no descriptor is left.
+    /// </returns>
+    public static unsafe long? GetWaitingTime()
     {
         int file;
         fixed (byte* path = "/proc/thread-self/schedstat\0"u8)
             file = open(path, Libc.CloseOnExec);
         if (file < 0)
-            return 0;
+            return Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorAccessDenied ? 0 : null;
 
         var text = stackalloc byte[MaxScheduleLength];
         var length = (int)Math.Max(0, read(file, text, MaxScheduleLength));
         Libc.Close(file);
         var rest = new ReadOnlySpan<byte>(text, length);
         rest = rest[(rest.IndexOf((byte)' ') + 1)..];
-        return Utf8Parser.TryParse(rest, out long waiting, out _) ? waiting : 0;
+        return Utf8Parser.TryParse(rest, out long waiting, out _) ? waiting : null;
     }
 
     private static long ToNanoseconds(TimeSpec time) => (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
@@ -58,7 +61,7 @@ internal static partial class ThreadClock
     [LibraryImport(Libc.Library)]
     private static partial int clock_gettime(int clock, out TimeSpec time);
 
-    [LibraryImport(Libc.Library)]
+    [LibraryImport(Libc.Library, SetLastError = true)]
     private static unsafe partial int open(byte* path, int flags);
 
     [LibraryImport(Libc.Library)]

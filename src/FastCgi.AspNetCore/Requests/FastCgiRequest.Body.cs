@@ -12,7 +12,6 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Whether the application has started to read the body. Fits into the padding of other fields.</summary>
     public bool HasStartedReading { get; set; }
 
-    /// <summary>The body (STDIN), set when the parameters are complete.</summary>
     public RequestInput Input { get; private set; } = null!;
 
     // Before the end of STDIN, the header announces a streamed body, except for HTTP/2.

@@ -14,7 +14,6 @@ internal abstract partial class FastCgiRequest(
 
     public ServerContext Server => server;
 
-    /// <summary>The parameters, set when they are complete or the request is rejected.</summary>
     public RequestParameters Parameters { get; private set; } = null!;
 
     public IHeaderDictionary Headers => _headers ?? Keep(ref _headers, new RequestHeaders(this));
@@ -22,7 +21,6 @@ internal abstract partial class FastCgiRequest(
     /// <inheritdoc cref="Parameters"/>
     public FastCgiResponse Response { get; private set; } = null!;
 
-    /// <summary>Whether the request is a health check, to which the server responds.</summary>
     public bool IsPing { get; private set; }
 
     public bool IsForApplication => Rejection == RequestRejection.None && !IsPing;

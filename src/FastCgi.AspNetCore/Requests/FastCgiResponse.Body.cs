@@ -9,7 +9,6 @@ internal sealed partial class FastCgiResponse : PipeWriter
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
     public bool AllowSynchronousIO { get; set; }
 
-    /// <summary>The number of bytes that the application has written, sent or not.</summary>
     public long BytesWritten { get; private set; }
 
     // Obsolete for applications, but a server must implement it.
@@ -56,7 +55,6 @@ internal sealed partial class FastCgiResponse : PipeWriter
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
         => WriteAsync(default, isWrite: false, cancellationToken);
 
-    /// <summary>Makes the pending flush, or the next one, return as canceled.</summary>
     public override void CancelPendingFlush()
     {
         using var scope = _request.EnterLock();

@@ -60,7 +60,6 @@ internal sealed partial class FastCgiResponse
 
     public void DisableBuffering() => _isBufferingDisabled = true;
 
-    /// <summary>Starts the response at the request of the application.</summary>
     private void StartByApplication(RequestScope scope, int writeLength)
     {
         if (_request.ApplicationError is { } error)
@@ -100,7 +99,6 @@ internal sealed partial class FastCgiResponse
         HasStarted = true;
     }
 
-    /// <summary>Adds the server's headers and removes those that the status forbids.</summary>
     private void CompleteHeaders(ref HeaderTable headers)
     {
         DropZeroLengthWithoutBody(ref headers);

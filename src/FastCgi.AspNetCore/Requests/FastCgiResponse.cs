@@ -135,7 +135,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         return !_isCompletedFired;
     }
 
-    /// <summary>The length of the header block, once it is written.</summary>
     public int HeadLength { get; private set; }
 
     public int GetMaxHeadLength()

@@ -141,7 +141,6 @@ internal static class RequestCompletion
         });
     }
 
-    /// <summary>Finishes a request after its client has received the response.</summary>
     private static void Retire(FastCgiRequest request)
     {
         request.Server.Advise<RequestStream>(request, static (advisor, request) => advisor.OnEnded(request));

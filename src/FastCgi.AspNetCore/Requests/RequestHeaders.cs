@@ -23,7 +23,6 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         set => base.ContentLength = value;
     }
 
-    /// <summary>Whether the headers were enumerated, changed, or often looked up.</summary>
     public bool IsLoaded => _isLoaded;
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)

@@ -18,10 +18,10 @@ internal readonly ref struct RequestScope
         _lock = requestLock;
         if (Invariants.AreChecked)
             _before = LockOrder.OnEntering(LockRank.Request, Monitor.IsEntered(requestLock));
-        Monitor.Enter(requestLock);
+        if (!Monitor.TryEnter(requestLock))
+            Uninterrupted.Do(requestLock, Monitor.Enter);
     }
 
-    /// <summary>Checks that this is the lock of that request.</summary>
     public void Require(RequestLock requestLock)
     {
         if (Invariants.AreChecked)

@@ -9,7 +9,6 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
     /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; init; }
 
-    /// <summary>Clears the headers for another response to the same request.</summary>
     public void Restart(RequestScope scope)
     {
         In(scope).Clear();
@@ -17,7 +16,6 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
         SetReadOnly(scope, isReadOnly: false);
     }
 
-    /// <summary>Encodes all fields if the application has chosen an encoding for one.</summary>
     public byte[]? Encode(RequestScope scope)
         => _encodings is null ? null : CgiResponseWriter.EncodeFields(In(scope).Entries, _encodings);
 

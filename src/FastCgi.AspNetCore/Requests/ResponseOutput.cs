@@ -65,7 +65,6 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         return request.Connection.Complete(request, records, status, sends: status is null || _cork.SendsAtEnd);
     }
 
-    /// <summary>Returns the memory of unsent bytes, because the request is over.</summary>
     public void Close(RequestScope scope)
     {
         ref var staged = ref In(scope);
@@ -103,7 +102,6 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
             request.Queue(staged.ErrorWriter!.TakeRecords(isEnd: false));
     }
 
-    /// <summary>Sends the lines that are queued for the web server's error log.</summary>
     public void SendErrors()
     {
         // The thread that corked the response sends later, including earlier output.

@@ -37,13 +37,11 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     public bool NeedsHeaderBlock { get; private set; } = true;
 
-    /// <summary>The staged bytes, without the header block.</summary>
     public long Length { get; private set; }
 
     /// <summary>The staged bytes that follow a held flush, if any.</summary>
     public readonly long UnflushedLength => Length - Math.Max(_flushedLength, 0);
 
-    /// <summary>The memory of the staged bytes.</summary>
     public readonly long HeldLength => _blocks.HeldLength;
     public readonly bool IsFlushHeld => _flushedLength != NotHeld;
     public StandardErrorWriter? ErrorWriter { get; set; }
@@ -129,7 +127,6 @@ internal struct ResponseStaging(FastCgiRequest request)
         block.End += count;
     }
 
-    /// <summary>Stages bytes, unless the request has left.</summary>
     public void Append(ReadOnlySpan<byte> bytes)
     {
         if (request.HasLeft)
@@ -204,7 +201,6 @@ internal struct ResponseStaging(FastCgiRequest request)
         }
     }
 
-    /// <summary>Gets the last block, or a new one, with at least this much room.</summary>
     private BufferBlock GetBlock(int length)
     {
         if (_blocks.Tail is { } tail && tail.FreeLength >= length)
@@ -237,7 +233,6 @@ internal struct ResponseStaging(FastCgiRequest request)
         PutBefore(head.AsSpan(0, response.WriteHead(head, contentLength)));
     }
 
-    /// <summary>Puts a long header block into separate blocks before the body.</summary>
     private void PutBefore(ReadOnlySpan<byte> head)
     {
         var body = _blocks.Clear();

@@ -36,7 +36,7 @@ internal sealed class RequestAdmission(
         if (_limit is null)
             return RequestSlot.None;
 
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (TryTakeSlot(request, path))
                 return request.Slot;
@@ -58,7 +58,7 @@ internal sealed class RequestAdmission(
 
         RequestStream? next = null;
         List<RequestStream>? overdue = null;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var slot = request.Slot;
             request.Slot = RequestSlot.None;
@@ -83,7 +83,7 @@ internal sealed class RequestAdmission(
         if (request.Slot != RequestSlot.Queued)
             return;
 
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (_nodes.TryGetValue(request, out var node))
                 Take(node, RequestSlot.None);
@@ -96,7 +96,7 @@ internal sealed class RequestAdmission(
             return;
 
         List<RequestStream>? overdue;
-        lock (_lock)
+        using (_lock.Acquire())
             overdue = TakeOverdue();
 
         RunLater(overdue);

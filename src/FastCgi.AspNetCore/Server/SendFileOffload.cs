@@ -127,7 +127,6 @@ internal sealed class SendFileOffload
 
 internal readonly record struct FilePart(FileInfo File, long Offset, long Length)
 {
-    /// <summary>Checks the arguments of SendFileAsync as Kestrel does.</summary>
     public static FilePart Check(string path, long offset, long? count)
     {
         var file = new FileInfo(path);

@@ -25,7 +25,6 @@ internal static class StatusEndpoint
                 + "FastCgi.AspNetCore.\n");
     }
 
-    /// <summary>Responds without checking access.</summary>
     public static Task RespondAsync(HttpContext context, StatusReader reader)
     {
         var response = context.Response;

@@ -25,7 +25,6 @@ internal enum ConnectionPhase : byte
 /// <summary>The action that a transport must take on a connection.</summary>
 internal enum CloseAction : byte
 {
-    /// <summary>The connection stays open.</summary>
     None,
 
     /// <summary>Close the connection: the web server neither expects nor sends anything more.</summary>
@@ -89,7 +88,6 @@ internal struct ConnectionLifetime
     /// <summary>When the last request left the connection, by the clock of the manager.</summary>
     public long IdleSince { get; private set; }
 
-    /// <summary>Whether nothing more is sent or parsed.</summary>
     public readonly bool IsOver => Phase >= ConnectionPhase.Resetting;
 
     /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>

@@ -36,7 +36,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     public StreamContext Server => server;
 
-    /// <summary>The time of the last tick: precise to a second, without a system call.</summary>
     public long Now => server.Time.LastTick;
 
     /// <summary>Whether the server stops, so that each connection closes after its next response.</summary>
@@ -46,12 +45,11 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     {
         get
         {
-            lock (_lock)
+            using (_lock.Acquire())
                 return _connections.Count;
         }
     }
 
-    /// <summary>Counts the requests that run or wait, on all connections.</summary>
     public long CountRequests()
     {
         var count = 0L;
@@ -71,7 +69,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     public bool TryAdd(FastCgiConnection connection)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var limit = server.Options.Limits.MaxConcurrentConnections ?? long.MaxValue;
             if (_connections.Count < limit && !_isStopping)
@@ -92,7 +90,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     public void Remove(FastCgiConnection connection, Totals totals)
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             if (!_connections.Remove(connection))
                 return;
@@ -119,7 +117,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     /// <summary>Called when a connection is closed and the application has finished all its requests.</summary>
     public void OnOver()
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             _unfinishedCount--;
             SignalIfOver();
@@ -132,7 +130,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         server.Time.Tick();
-        lock (_lock)
+        using (_lock.Acquire())
         {
             _stopBeganAt = Now;
             Volatile.Write(ref _isStopping, true);
@@ -169,7 +167,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     /// <summary>Counts the connections whose handlers have not returned. Some may only be draining.</summary>
     private int CountUnfinished()
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var closedCount = _unfinishedCount - _connections.Count;
             return closedCount + _connections.Count(static connection => connection.HasUnfinished);
@@ -189,7 +187,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         _isStopExplained = true;
         int count;
         int abandoned;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             count = _connections.Count;
             abandoned = _unfinishedCount - count;
@@ -247,7 +245,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         _onIdle = null;
     }
 
-    /// <summary>Sums the traffic of all connections, and visits the open ones.</summary>
     public Totals GetTotals(Action<FastCgiConnection>? visit = null)
     {
         Totals open = default;
@@ -285,7 +282,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         FastCgiConnection[] connections;
         int count;
         Totals closed;
-        lock (_lock)
+        using (_lock.Acquire())
         {
             closed = _closed;
             count = _connections.Count;
@@ -301,7 +298,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     private List<FastCgiConnection> ToList()
     {
-        lock (_lock)
+        using (_lock.Acquire())
             return [.. _connections];
     }
 }

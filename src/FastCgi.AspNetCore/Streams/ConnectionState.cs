@@ -23,7 +23,6 @@ internal struct ConnectionState
     public long PausedSince;
     public long ResumedAt;
 
-    /// <summary>The start time of the record that is being received.</summary>
     public long RecordSince;
     public long ReceivedLength;
 }
@@ -31,7 +30,6 @@ internal struct ConnectionState
 /// <summary>The queued and the current output of a connection.</summary>
 internal struct SendQueue
 {
-    /// <summary>Records that belong to no response.</summary>
     public BufferChain Control;
 
     /// <summary>The last stream of the queue, a ring: it refers to the first.</summary>
@@ -45,7 +43,6 @@ internal struct SendQueue
     /// <summary>The number of sent bytes up to the end of the last complete response.</summary>
     public long ResponsesEnd;
 
-    /// <summary>The responses with a flush that waits for a send.</summary>
     public List<RequestStream>? Waiters;
 
     /// <summary>The number of steps of all sends, and what the peer had not taken, at the last check.</summary>
@@ -61,7 +58,6 @@ internal struct StreamState
 {
     public PieceBuffer Parameters;
 
-    /// <summary>The records of the response that are not being sent yet.</summary>
     public BufferChain Queued;
     public RequestStream? NextQueued;
     public FlushWait? Waiter;

@@ -107,7 +107,6 @@ internal sealed partial class FastCgiConnection
         Run(ref ready);
     }
 
-    /// <summary>Schedules requests on other threads.</summary>
     public void Run(ref ReadyRequests ready)
     {
         if (!ready.HasWork)
@@ -178,7 +177,6 @@ internal sealed partial class FastCgiConnection
             Invariants.Require(left >= 0, "More applications have returned than requests have begun.");
     }
 
-    /// <summary>Called when a request that has left is finished.</summary>
     public void OnRequestOver()
     {
         if (EndUse())
@@ -216,7 +214,6 @@ internal sealed partial class FastCgiConnection
         return true;
     }
 
-    /// <summary>Removes a request whose response is no longer awaited.</summary>
     private bool TryDrop(
         ConnectionScope scope, RequestStream request, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
@@ -255,7 +252,6 @@ internal sealed partial class FastCgiConnection
     private bool TryCloseIdle(ConnectionScope scope)
         => !IsInRecord(scope, _manager.Now) && scope.State.Lifetime.TryCloseIdle(_manager.Now);
 
-    /// <summary>Finds a request whose response was partly queued.</summary>
     private static RequestStream? FindStarted(ConnectionScope scope)
     {
         foreach (var request in scope.State.Requests)

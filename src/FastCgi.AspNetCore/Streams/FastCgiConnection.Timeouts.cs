@@ -8,7 +8,6 @@ internal sealed partial class FastCgiConnection
 
     private TimeSpan ParametersTimeout => _server.Options.Limits.RequestParametersTimeout;
 
-    /// <summary>Checks the timeouts; called every second.</summary>
     public void OnTick(long since, long now)
     {
         var ready = new ReadyRequests();

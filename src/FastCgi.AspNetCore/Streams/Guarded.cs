@@ -20,7 +20,8 @@ internal sealed class Guarded<T>(LockRank rank)
             _guarded = guarded;
             if (Invariants.AreChecked)
                 _before = LockOrder.OnEntering(guarded._rank, guarded._lock.IsHeldByCurrentThread);
-            guarded._lock.Enter();
+            if (!guarded._lock.TryEnter())
+                Uninterrupted.Do(guarded._lock, static gate => gate.Enter());
         }
 
         public ref T State => ref _guarded._state;

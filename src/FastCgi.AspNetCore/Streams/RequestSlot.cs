@@ -9,6 +9,5 @@ internal enum RequestSlot : byte
 
     Status,
 
-    /// <summary>The request waits for a slot.</summary>
     Queued,
 }

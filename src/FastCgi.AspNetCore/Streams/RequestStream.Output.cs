@@ -5,7 +5,6 @@ internal abstract partial class RequestStream
 {
     private bool _isFlushCanceled;
 
-    /// <summary>Whether the next wait for a flush is canceled.</summary>
     public bool IsFlushCanceled => Volatile.Read(ref _isFlushCanceled);
 
     public bool IsFlushWaiting(ConnectionScope scope) => In(scope).Waiter is not null;
@@ -48,7 +47,6 @@ internal abstract partial class RequestStream
             cancellationToken.CanBeCanceled ? WaitAsync(wait, cancellationToken) : wait.Task);
     }
 
-    /// <summary>Makes the pending flush, or the next one, return as canceled.</summary>
     public void CancelPendingFlush()
     {
         using var scope = connection.EnterLock();

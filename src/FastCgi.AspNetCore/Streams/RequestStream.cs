@@ -13,7 +13,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public FastCgiRole Role => (FastCgiRole)_role;
     public bool KeepConnection { get; } = start.KeepConnection;
 
-    /// <summary>The number of the request on its connection.</summary>
     public uint Sequence { get; } = start.Sequence;
     public long BeganAt { get; } = start.BeganAt;
     public RequestRejection Rejection { get; private set; }

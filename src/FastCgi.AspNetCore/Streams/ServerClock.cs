@@ -31,10 +31,9 @@ internal sealed class ServerClock(TimeProvider time) : TimeProvider
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
         => time.CreateTimer(callback, state, dueTime, period);
 
-    /// <summary>Advances the clock. Call it at least once per <see cref="Interval"/>.</summary>
     public void Tick()
     {
-        lock (_lock)
+        using (_lock.Acquire())
         {
             var now = time.GetTimestamp() - _skipped;
             var late = now - _lastTick - _interval;

@@ -17,8 +17,10 @@ internal sealed class LinuxThreadPlatform(ILogger log) : ThreadPlatform(log)
         return new ThreadProbe(() => ThreadClock.GetProcessorTime(threadId), () => state.IsSleeping);
     }
 
-    public override ThreadUsage GetUsageOfThisThread()
-        => new(ToMicroseconds(ThreadClock.GetProcessorTime()), ToMicroseconds(ThreadClock.GetWaitingTime()) + GetPauses());
+    public override ThreadUsage? GetUsageOfThisThread()
+        => ThreadClock.GetWaitingTime() is { } waiting
+            ? new(ToMicroseconds(ThreadClock.GetProcessorTime()), ToMicroseconds(waiting) + GetPauses())
+            : null;
 
     protected override void OnEnding()
     {

@@ -44,7 +44,6 @@ internal sealed class PeerPolicy
         ? (ip.Address.IsIPv4MappedToIPv6 ? ip.Address.MapToIPv4() : ip.Address).ToString()
         : peer?.ToString() ?? "an unknown address";
 
-    /// <summary>The setting that refuses a peer, for the log.</summary>
     public string GetSetting(bool isUnix)
     {
         if (!isUnix)

@@ -206,7 +206,6 @@ internal sealed class PipeConnection : ConnectionTransport
         }
     }
 
-    /// <summary>Whether the connection is leaving and there was no input.</summary>
     private bool IsIdle(in ReadResult result) => result is { Buffer.IsEmpty: true, IsCompleted: false }
         && Volatile.Read(ref _isLeaving) && !Volatile.Read(ref _isEnding);
 
@@ -281,7 +280,6 @@ internal sealed class PipeConnection : ConnectionTransport
             CompleteOutput();
     }
 
-    /// <summary>Completes the writer, now or after the current send.</summary>
     private void EndOutput()
     {
         if (_writer.Close())

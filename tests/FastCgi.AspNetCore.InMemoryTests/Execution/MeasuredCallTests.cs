@@ -4,8 +4,8 @@ namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 public sealed class MeasuredCallTests : SchedulerTest
 {
     /// <summary>
-    /// A path sleeps if its calls sleep for at least 20 µs and more than an eighth of the time, however short that is. The time in
-    /// which the thread waited for a processor does not count.
+    /// A path sleeps if its calls sleep for at least 20 µs and more than an eighth of the time, however short that is.
+    /// The time in which the thread waited for a processor does not count.
     /// </summary>
     [Theory]
     [InlineData(900, 25, 0, true)]
@@ -23,7 +23,7 @@ public sealed class MeasuredCallTests : SchedulerTest
         Application = context =>
         {
             Clock.Advance(TimeSpan.FromMicroseconds(microseconds));
-            var usage = Platform.Usage;
+            var usage = Platform.Usage!.Value;
             Platform.Usage = new ThreadUsage(usage.Processor + processor, usage.Delayed + delayed);
             return Apps.Target(context);
         };
@@ -95,6 +95,45 @@ public sealed class MeasuredCallTests : SchedulerTest
         Assert.InRange(Scheduler.Predictor.Predict(new PathKey("/1")).Microseconds, 151, int.MaxValue);
     }
 
+    /// <summary>Samples must not be in step with paths that take turns.</summary>
+    [Theory, Values(7, 8, 16)]
+    public void PathThatChanges_PathsTakeTurns_IsLearned(int count)
+    {
+        for (var i = 0; i < count; i++)
+            Learn($"/{(char)('a' + i)}", microseconds: 5, sleeps: false);
+        Application = context =>
+        {
+            if (context.Request.Path == "/b")
+                Compute(900);
+            return Apps.Target(context);
+        };
+        for (var id = 1; id <= 40 * count; id++)
+            Loop.Receive(FrontEnd, RecordBytes.Get(id, $"/{(char)('a' + (id % count))}"));
+
+        Run();
+        Platform.RunAll();
+
+        Assert.InRange(Scheduler.Predictor.Predict(new PathKey("/b")).Microseconds, 151, int.MaxValue);
+        Assert.Equal(40 * count, FrontEnd.ReadAvailable().Count(static record => record.Type == RecordBytes.EndRequest));
+    }
+
+    /// <summary>For instance, no descriptor is left.</summary>
+    [Theory]
+    [InlineData(true, false)]
+    [InlineData(false, true)]
+    public void UsageOfTheThread_CannotBeReadOnce_NothingIsLearnedAboutSleep(bool isKnownBefore, bool isKnownAfter)
+    {
+        Platform.Usage = isKnownBefore ? new ThreadUsage(1_000, Delayed: 3_000_000) : null;
+        var meter = Scheduler.CreateMeter();
+        meter.Begin(default);
+        Clock.Advance(TimeSpan.FromMilliseconds(5));
+        Platform.Usage = isKnownAfter ? new ThreadUsage(6_000, Delayed: 3_000_000) : null;
+
+        var cost = meter.End();
+
+        Assert.Null(cost?.IsAsleep);
+    }
+
     /// <summary>The owner of the loop must be known even then: two threads on one loop would mix connections.</summary>
     [Fact]
     public async Task Execute_Throws_TheThreadKeepsItsLoop()
@@ -114,7 +153,7 @@ public sealed class MeasuredCallTests : SchedulerTest
     private void Compute(int microseconds, int delayed = 0)
     {
         Clock.Advance(TimeSpan.FromMicroseconds(microseconds + delayed));
-        var usage = Platform.Usage;
+        var usage = Platform.Usage!.Value;
         Platform.Usage = new ThreadUsage(usage.Processor + microseconds, usage.Delayed + delayed);
     }
 

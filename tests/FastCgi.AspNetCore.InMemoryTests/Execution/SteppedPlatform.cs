@@ -19,8 +19,8 @@ internal sealed class SteppedPlatform() : ThreadPlatform(NullLogger.Instance)
     /// <summary>The state of the calling thread.</summary>
     public FakeProbe? Probe { get; set; } = new();
 
-    /// <summary>The CPU time of the calling thread.</summary>
-    public ThreadUsage Usage { get; set; }
+    /// <summary>What the calling thread has used.</summary>
+    public ThreadUsage? Usage { get; set; } = new(Processor: 0, Delayed: 0);
 
     public Action OnBarrier { get; set; } = static () => { };
 
@@ -48,7 +48,7 @@ internal sealed class SteppedPlatform() : ThreadPlatform(NullLogger.Instance)
 
     public override ThreadProbe? ProbeThisThread() => Probe?.Probe;
 
-    public override ThreadUsage GetUsageOfThisThread() => Usage;
+    public override ThreadUsage? GetUsageOfThisThread() => Usage;
 }
 
 /// <summary>A thread that does what the test says.</summary>

@@ -22,7 +22,7 @@ internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : 
 
     public override ThreadProbe ProbeThisThread() => CreateProbe(machine.Current);
 
-    public override ThreadUsage GetUsageOfThisThread() => default;
+    public override ThreadUsage? GetUsageOfThisThread() => default(ThreadUsage);
 
     private void Add(string name, ThreadBody body)
     {

@@ -91,7 +91,8 @@ internal sealed class VirtualWorld
         // The server has run for a while, so this is not a cold start.
         _scheduler.Workers.EndFirst();
         foreach (var script in _scripts.Where(static script => script.Behaviour == HandlerBehaviour.Computes))
-            _scheduler.Predictor.OnMeasured(new PathKey($"/{script.Word}"), new CallCost(ComputingMicroseconds, IsAsleep: false));
+            _scheduler.Predictor.OnMeasured(
+                new PathKey($"/{script.Word}"), new CallCost(ComputingMicroseconds, IsAsleep: false));
         AddThreads();
         _scheduler.Watchdog.Start();
         _scheduler.Workers.EnsureSpare();

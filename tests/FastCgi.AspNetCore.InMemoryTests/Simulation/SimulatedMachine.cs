@@ -200,8 +200,8 @@ internal sealed class SimulatedPlatform(SimulatedMachine machine, int processors
         return new ThreadProbe(() => thread.ProcessorTime * 1_000, () => thread.IsSleeping);
     }
 
-    public override ThreadUsage GetUsageOfThisThread()
-        => new(machine.Current!.ProcessorTime, machine.Current.Delayed);
+    public override ThreadUsage? GetUsageOfThisThread()
+        => new ThreadUsage(machine.Current!.ProcessorTime, machine.Current.Delayed);
 
     public override void SetBarrierForAllThreads()
     {

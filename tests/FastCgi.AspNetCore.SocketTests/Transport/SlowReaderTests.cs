@@ -26,8 +26,8 @@ public sealed class SlowReaderTests
     }
 
     /// <summary>
-    /// A tenth of a second passes with each read, so the peer never pauses; but the system wants more only when a third
-    /// (TCP) or three quarters (Unix) of its buffer are free. Kestrel's sockets show no more than that.
+    /// A twentieth of a second passes with each read, so the peer never pauses; but the system wants more only when a
+    /// third (TCP) or three quarters (Unix) of its buffer are free. Kestrel's sockets show no more than that.
     /// </summary>
     [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
     public async Task Response_ReadSlowlyAndSteadily_IsWhole(TransportSetup setup)
@@ -38,7 +38,7 @@ public sealed class SlowReaderTests
             setup,
             static app => app.MapGet(
                 "/", static (HttpContext context) => context.Response.Body.WriteAsync(new byte[Length]).AsTask()),
-            static options => options.Limits.SendTimeout = TimeSpan.FromSeconds(4),
+            static options => options.Limits.SendTimeout = TimeSpan.FromSeconds(3),
             builder => builder.Services.AddSingleton(new ServerTime(clock)));
         using var socket = new Socket(server.EndPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
         // Otherwise, the peer's system may report that it took 300 KB at once.
@@ -49,7 +49,7 @@ public sealed class SlowReaderTests
         var buffer = new byte[2_000];
         var taken = 0;
         for (int length; (length = await socket.ReceiveAsync(buffer, SocketFlags.None)) > 0; taken += length)
-            clock.Advance(TimeSpan.FromSeconds(0.1));
+            clock.Advance(TimeSpan.FromSeconds(0.05));
 
         Assert.InRange(taken, Length, Length + 10_000);
         Assert.Empty(server.Logs.Named("ResponsesNotTaken"));

@@ -55,7 +55,9 @@ public sealed class PathPredictorTests
         Assert.InRange(_predictor.Predict(new PathKey("/orders/18")).Microseconds, min, max);
     }
 
-    /// <summary>Calls of a path (in microseconds; ! stalled, ? surprised), and whether the next must be measured.</summary>
+    /// <summary>
+    /// Calls of a path (in microseconds; s slept, ! stalled, ? surprised), and whether the next must be measured.
+    /// </summary>
     [Theory]
     [InlineData("", true)]
     [InlineData("5", false)]
@@ -115,6 +117,37 @@ public sealed class PathPredictorTests
         // Hashes differ between processes. If one of the 26 folders has the same hash as another path, its 39 pages are
         // affected too.
         Assert.InRange(predicted, 0, 100);
+    }
+
+    /// <summary>Entries of paths that no longer come must not keep short paths unknown.</summary>
+    [Fact]
+    public void ShortPaths_AfterManyUniquePaths_AreStillLearned()
+    {
+        var paths = Enumerable.Range(0, 500).Select(static i => new PathKey($"/page{Word(i)}/index")).ToList();
+        for (var i = 0; i < 20_000; i++)
+            _predictor.OnMeasured(new PathKey($"/articles/{Word(i)}"), new CallCost(30, IsAsleep: i % 2 == 0));
+
+        foreach (var path in paths)
+        {
+            for (var i = 0; i < 100; i++)
+                _predictor.OnMeasured(path, new CallCost(5, IsAsleep: false));
+        }
+
+        // Some of the paths share an entry.
+        Assert.InRange(paths.Count(path => _predictor.Predict(path).IsKnown), 400, 500);
+    }
+
+    /// <summary>Brief requests must not wait behind such a path.</summary>
+    [Theory, Values(4, 8, 16)]
+    public void LongPath_SomeCallsAreShort_StaysLong(int oneOf)
+    {
+        var path = new PathKey("/1");
+        for (var i = 1; i <= 100; i++)
+        {
+            _predictor.OnMeasured(path, new CallCost(i % oneOf == 0 ? 5 : 20_000, IsAsleep: false));
+            if (i > oneOf)
+                Assert.True(_predictor.Predict(path).IsLong);
+        }
     }
 
     // Without a digit, so that only its position identifies it as data.

@@ -43,7 +43,7 @@ public sealed class LinuxThreadPlatformTests
         long nanoseconds = 0;
         var thread = new Thread(() =>
         {
-            var before = _platform.GetUsageOfThisThread();
+            var before = GetUsage();
             new ManualResetEventSlim().Wait(TimeSpan.FromMilliseconds(50));
             slept = Difference(before);
             var id = ThreadClock.GetThreadId();
@@ -53,7 +53,7 @@ public sealed class LinuxThreadPlatformTests
             var bytes = new byte[1 << 20];
             Spend(id, () => Assert.Equal(bytes.Length, RandomAccess.Read(zeros, bytes, 0)));
 
-            computed = _platform.GetUsageOfThisThread();
+            computed = GetUsage();
             nanoseconds = ThreadClock.GetProcessorTime(id);
         });
         thread.Start();
@@ -70,7 +70,7 @@ public sealed class LinuxThreadPlatformTests
         var delayed = new long[2 * Environment.ProcessorCount];
         var threads = Enumerable.Range(0, delayed.Length).Select(i => new Thread(() =>
         {
-            var before = _platform.GetUsageOfThisThread();
+            var before = GetUsage();
             Spend(ThreadClock.GetThreadId(), static () => Thread.SpinWait(1_000));
             delayed[i] = Difference(before).Delayed;
         })).ToList();
@@ -84,7 +84,7 @@ public sealed class LinuxThreadPlatformTests
     [Fact]
     public void Usage_WhileGarbageIsCollected_ShowsTheDelay()
     {
-        var before = _platform.GetUsageOfThisThread();
+        var before = GetUsage();
         var pauses = GC.GetTotalPauseDuration();
 
         GC.Collect();
@@ -96,9 +96,11 @@ public sealed class LinuxThreadPlatformTests
 
     private ThreadUsage Difference(ThreadUsage before)
     {
-        var now = _platform.GetUsageOfThisThread();
+        var now = GetUsage();
         return new ThreadUsage(now.Processor - before.Processor, now.Delayed - before.Delayed);
     }
+
+    private ThreadUsage GetUsage() => Assert.NotNull(_platform.GetUsageOfThisThread());
 
     private static void Spend(int thread, Action action)
     {

@@ -105,7 +105,6 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             throw Unknown(setting);
     }
 
-    /// <summary>Rejects a value for a group of settings.</summary>
     private static IEnumerable<IConfigurationSection> Members(IConfigurationSection group)
         => string.IsNullOrEmpty(group.Value)
             ? group.GetChildren()

@@ -87,7 +87,6 @@ internal static class KnownSettings
             .FirstOrDefault();
     }
 
-    /// <summary>Replaces NAME in a candidate if it is in the same group.</summary>
     private static string Place(string candidate, string group)
     {
         var (pattern, name) = Split(candidate);

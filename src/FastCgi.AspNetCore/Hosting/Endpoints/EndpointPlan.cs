@@ -5,7 +5,6 @@ namespace FastCgi.AspNetCore.Hosting.Endpoints;
 /// <summary>Decides which endpoints this server and Kestrel serve, in development and production alike.</summary>
 internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi, IReadOnlyList<string> Http)
 {
-    /// <summary>The origin of endpoints from the addresses of the host.</summary>
     public const string UrlsOrigin = "urls";
 
     private const string Default = "fastcgi://127.0.0.1:9000";
@@ -72,7 +71,6 @@ internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi,
                 + "contain the same address. Remove one of them, or choose another port or path");
     }
 
-    /// <summary>Whether hosting created an address from a port.</summary>
     private static bool IsOfPorts(string address, IConfiguration? configuration)
     {
         var (scheme, key) = address.StartsWith("https", StringComparison.Ordinal)

@@ -12,7 +12,6 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     public static InheritedSockets OfThisProcess => s_ofThisProcess.Value;
     public string? Refusal => refusal;
 
-    /// <summary>The endpoints, if none is named explicitly.</summary>
     public IEnumerable<FastCgiListenOptions> Endpoints => sockets.Select(
         static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "the parent process" });
 

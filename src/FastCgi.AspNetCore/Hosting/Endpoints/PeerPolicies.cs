@@ -47,7 +47,6 @@ internal static class PeerPolicies
         };
     }
 
-    /// <summary>Whether any host in the network can connect.</summary>
     public static bool IsOpen(PeerPolicy policy, EndPoint endPoint)
         => endPoint is IPEndPoint { Address: var address } && !IPAddress.IsLoopback(address) && !policy.IsRestricted;
 

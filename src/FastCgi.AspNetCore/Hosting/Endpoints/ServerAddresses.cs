@@ -11,7 +11,6 @@ internal sealed class ServerAddresses : Collection<string>, IServerAddressesFeat
     public ICollection<string> Addresses => this;
     public bool PreferHostingUrls { get; set; }
 
-    /// <summary>Replaces the configured addresses by the bound ones.</summary>
     public void Publish(IEnumerable<string> addresses)
     {
         Items.Clear();

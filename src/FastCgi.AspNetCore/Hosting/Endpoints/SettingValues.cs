@@ -19,7 +19,6 @@ internal static class SettingValues
     public static int Number(string? value)
         => int.Parse(Required(value), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
 
-    /// <summary>Parses a limit. An empty value means no limit.</summary>
     public static long? OptionalNumber(string? value)
         => string.IsNullOrEmpty(value)
             ? null

@@ -16,7 +16,6 @@ internal sealed class EpollEngine(ConnectionManager manager, RequestScheduler sc
             scheduler.Workers.Run(new WorkItem(Loop: loop.Queue), Hold.Loop);
     }
 
-    /// <summary>Stops the loops after the connections are closed.</summary>
     public void Stop()
     {
         foreach (var loop in Loops)

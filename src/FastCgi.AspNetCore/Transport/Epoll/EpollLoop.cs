@@ -59,12 +59,10 @@ internal sealed unsafe class EpollLoop : IDisposable
     public RequestScheduler Scheduler { get; }
     public ILogger Log { get; }
 
-    /// <summary>Holds received bytes until they are parsed.</summary>
     public byte* ReceiveBuffer { get; }
 
     public int SourceCount => Volatile.Read(ref _sourceCount);
 
-    /// <summary>The batch, and the thread that owns the loop.</summary>
     public RunQueue Queue { get; }
 
     private BatchResult TryBeginBatch(BatchSource source)
@@ -158,10 +156,8 @@ internal sealed unsafe class EpollLoop : IDisposable
         return hasTurned;
     }
 
-    /// <summary>Completed when the loop has freed its resources.</summary>
     public Task Ended => _ended.Task;
 
-    /// <summary>Ends the loop. Its connections must be closed.</summary>
     public void Stop()
     {
         Volatile.Write(ref _isStopping, true);
@@ -231,7 +227,6 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
     }
 
-    /// <summary>Handles an event. A failure ends its connection.</summary>
     private void OnEvent(IEpollSource source, uint events) => ThreadRoot.Run(
         (source, events, Log), static next => next.source.OnEvent(next.events), Log, static next => Fail(
             next.source as EpollConnection, next.Log));

@@ -75,7 +75,11 @@ internal sealed class HaProxyTrust
             .Where(static line => line.Name is "http-request" or "tcp-request");
 
     private static string? GetParameter(Directive line)
-        => line.Is("set-param") ? line.First : line.Is(line.Name, "set-header", "Host") ? "HTTP_HOST" : null;
+    {
+        if (line.Is("set-param"))
+            return line.First;
+        return line.Is(line.Name, "set-header", "Host") ? "HTTP_HOST" : null;
+    }
 
     private bool IsChosen(Directive line) => Test(line) switch
     {

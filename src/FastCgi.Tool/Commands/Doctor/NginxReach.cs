@@ -27,11 +27,11 @@ internal static class NginxReach
         if (!IsMain(place))
             return null;
         var line = FindRefusal(place, name => name is "uri" or "document_uri" or "request_uri" ? path : null);
-        return line is not null && line != FindRefusal(place, static name
-            => name is "uri" or "document_uri" or "request_uri" ? "/x" : null)
-            ? line
-            : Find(place, path) is { } location && (location.Find("deny", "all") is not null
-                || location.Block.Exists(static inner => IsRefusal(inner, 400))) ? location : null;
+        if (line is not null && line != FindRefusal(place, static name
+            => name is "uri" or "document_uri" or "request_uri" ? "/x" : null))
+            return line;
+        return Find(place, path) is { } location && (location.Find("deny", "all") is not null
+            || location.Block.Exists(static inner => IsRefusal(inner, 400))) ? location : null;
     }
 
     /// <summary>Finds locations that take style sheets and scripts by their extension.</summary>

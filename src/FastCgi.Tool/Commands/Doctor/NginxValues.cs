@@ -90,9 +90,9 @@ internal sealed class NginxValues
             "~" or "~*" => IsPatternMatch(text, operand),
             _ => null,
         }).ToHashSet();
-        var chance = answers.Count == 1 && answers.Single() is { } sure
-            ? sure ? Chance.Always : Chance.Never
-            : value.IsOfClient ? Chance.Chosen : Chance.Open;
+        var chance = value.IsOfClient ? Chance.Chosen : Chance.Open;
+        if (answers.Count == 1 && answers.Single() is { } sure)
+            chance = sure ? Chance.Always : Chance.Never;
         return operation is ['!', ..] ? Stranger.Negate(chance) : chance;
     }
 
@@ -180,7 +180,9 @@ internal sealed class NginxValues
             return value;
         }
 
-        var mark = s_ofClient.IsMatch(name) ? Client : s_foreign.IsMatch(name) ? Foreign : Open;
+        var mark = s_foreign.IsMatch(name) ? Foreign : Open;
+        if (s_ofClient.IsMatch(name))
+            mark = Client;
         return new([mark.ToString()], false);
     }
 
@@ -235,7 +237,8 @@ internal sealed class NginxValues
         if (!text.Contains(Client) && !text.Contains(Open))
             return text.Equals(literal, StringComparison.OrdinalIgnoreCase);
         var form = Regex.Escape(text).Replace($"{Client}", ".*").Replace($"{Open}", ".*");
-        return Regex.IsMatch(literal, $"^{form}$", RegexOptions.IgnoreCase | RegexOptions.NonBacktracking) ? null : false;
+        const RegexOptions Options = RegexOptions.IgnoreCase | RegexOptions.NonBacktracking;
+        return Regex.IsMatch(literal, $"^{form}$", Options) ? null : false;
     }
 
     private static bool? IsPatternMatch(string text, string pattern)

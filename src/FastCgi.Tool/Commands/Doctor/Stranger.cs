@@ -102,9 +102,9 @@ internal static class Stranger
         var parts = network.Split('/');
         if (parts is not [var start, var end] || !IPAddress.TryParse(start, out var address))
             return 0;
-        var bits = IPAddress.TryParse(end, out var mask) && end.Contains('.')
-            ? mask.GetAddressBytes().Sum(static part => BitOperations.PopCount(part))
-            : int.TryParse(end, CultureInfo.InvariantCulture, out var length) ? length : 128;
+        var bits = int.TryParse(end, CultureInfo.InvariantCulture, out var length) ? length : 128;
+        if (IPAddress.TryParse(end, out var mask) && end.Contains('.'))
+            bits = mask.GetAddressBytes().Sum(static part => BitOperations.PopCount(part));
         // The addresses of IPv6 in use are an eighth of all.
         return Math.Pow(2, -bits) * (address.AddressFamily == AddressFamily.InterNetworkV6 ? 8 : 1);
     }
