@@ -114,7 +114,8 @@ public sealed class MeasuredCallTests : SchedulerTest
         Platform.RunAll();
 
         Assert.InRange(Scheduler.Predictor.Predict(new PathKey("/b")).Microseconds, 151, int.MaxValue);
-        Assert.Equal(40 * count, FrontEnd.ReadAvailable().Count(static record => record.Type == RecordBytes.EndRequest));
+        var records = FrontEnd.ReadAvailable();
+        Assert.Equal(40 * count, records.Count(static record => record.Type == RecordBytes.EndRequest));
     }
 
     /// <summary>For instance, no descriptor is left.</summary>
