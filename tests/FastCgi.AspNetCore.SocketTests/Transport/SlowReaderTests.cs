@@ -93,6 +93,8 @@ public sealed class SlowReaderTests
                 await socket.ReceiveAsync(new byte[1], SocketFlags.None);
         }
 
+        // The requests do not wait for the log.
+        await Waiting.UntilAsync(() => server.Logs.Named("ResponsesNotTaken").Any(), "the warning");
         Assert.Equal(LogLevel.Warning, Assert.Single(server.Logs.Named("ResponsesNotTaken")).Level);
     }
 }
