@@ -247,7 +247,7 @@ start run_project tests/FastCgi.Tool.Tests ''
 start run_project tests/FastCgi.Client.Tests ''
 start run_project samples/TestedApp.Tests ''
 start run_project samples/Samples.Tests ''
-# Checking white space loads no project. The build has run the style analyzers, and SourceTests check the usings.
+# Checking white space loads no project. The build has run the style analyzers.
 # `dotnet format` fixes all of it.
 start run_command Formatting dotnet format whitespace . --folder --verify-no-changes
 start run_command Soak env $optimized tests/Soak/run.sh --no-build --seconds 16

@@ -59,7 +59,7 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
                 report.IndexOf("\n\n", start, StringComparison.Ordinal) is > 0 and var end ? end : report.Length)];
             Assert.Contains(
                 line, finding[finding.IndexOf("  add   ", StringComparison.Ordinal)..], StringComparison.Ordinal);
-            Assert.Contains("  see   docs/", finding, StringComparison.Ordinal);
+            Assert.Contains("/blob/main/docs/", finding, StringComparison.Ordinal);
         }
     }
 

@@ -1,10 +1,10 @@
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>Each statement of tests/protocol-coverage.md and docs/robustness.md names tests that exist.</summary>
+/// <summary>Each statement of tests/protocol-coverage.md and tests/robustness.md names tests that exist.</summary>
 public sealed partial class ProtocolCoverageTests
 {
     private static readonly string[] s_rows =
-        [.. new[] { "tests/protocol-coverage.md", "docs/robustness.md" }.SelectMany(static file => File.ReadLines(
+        [.. new[] { "tests/protocol-coverage.md", "tests/robustness.md" }.SelectMany(static file => File.ReadLines(
             Repository.GetPath(file))).Where(static line => RowStart().IsMatch(line))];
 
     [Fact]

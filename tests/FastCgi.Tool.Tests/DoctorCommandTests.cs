@@ -123,10 +123,12 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
 
         Assert.Equal(1, document.GetProperty("problems").GetInt32());
         var finding = document.GetProperty("findings").EnumerateArray().First();
-        Assert.Equal(("params-missing", "include fastcgi_params;", "docs/troubleshooting.md#400-bad-request"), (
-            finding.GetProperty("id").GetString(),
-            finding.GetProperty("line").GetString(),
-            finding.GetProperty("document").GetString()));
+        Assert.Equal("params-missing", finding.GetProperty("id").GetString());
+        Assert.Equal("include fastcgi_params;", finding.GetProperty("line").GetString());
+        Assert.EndsWith(
+            "/blob/main/docs/troubleshooting.md#400-bad-request",
+            finding.GetProperty("document").GetString(),
+            StringComparison.Ordinal);
     }
 
     /// <summary>The web server's own check comes first.</summary>
@@ -191,9 +193,30 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     public async Task WithoutAnArgument_FindsWebServers()
     {
         Programs.Require("nginx");
-        var (_, output, _) = await ToolRun.RunAsync("doctor", "--no-connect", "--json");
-        Assert.All(output.TrimEnd().Split('\n'), static line => Assert.Matches(
-            "/etc/", JsonDocument.Parse(line).RootElement.GetRawText()));
+        var (code, output, _) = await ToolRun.RunAsync("doctor", "--no-connect", "--json");
+        JsonElement[] documents =
+            [.. output.TrimEnd().Split('\n').Select(static line => JsonDocument.Parse(line).RootElement)];
+        Assert.All(documents, static document => Assert.Contains("/etc/", document.GetRawText(), StringComparison.Ordinal));
+        // A web server without FastCGI is no failure, but if no other is installed, nothing was checked.
+        var hasChecked = documents.Any(static document => document.TryGetProperty("findings", out _));
+        Assert.Equal(hasChecked, code != 3);
+    }
+
+    [RootFact, UnsupportedOSPlatform("windows")]
+    public async Task File_OthersCanChange_IsCheckedOnlyIfTrusted()
+    {
+        Programs.Require("nginx");
+        const string Text = "events {}\nhttp { server { listen 80; location / { " + Params
+            + " fastcgi_pass 127.0.0.1:9000; } } }";
+        var file = _folder.Write("site.conf", Encoding.UTF8.GetBytes(Text));
+        File.SetUnixFileMode(file, File.GetUnixFileMode(file) | UnixFileMode.OtherWrite);
+
+        var (_, untrusted, _) = await ToolRun.RunAsync("doctor", file, "--timeout", "1");
+        Assert.Contains($"not checked: nginx did not check {file}", untrusted, StringComparison.Ordinal);
+        Assert.DoesNotContain("nginx -t", untrusted, StringComparison.Ordinal);
+
+        var (_, trusted, _) = await ToolRun.RunAsync("doctor", file, "--timeout", "1", "--trust");
+        Assert.Contains("nginx -t -q -c ", trusted, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -99,62 +99,6 @@ public sealed class ProcessTests
         }
     }
 
-    /// <summary>The burst comes first, so code that is not loaded by then cannot be loaded.</summary>
-    [LinuxTheory, Values(220, 256, 1_024)]
-    public async Task Proxy_AfterMoreConnectionsThanDescriptors_Serves(int descriptors)
-    {
-        await using var server = await SampleServer.StartAsync();
-        await using var process = StartProxy(server.Address, descriptors);
-        await Waiting.UntilAsync(
-            () => Task.FromResult(process.Output.Contains("Listening on", StringComparison.Ordinal)),
-            () => process.HasExited ? process.Output : null,
-            "the proxy to listen");
-        var url = new Uri(process.Output.Split(' ', ',')[2]);
-        var sockets = Enumerable.Range(0, descriptors + 200)
-            .Select(static _ => new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)).ToList();
-        var answers = sockets.Select(AskAsync).ToList();
-        Assert.Equal("HTTP/1.1 200 OK", await await Task.WhenAny(answers).Within("an answer"));
-        sockets.ForEach(static socket => socket.Dispose());
-        await Task.WhenAll(answers).Within("the end of the burst");
-        Assert.DoesNotContain(answers, static answer => answer.Result is not ("" or "HTTP/1.1 200 OK"));
-        using var client = new HttpClient();
-        for (var i = 0; i < 3; i++)
-            Assert.Equal("hello", await client.GetStringAsync(url).Within("an answer after the burst"));
-        Assert.False(process.HasExited, process.Output);
-
-        async Task<string> AskAsync(Socket socket)
-        {
-            try
-            {
-                await socket.ConnectAsync(IPEndPoint.Parse(url.Authority));
-                await socket.SendAsync("GET / HTTP/1.1\r\nHost: a\r\n\r\n"u8.ToArray());
-                var received = new byte[100];
-                return Encoding.ASCII.GetString(received, 0, await socket.ReceiveAsync(received)).Split('\r')[0];
-            }
-            catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
-            {
-                // The connection was waiting for a slot.
-                return "";
-            }
-        }
-    }
-
-    [LinuxTheory, Values(64, 219)]
-    public async Task Proxy_TooFewDescriptors_ReportsError(int descriptors)
-    {
-        await using var process = StartProxy("unix:/nonexistent/app.sock", descriptors);
-
-        Assert.Equal(3, await process.WaitForExitAsync(Waiting.Patience));
-        var limit = $"The process may have only {descriptors} descriptors";
-        Assert.Equal($"fastcgi: {limit}, but the proxy needs at least 220: raise ulimit -n.\n", process.Output);
-    }
-
-    private static ServerProcess StartProxy(string address, int descriptors) => ServerProcess.Start(
-        "bash",
-        [
-            "-c", $"ulimit -n {descriptors}; exec dotnet \"$0\" proxy {address} --listen http://127.0.0.1:0", s_tool,
-        ]);
-
     private static bool IsInterruptIgnored(Process process)
     {
         const int Interrupt = 2;

@@ -20,6 +20,7 @@ internal sealed class DoctorCommand : ToolCommand
         AddPath();
         AddParameters();
         AddFlag("--no-connect", "Only read the configuration: run and send nothing");
+        AddFlag("--trust", "Let the web server check a file that only other users than root own or may change");
         AddFlag("--strict", "Exit with code 1 for notes too");
         AddTimeoutAndJson("How long to wait for a response", 5);
     }
@@ -34,12 +35,12 @@ internal sealed class DoctorCommand : ToolCommand
             throw CannotRun(
                 "There is no web server configuration in /etc. Specify a configuration file or an address.");
 
-        var code = ExitCode.Ok;
+        int? code = null;
         foreach (var file in files)
         {
             try
             {
-                code = Math.Max(code, await RunAsync(arguments, file, cancellationToken));
+                code = Math.Max(code ?? ExitCode.Ok, await RunAsync(arguments, file, cancellationToken));
             }
             catch (Exception exception) when (exception is ToolException or IOException or UnauthorizedAccessException)
             {
@@ -49,7 +50,7 @@ internal sealed class DoctorCommand : ToolCommand
             }
         }
 
-        return code;
+        return code ?? ExitCode.CannotRun;
     }
 
     private static string? CheckTarget(string text)
@@ -89,7 +90,7 @@ internal sealed class DoctorCommand : ToolCommand
         var content = text.TrimStart(ConfigurationReader.ByteOrderMark);
         var server = WebServer.Recognize(arguments.GetText("--server"), file, content);
         if (!arguments.Has("--no-connect"))
-            server.Check(report, file, content);
+            server.Check(report, file, content, isTrusted: arguments.Has("--trust"));
 
         var places = server.Find(report, file, text).ToList();
         foreach (var balancer in places.GroupBy(static place => (place.Balancer, place.Path)))

@@ -16,6 +16,8 @@ internal sealed class DoctorReport
     // troubleshooting.md.
     private static readonly Dictionary<string, string[]> s_rules = ToolCommand.ReadTable("rules.tsv");
 
+    private const string Documents = "https://github.com/fastcgi-aspnetcore/FastCgi.AspNetCore/blob/main/docs/";
+
     private static readonly Regex s_word = new(@"\{(?<word>\w+)\}");
 
     private readonly List<DoctorFinding> _findings = [];
@@ -47,7 +49,7 @@ internal sealed class DoctorReport
             return;
         }
 
-        var document = "docs/" + (row[5].StartsWith('#') ? "troubleshooting.md" : "") + row[5];
+        var document = Documents + (row[5].StartsWith('#') ? "troubleshooting.md" : "") + row[5];
         AddOnce(_findings, new(rule.Split('.')[1], level, seen.Where, evidence, consequence, line, document));
     }
 

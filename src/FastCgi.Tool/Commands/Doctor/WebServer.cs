@@ -35,7 +35,8 @@ internal sealed record WebServer(
     }
 
     /// <summary>Lets the web server check its configuration, and reports its error.</summary>
-    public void Check(DoctorReport report, string file, string text)
+    /// <param name="isTrusted">Whether to run modules named by a file that users other than root can change.</param>
+    public void Check(DoctorReport report, string file, string text, bool isTrusted)
     {
         var commands = _texts[4].Split("; ");
         var path = Path.GetFullPath(file);
@@ -46,6 +47,14 @@ internal sealed record WebServer(
         {
             report.AddFact(
                 $"{file}: {commands[^1].Split(' ')[0]} did not check it, because it is not a main configuration file");
+            return;
+        }
+
+        if (Environment.IsPrivilegedProcess && !isTrusted && SocketFile.Read(main)?.Permissions.IsRoots == false)
+        {
+            report.AddNotUnderstood(
+                $"{commands[^1].Split(' ')[0]} did not check {main}, because it would run modules that the file names, "
+                    + "as root, and others than root can change the file. If you trust it, use --trust");
             return;
         }
 

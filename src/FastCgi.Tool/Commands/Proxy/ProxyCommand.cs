@@ -1,6 +1,4 @@
-using FastCgi.AspNetCore.Server;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.FileProviders;
 using Microsoft.Extensions.Hosting;
@@ -13,11 +11,8 @@ internal sealed class ProxyCommand : ToolCommand
     // Ctrl-C takes effect immediately, even during long polls.
     private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(50);
 
-    // As in Apache. An idle connection may make others wait for a slot.
+    // As in Apache.
     private static readonly TimeSpan s_keepAliveTimeout = TimeSpan.FromSeconds(5);
-
-    // .NET uses two descriptors for each assembly, about 160 in total.
-    private const int MinDescriptors = 220;
 
     public ProxyCommand(ToolConsole console)
         : base(console, "proxy", "Serves a FastCGI application over HTTP, without configuration.")
@@ -39,14 +34,7 @@ internal sealed class ProxyCommand : ToolCommand
             60);
     }
 
-    protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
-        // In a method of its own, so that the check runs before ASP.NET Core is loaded.
-        => ListeningProcess.ReadDescriptors(Environment.ProcessId) is (_, < MinDescriptors and var limit)
-            ? throw CannotRun($"The process may have only {limit} descriptors, but the "
-                + $"proxy needs at least {MinDescriptors}: raise ulimit -n.")
-            : ServeAsync(arguments, cancellationToken);
-
-    private async Task<int> ServeAsync(ParseResult arguments, CancellationToken cancellationToken)
+    protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
         var (address, root) = (arguments.GetAddress(), arguments.GetText("--root"));
         // Kestrel parses some of these texts differently, and would listen on all interfaces.
@@ -59,8 +47,6 @@ internal sealed class ProxyCommand : ToolCommand
             ConnectTimeout = arguments.GetTimeout(),
             Trace = recording,
         });
-        await WarmUp.RunAsync((client, log)
-            => Build(["http://127.0.0.1:0"], root, new Forwarder(client, arguments), log), arguments.IsJson());
         var log = new TrafficLog(Terminal, arguments.IsJson());
         await using var app = Build(urls, root, new Forwarder(client, arguments), log);
         try
@@ -88,14 +74,8 @@ internal sealed class ProxyCommand : ToolCommand
     private static WebApplication Build(string[] urls, string? root, Forwarder forwarder, TrafficLog log)
     {
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
-        var (open, limit) = ListeningProcess.ReadDescriptors(Environment.ProcessId) ?? (0, int.MaxValue);
-        var usable = DescriptorHeadroom.CountForConnections(limit);
-        // A request uses the client's connection, one to the application, and perhaps a file.
-        var slots = new SemaphoreSlim((int)Math.Max((usable - open) / 3, 1));
         builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(options =>
         {
-            options.ConfigureEndpointDefaults(
-                endpoint => endpoint.Use(next => LimitedListenerFactory.Release(next, slots)));
             options.Limits.KeepAliveTimeout = s_keepAliveTimeout;
             // The application limits the size and the rate.
             options.Limits.MaxRequestBodySize = null;
@@ -104,8 +84,6 @@ internal sealed class ProxyCommand : ToolCommand
             options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
             options.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
         });
-        builder.Services.AddSingleton<IConnectionListenerFactory>(services
-            => new LimitedListenerFactory(ActivatorUtilities.CreateInstance<SocketTransportFactory>(services), slots));
         builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = s_shutdownTimeout);
         builder.Logging.ClearProviders();
         var app = builder.Build();
