@@ -1,4 +1,4 @@
-using FastCgi.AspNetCore.Server;
+using FastCgi.AspNetCore.Linux;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
