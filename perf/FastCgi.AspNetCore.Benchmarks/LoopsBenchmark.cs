@@ -1,7 +1,6 @@
 using BenchmarkDotNet.Attributes;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Server;
 using FastCgi.AspNetCore.Streams;
 using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;

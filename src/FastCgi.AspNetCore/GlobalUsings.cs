@@ -13,7 +13,6 @@ global using FastCgi.AspNetCore.Execution;
 global using FastCgi.AspNetCore.Linux;
 global using FastCgi.AspNetCore.Protocol;
 global using FastCgi.AspNetCore.Requests;
-global using FastCgi.AspNetCore.Server;
 global using FastCgi.AspNetCore.Streams;
 global using Microsoft.AspNetCore.Connections;
 global using Microsoft.AspNetCore.Hosting.Server;

@@ -21,7 +21,7 @@ public sealed partial class LayeringTests
     /// <summary>The stages, each above those it may refer to.</summary>
     private static readonly string[] s_stages = [
         "Status", "Hosting", "Hosting/Configuration", "Hosting/Endpoints", "Advice", "Transport/Epoll", "Transport",
-        "Execution", "Requests", "Server", "Cgi", "Streams", "Protocol",
+        "Execution", "Requests", "Cgi", "Streams", "Protocol",
     ];
 
     /// <summary>
@@ -30,7 +30,7 @@ public sealed partial class LayeringTests
     /// </summary>
     private static readonly string[] s_upcalls =
     [
-        "Execution/ThreadPlatform", "Server/Advisor", "Streams/ConnectionTransport", "Streams/RequestStream",
+        "Execution/ThreadPlatform", "Requests/Advisor", "Streams/ConnectionTransport", "Streams/RequestStream",
         "Transport/TransportListener",
     ];
 
@@ -50,7 +50,6 @@ public sealed partial class LayeringTests
         ["Transport"] = [.. Below("Transport"), "Linux"],
         ["Execution"] = Below("Execution"),
         ["Requests"] = Below("Requests"),
-        ["Server"] = Below("Server"),
         ["Streams"] = Below("Streams"),
         ["Cgi"] = ["Protocol", Root],
         ["Protocol"] = [],
@@ -58,7 +57,7 @@ public sealed partial class LayeringTests
         ["Buffers"] = [],
         ["Linux"] = ["Accounts", "Buffers"],
         ["Diagnostics"] = ["Protocol", Root],
-        ["Authentication"] = ["Diagnostics"],
+        ["Authentication"] = [Root, "Requests"],
     };
 
     private static readonly Type[] s_types =

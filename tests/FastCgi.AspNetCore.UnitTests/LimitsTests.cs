@@ -17,8 +17,8 @@ public sealed class LimitsTests
     {
         (string Place, bool IsThere)[] places =
         [
-            ("Status/StatusLimits.cs", ReadStatus().Contains(name)),
-            ("Hosting/Configuration/KestrelSettings.cs: Kestrel has a limit of this name, which applies or is without "
+            ("Hosting/Configuration/Settings.cs: its row", ReadStatus().Contains(name)),
+            ("Hosting/Configuration/Settings.cs: Kestrel has a limit of this name, which applies or is without "
                 + "effect", !IsKestrels(name) || IsInKestrelSettings(name)),
             ("LimitsTests.cs: its range", HasRange(name)),
         ];
@@ -117,7 +117,8 @@ public sealed class LimitsTests
     private static bool IsKestrels(string name) => typeof(KestrelServerLimits).GetProperty(name) is not null;
 
     private static bool IsInKestrelSettings(string name)
-        => File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/Configuration/KestrelSettings.cs"))
+        => Settings.All.Any(setting => setting.KestrelName == $"Limits.{name}")
+            || File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/Configuration/KestrelSettings.cs"))
             .Contains($"\"Limits.{name}", StringComparison.Ordinal);
 
     private static bool HasRange(string name)

@@ -10,14 +10,10 @@ internal static class ForwardedHeaders
     /// <returns>Each replaced value, with its header; empty if there is none.</returns>
     public static string FindTaken(FastCgiRequest request)
     {
-        if (!request.MayHaveNewOrigin)
-            return string.Empty;
-
         // The application may have replaced the features themselves.
         var now = request.Get<IHttpRequestFeature>() ?? request;
         var taken = new List<string>();
-        var address =
-            request.HasNewAddress ? Normalize(request.Get<IHttpConnectionFeature>()?.RemoteIpAddress) : null;
+        var address = Normalize(request.Get<IHttpConnectionFeature>()?.RemoteIpAddress);
         if (address is not null && !address.Equals(Normalize(new RequestAddresses(request.Parameters).RemoteIpAddress)))
             Add("the client address", (_, value) => address.Equals(Normalize(RequestAddresses.Parse(value)?.Address)));
 
@@ -25,7 +21,7 @@ internal static class ForwardedHeaders
             Add("the scheme", (name, value) => IsScheme(now.Scheme, name, value));
 
         var host = now.Headers.Host.ToString();
-        if (host != request.GetHostAsSent() && host != new RequestHeaders(request)[Known.Host])
+        if (host != request.GetHostAsSent() && host != request.OriginalHost)
         {
             var name = HostString.FromUriComponent(host).Host;
             Add("the host", (_, value) => value.Equals(host, StringComparison.OrdinalIgnoreCase)

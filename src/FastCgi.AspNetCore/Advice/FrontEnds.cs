@@ -14,7 +14,7 @@ internal sealed class FrontEnds(TimeProvider time)
     /// <summary>Sampled requests of web servers beyond those that are listed.</summary>
     public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
-    /// <summary>Whether a web server has passed requests that were challenged, and none with Authorization.</summary>
+    /// <summary>Whether a web server may drop Authorization: challenged requests lacked it, and none had it.</summary>
     public bool AwaitsAuthorization { get; private set; }
 
     public bool TryAcquire(long now)
@@ -44,7 +44,8 @@ internal sealed class FrontEnds(TimeProvider time)
             if (_frontEnds.TryGetValue(software, out var frontEnd))
                 _frontEnds[software] = frontEnd.NoteAuthorization(isPassed);
             AwaitsAuthorization = _frontEnds.Values.Any(
-                static frontEnd => frontEnd is { Challenges: > 0, PassesAuthorization: false });
+                static frontEnd => frontEnd is { Challenges: > 0, PassesAuthorization: false }
+                    && FrontEndLines.Authorization(frontEnd.Software) is not null);
         }
     }
 

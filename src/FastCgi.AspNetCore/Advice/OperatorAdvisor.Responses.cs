@@ -9,7 +9,7 @@ internal sealed partial class OperatorAdvisor
     {
         NoteAuthorization(request);
         NotePath(request);
-        if (ForwardedHeaders.FindTaken(request) is { Length: > 0 } taken
+        if (request.HasNewOrigin && ForwardedHeaders.FindTaken(request) is { Length: > 0 } taken
             && TryAcquire(nameof(FastCgiLog.ForwardedHeaderTaken), out var count))
             log.ForwardedHeaderTaken(taken, count);
         switch (request.Response.StatusCode)

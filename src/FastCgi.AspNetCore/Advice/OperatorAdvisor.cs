@@ -12,8 +12,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     // All requests are slow when a database hangs.
     private const int MaxSlowRequests = 100;
 
-    // The fastcgi_buffer_size of nginx, which includes the record header: its default, or the largest that was advised.
-    private int _headBuffer = 4_096;
+    // The length of a head that nginx accepts: by default, or with the largest buffer that was advised.
+    private int _maxHead = FastCgiResponse.LargeHead;
 
     private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
     private readonly ConcurrentDictionary<string, LogThrottle> _throttles = new();
@@ -22,29 +22,27 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     public GivenUpRequests GivenUpRequests { get; } = new();
     public UnmappedPaths UnmappedPaths { get; } = new();
 
-    public override void OnStarted(RequestStream stream)
+    public override void CheckRequest(FastCgiRequest request)
     {
-        var request = (FastCgiRequest)stream;
         if (request.Parameters.Length > 0 && FrontEnds.TryAcquire(request.Server.Time.LastTick))
             FrontEnds.Sample(GetWebServer(request.Parameters), request.Parameters, request.KeepConnection);
-        if (request.Head.IsPortUnusual && request.GetHostAsSent() is { } host)
-            CheckPort(host, request.Parameters);
+        if (request.Head.HasHostWithoutPort)
+            AdviseOnPort(request);
         const string Target = "REQUEST_URI";
         if (request.Head.LacksTarget && TryAcquire(Target, out var count))
             log.ParametersMissing(
                 Target, count, "the application sees requests for /", RequestRejections.ParameterAdvice);
-        // Before the response, so that an operator who sees it also finds the explanation.
         if (request.Rejection != RequestRejection.None)
             AdviseOnRejection(request);
     }
 
-    public override void OnEnded(RequestStream stream)
+    public override void CheckResponse(FastCgiRequest request)
     {
-        var request = (FastCgiRequest)stream;
         AdviseOnHeadLength(request);
         AdviseOnDroppedHeaders(request);
         if (request.IsForApplication)
             AdviseOnResponse(request);
+        SeesAllResponses = !UnmappedPaths.IsOver || FrontEnds.AwaitsAuthorization;
     }
 
     public override void OnGivenUp(string? software, TimeSpan age) => GivenUpRequests.Add(age, Clean(software));
@@ -104,28 +102,26 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private static string? Clean(string? software)
         => string.IsNullOrEmpty(software) ? null : LogText.Clean(software, MaxWebServer);
 
-    private void CheckPort(string host, RequestParameters parameters)
+    private void AdviseOnPort(FastCgiRequest request)
     {
-        // Not a host name: the client invented it.
-        if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':') || Uri.CheckHostName(host) == UriHostNameType.Unknown)
-            return;
-
-        if (TryAcquire(nameof(FastCgiLog.HostWithoutPort), out var count))
-            log.HostWithoutPort(parameters.GetVariable("SERVER_PORT"), host, count);
+        // If it is not a host name, the client invented it.
+        var host = request.GetHostAsSent() ?? string.Empty;
+        if (Uri.CheckHostName(host) != UriHostNameType.Unknown
+            && TryAcquire(nameof(FastCgiLog.HostWithoutPort), out var count))
+            log.HostWithoutPort(request.Parameters.GetVariable("SERVER_PORT"), host, count);
     }
 
     /// <summary>The log of nginx does not name the fix for its 502.</summary>
     private void AdviseOnHeadLength(FastCgiRequest request)
     {
         var length = request.Response.HeadLength;
-        var needed = length + ProtocolConstants.HeaderLength;
-        var buffer = Volatile.Read(ref _headBuffer);
-        if (needed <= buffer || WebServerKinds.Of(GetWebServer(request.Parameters)) != WebServerKind.Nginx)
+        var max = Volatile.Read(ref _maxHead);
+        if (length <= max || WebServerKinds.Of(GetWebServer(request.Parameters)) != WebServerKind.Nginx)
             return;
 
-        // Once for each size, because the buffers of nginx may be large enough already.
-        var size = (int)BitOperations.RoundUpToPowerOf2((uint)needed);
-        if (Interlocked.CompareExchange(ref _headBuffer, size, buffer) == buffer)
+        // Once for each size, because the buffers of nginx, which contain a record header, may be large enough already.
+        var size = (int)BitOperations.RoundUpToPowerOf2((uint)(length + ProtocolConstants.HeaderLength));
+        if (Interlocked.CompareExchange(ref _maxHead, size - ProtocolConstants.HeaderLength, max) == max)
             log.HeadTooLargeForNginx(length, size / 1_024);
     }
 

@@ -22,7 +22,7 @@ internal sealed class FastCgiAuthenticationHandler(
         {
             if (Options.RequireAuthenticationType)
             {
-                (Context.Features.Get<IHttpRequestFeature>() as IUserObserver)
+                (Context.Features.Get<IFastCgiRequestFeature>() as FastCgiRequest)
                     ?.ReportUserNotTaken(Options.UserNameParameter, Options.AuthenticationTypeParameter);
                 return AuthenticateResult.NoResult();
             }

@@ -24,6 +24,8 @@ internal static class CgiRequestMapper
         head.IsHttps = IsHttps(variables.Https, variables.Scheme);
         head.HostOffset = variables.HostOffset;
         head.IsPortUnusual = IsUnusualPort(variables.ServerPort);
+        head.HasHostWithoutPort = head.IsPortUnusual && !variables.Host.IsEmpty
+            && !variables.Host[(variables.Host.LastIndexOf((byte)']') + 1)..].Contains((byte)':');
         if (!TryMapContentLength(variables.ContentLength, out var contentLength))
             return RequestRejection.InvalidContentLength;
 

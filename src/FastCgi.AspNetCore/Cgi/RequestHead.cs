@@ -29,5 +29,7 @@ internal struct RequestHead
     /// <summary>Whether the port of the web server is not a default port, so URLs must contain it.</summary>
     public bool IsPortUnusual;
 
+    // Symptoms of a web server that is configured incorrectly.
+    public bool HasHostWithoutPort;
     public bool LacksTarget;
 }

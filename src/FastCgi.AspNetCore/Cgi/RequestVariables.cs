@@ -20,6 +20,7 @@ internal ref struct RequestVariables
     public ReadOnlySpan<byte> Scheme;
     public ReadOnlySpan<byte> ContentLength;
     public ReadOnlySpan<byte> ServerPort;
+    public ReadOnlySpan<byte> Host;
 
     /// <summary>Whether PATH_INFO was sent, even if empty: the web server splits the path.</summary>
     public bool HasPathInfo;
@@ -38,7 +39,10 @@ internal ref struct RequestVariables
                 return RequestRejection.TooManyParameters;
 
             if (name.Length == HostVariableLength && HeaderNames.IsVariableOf(name, Known.Host))
+            {
                 variables.HostOffset = offset;
+                variables.Host = value;
+            }
 
             var rejection = variables.Take(name, value, mapping);
             if (rejection != RequestRejection.None)

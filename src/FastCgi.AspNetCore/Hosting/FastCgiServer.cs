@@ -184,7 +184,8 @@ internal sealed partial class FastCgiServer(
         Scheduler = new RequestScheduler(Options.Transport, LinuxThreadPlatform.Create(_log), _time, _log);
         Context = RequestServer.Create(
             Options, application, _log, _time, Scheduler.Watchdog.TrySetDeadline, ResourceLimits.GetDescriptors,
-            Advisor, statusPaths);
+            Advisor, statusPaths,
+            static () => DescriptorHeadroom.GetMaxConnections(ResourceLimits.GetDescriptors()));
         var meter = meters.Create(ServerMetrics.MeterName);
         Connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
         ServerMetrics.Observe(meter, Context, Connections, Scheduler);

@@ -173,6 +173,9 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             after[index < 0 ? ^1 : index] = new(key, value);
         }
         while (Interlocked.CompareExchange(ref _others, after, before) != before);
+
+        if (key == typeof(IHttpRequestFeature) || key == typeof(IHttpConnectionFeature))
+            Lazy.HasNewOrigin = true;
     }
 
     private static int IndexOf(KeyValuePair<Type, object?>[] entries, Type key)

@@ -6,8 +6,7 @@ internal abstract partial class FastCgiRequest :
     IHttpRequestIdentifierFeature,
     IServerVariablesFeature,
     IBadRequestExceptionFeature,
-    IFastCgiRequestFeature,
-    IUserObserver
+    IFastCgiRequestFeature
 {
     // The request whose authorizer runs in this execution context. Responses of other code cannot allow it.
     private static readonly AsyncLocal<FastCgiRequest?> s_authorizing = new();
@@ -77,14 +76,10 @@ internal abstract partial class FastCgiRequest :
 
     Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
-    /// <summary>Whether the application has set the client's address, or the feature that contains it.</summary>
-    public bool HasNewAddress
-        => _lazy?.Addresses is { HasNewAddress: true } || TryFindOther(typeof(IHttpConnectionFeature), out _);
-
-    /// <summary>Whether the application may have replaced the client's address, the scheme or the host.</summary>
-    public bool MayHaveNewOrigin
-        => _headers is { IsLoaded: true } || HasNewAddress || _lazy is { Scheme: not null }
-            || TryFindOther(typeof(IHttpRequestFeature), out _);
+    /// <summary>Whether the application has set the client's address, the scheme, the host, or their feature.</summary>
+    public bool HasNewOrigin
+        => _headers is { HasSymptom: true }
+            || _lazy is { Scheme: not null } or { HasNewOrigin: true } or { Addresses.HasNewAddress: true };
 
     /// <summary>Null unless the client uses TLS to the web server.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
@@ -126,9 +121,13 @@ internal abstract partial class FastCgiRequest :
                 ? identifier
                 : null;
 
+    /// <summary>The host before the application sets it.</summary>
+    public string? OriginalHost => (_headers ?? Keep(ref _headers, new RequestHeaders(this))).OriginalHost;
+
     public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);
 
-    void IUserObserver.ReportUserNotTaken(string userParameter, string typeParameter)
+    /// <summary>Called if a user is ignored: nothing indicates that the web server authenticated it.</summary>
+    public void ReportUserNotTaken(string userParameter, string typeParameter)
         => Server.Advise(
             (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),
             static (advisor, user) => advisor.OnUserNotTaken(user.Software, user.userParameter, user.typeParameter));

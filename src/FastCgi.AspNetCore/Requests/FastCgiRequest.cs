@@ -23,6 +23,10 @@ internal abstract partial class FastCgiRequest(
 
     public bool IsPing { get; private set; }
 
+    /// <summary>Whether advice may help. The first request on a connection shows what the web server passes.</summary>
+    public bool HasSymptom => Rejection != RequestRejection.None || _head.LacksTarget || _head.HasHostWithoutPort
+        || Sequence == 1;
+
     public bool IsForApplication => Rejection == RequestRejection.None && !IsPing;
     public ref readonly RequestHead Head => ref _head;
 

@@ -21,8 +21,8 @@ internal sealed class FastCgiRequest<TContext>(
 
         Exception? failure = null;
         // A log provider that blocks must not delay a ping.
-        if (!IsPing)
-            Server.Advise<RequestStream>(this, static (advisor, request) => advisor.OnStarted(request));
+        if (HasSymptom && !IsPing)
+            Server.Advise(this, static (advisor, request) => advisor.CheckRequest(request));
         try
         {
             if (IsForApplication && TryDecodeHeaders())

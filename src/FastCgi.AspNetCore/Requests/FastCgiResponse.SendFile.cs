@@ -97,7 +97,9 @@ internal sealed partial class FastCgiResponse
     private void ThrowIfForThreads(SafeFileHandle file, string path)
     {
         var limit = _request.Server.GetMaxDescriptors();
-        if (OperatingSystem.IsLinux() && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
+        // Of the descriptors that connections leave free, files may use half.
+        var maxHandle = limit - ((limit - _request.Server.GetMaxConnections()) / 2);
+        if (OperatingSystem.IsLinux() && file.DangerousGetHandle() >= maxHandle)
             throw new IOException(string.Create(
                 CultureInfo.InvariantCulture,
                 $"The file '{path}' is not sent: Too many open files. The last of the process's {limit} descriptors "

@@ -4,6 +4,9 @@ namespace FastCgi.AspNetCore.Requests;
 /// <remarks>Status and headers become final under the lock, so a concurrent change is sent or refused.</remarks>
 internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature, IHttpBodyControlFeature
 {
+    /// <summary>The length that fits into the default fastcgi_buffer_size of nginx, with a record header.</summary>
+    public const int LargeHead = 4_096 - ProtocolConstants.HeaderLength;
+
     private readonly FastCgiRequest _request;
     private readonly ResponseHeaders _headers;
     private readonly bool _isHead;
@@ -77,6 +80,10 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     public bool IsChallenge
         => StatusCode == StatusCodes.Status401Unauthorized && _headers.ContainsKey(Known.WWWAuthenticate);
+
+    /// <summary>Whether advice may help: a healthy application rarely sends such responses.</summary>
+    public bool HasSymptom => HeadLength > LargeHead || _headers.HasSymptom
+        || _statusCode is 301 or 302 or 307 or 308 or 401 or 404 or 413;
 
     public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders
         => HasStarted ? _headers.Final.Entries : default;

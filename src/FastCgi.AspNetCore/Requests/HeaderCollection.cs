@@ -24,6 +24,9 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     public bool IsReadOnly => _isReadOnly;
 
+    /// <summary>Whether the application has set a header that belongs to the web server.</summary>
+    public bool HasSymptom { get; protected set; }
+
     public ICollection<string> Keys => [.. ToArray().Select(static entry => entry.Key)];
     public ICollection<StringValues> Values => [.. ToArray().Select(static entry => entry.Value)];
 

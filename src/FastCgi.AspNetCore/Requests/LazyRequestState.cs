@@ -24,6 +24,9 @@ internal sealed class LazyRequestState
     public StrongBox<CancellationToken>? AbortedToken { get; set; }
     public StrongBox<MinDataRate?>? MinBodyDataRate { get; set; }
     public string? Scheme { get; set; }
+
+    /// <summary>Whether the application has replaced a feature with the address, scheme or host.</summary>
+    public bool HasNewOrigin { get; set; }
     public BadHttpRequestException? BadRequest { get; set; }
     public AuthorizationPhase Authorization { get; set; }
 }

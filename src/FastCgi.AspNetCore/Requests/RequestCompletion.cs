@@ -143,7 +143,8 @@ internal static class RequestCompletion
 
     private static void Retire(FastCgiRequest request)
     {
-        request.Server.Advise<RequestStream>(request, static (advisor, request) => advisor.OnEnded(request));
+        if (request.HasNewOrigin || request.Response.HasSymptom || request.Server.Advisor is { SeesAllResponses: true })
+            request.Server.Advise(request, static (advisor, request) => advisor.CheckResponse(request));
         Attempt(request, static request => request.DisposeContext());
         if (request.Server.Statistics.IsWatched)
             Attempt(request, static request => request.Server.Statistics.Add(request.MeasuredFrom));

@@ -23,7 +23,8 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         set => base.ContentLength = value;
     }
 
-    public bool IsLoaded => _isLoaded;
+    /// <summary>The host before the application sets it.</summary>
+    public string? OriginalHost => GetHost();
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
@@ -60,6 +61,9 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
 
         _isLoaded = true;
     }
+
+    protected override void Validate(string name, StringValues value)
+        => HasSymptom |= name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase);
 
     protected override Exception InvalidContentLength(string value)
         => new BadHttpRequestException($"Invalid content length: {value}");

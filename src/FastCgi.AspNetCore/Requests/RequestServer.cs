@@ -12,7 +12,8 @@ internal static class RequestServer
         Func<ResponseOutput, bool>? trySetDeadline = null,
         Func<long>? getMaxDescriptors = null,
         Advisor? advisor = null,
-        IReadOnlyList<string>? statusPaths = null)
+        IReadOnlyList<string>? statusPaths = null,
+        Func<long>? getMaxConnections = null)
         where TContext : notnull
     {
         var clock = new ServerClock(time);
@@ -49,10 +50,9 @@ internal static class RequestServer
             Log = log,
             Time = clock,
             GetMaxDescriptors = getMaxDescriptors,
-            GetMaxConnections = () => DescriptorHeadroom.GetMaxConnections(getMaxDescriptors()),
+            GetMaxConnections = getMaxConnections ?? getMaxDescriptors,
             Statistics = new RequestStatistics(clock, time),
             Advisor = advisor,
-            MeasuresAges = advisor is not null,
         };
     }
 }

@@ -34,6 +34,7 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
         if (invalid >= 0)
             throw InvalidCharacter(name[invalid]);
 
+        HasSymptom |= CgiResponseWriter.IsReserved(name);
         var encoding = EncodingSelector?.Invoke(name);
         foreach (var text in value)
         {

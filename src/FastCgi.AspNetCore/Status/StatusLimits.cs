@@ -1,50 +1,50 @@
+using FastCgi.AspNetCore.Hosting.Configuration;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>The limits and, where known, their usage.</summary>
+/// <summary>The limits, first those whose usage is known.</summary>
 internal static class StatusLimits
 {
-    private const string None = "none";
-
     public static IEnumerable<LimitStatus> Read(
         ServerContext server, long connectionCount, RequestTotals requests, ResourceStatus resources)
     {
         var options = server.Options;
-        var limits = options.Limits;
-        yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connectionCount);
-        var taken = limits.MaxConcurrentRequests is null ? requests.Active : server.Admission.TakenCount.Ordinary;
-        yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, taken);
-        yield return Gauge(
-            "RequestQueueLimit", limits.MaxConcurrentRequests is null
-                ? null
-                : limits.RequestQueueLimit, requests.Queued);
-        yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);
-        yield return Gauge("MaxBlockingThreads", options.Transport.MaxBlockingThreads, resources.BlockedThreads);
+        var areRequestsLimited = options.Limits.MaxConcurrentRequests is not null;
+        var usage = new Dictionary<string, long>
+        {
+            [nameof(FastCgiServerLimits.MaxConcurrentConnections)] = connectionCount,
+            [nameof(FastCgiServerLimits.MaxConcurrentRequests)] =
+                areRequestsLimited ? server.Admission.TakenCount.Ordinary : requests.Active,
+            [nameof(FastCgiServerLimits.RequestQueueLimit)] = requests.Queued,
+            [nameof(FastCgiTransportOptions.MaxBlockingThreads)] = resources.BlockedThreads,
+        };
+        var limits = Settings.All
+            .Select(static setting => (Name: setting.Name[(setting.Name.IndexOf(':') + 1)..], Setting: setting))
+            .Where(limit => limit.Setting.Name.StartsWith("Limits:", StringComparison.Ordinal)
+                || usage.ContainsKey(limit.Name))
+            .Select(limit => Describe(
+                limit.Name,
+                areRequestsLimited || limit.Name != nameof(FastCgiServerLimits.RequestQueueLimit)
+                    ? limit.Setting.Get(options)
+                    : null,
+                usage.TryGetValue(limit.Name, out var used) ? used : null));
         if (resources.Descriptors is { } descriptors)
-            yield return Gauge("file descriptors", server.GetMaxDescriptors(), descriptors);
-        yield return Number("MaxRequestsPerConnection", limits.MaxRequestsPerConnection);
-        yield return Number("MaxRequestParametersTotalSize", limits.MaxRequestParametersTotalSize);
-        yield return Number("MaxRequestParameterCount", limits.MaxRequestParameterCount);
-        yield return Number("MaxRequestBodySize", limits.MaxRequestBodySize);
-        yield return Number("MaxRequestBufferSize", limits.MaxRequestBufferSize);
-        yield return Number("MaxResponseBufferSize", limits.MaxResponseBufferSize);
-        yield return Number("MaxStandardErrorSize", limits.MaxStandardErrorSize);
-        yield return Time("RequestParametersTimeout", limits.RequestParametersTimeout);
-        yield return Number("MinRequestBodyDataRate", (long?)limits.MinRequestBodyDataRate?.BytesPerSecond);
-        yield return Time("UnreadBodyTimeout", limits.UnreadBodyTimeout);
-        yield return Time("SendTimeout", limits.SendTimeout);
-        yield return Time("KeepAliveTimeout", limits.KeepAliveTimeout);
-        yield return Time("LingerTimeout", limits.LingerTimeout);
-        yield return Time("ShutdownIdleGracePeriod", limits.ShutdownIdleGracePeriod);
+            limits = limits.Append(Describe("file descriptors", server.GetMaxDescriptors(), descriptors));
+        return limits.OrderBy(static limit => limit.Used is null);
     }
 
-    private static LimitStatus Gauge(string name, long? limit, long used)
-        => new(name, Format(limit), used, limit > 0 ? Math.Round((double)used / limit.Value, 3) : null);
+    private static LimitStatus Describe(string name, object? limit, long? used)
+    {
+        var number = used is null || limit is null ? 0 : Convert.ToInt64(limit, CultureInfo.InvariantCulture);
+        return new(name, Format(limit), used, number > 0 ? Math.Round((double)used!.Value / number, 3) : null);
+    }
 
-    private static LimitStatus Number(string name, long? limit) => new(name, Format(limit), null, null);
-
-    private static LimitStatus Time(string name, TimeSpan? limit)
-        => new(name, limit is { } time ? time.TotalSeconds.ToString(
-            "0.###", CultureInfo.InvariantCulture) + " s" : None, null, null);
-
-    private static string Format(long? limit) => limit?.ToString("N0", CultureInfo.InvariantCulture) ?? None;
+    private static string Format(object? limit) => limit switch
+    {
+        null => "none",
+        TimeSpan time => time.TotalSeconds.ToString("0.###", CultureInfo.InvariantCulture) + " s",
+        MinDataRate rate => Format((long)rate.BytesPerSecond),
+        _ => string.Create(CultureInfo.InvariantCulture, $"{limit:N0}"),
+    };
 }

@@ -47,9 +47,8 @@ internal sealed partial class FastCgiConnection
         if (id == scope.State.LastId && !scope.State.IsMultiplexed)
             scope.State.Output.ResponsesEnd = 0;
         scope.State.LastId = id;
-        var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
-        var request = _server.CreateStream(
-            this, new RequestStart(id, role, body.KeepConnection, (uint)scope.State.RequestCount, beganAt));
+        var request = _server.CreateStream(this, new RequestStart(
+            id, role, body.KeepConnection, (uint)scope.State.RequestCount, _server.Time.GetTimestamp()));
         if (scope.State.Requests.Count >= limit)
             request.Reject(
                 limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);

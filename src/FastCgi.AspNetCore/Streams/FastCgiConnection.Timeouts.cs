@@ -69,7 +69,7 @@ internal sealed partial class FastCgiConnection
     {
         var time = _server.Time;
         var limits = _server.Options.Limits;
-        var slowThreshold = _server.MeasuresAges ? _server.Options.SlowRequestThreshold : null;
+        var slowThreshold = _server.Options.SlowRequestThreshold;
         // For bodies that block other requests. Without multiplexing, they block none.
         var refusesUnread = _isReceivePaused && scope.State.IsMultiplexed
             && time.GetElapsedTime(scope.State.PausedSince, now) >= limits.UnreadBodyTimeout;

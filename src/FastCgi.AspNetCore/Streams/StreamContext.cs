@@ -28,12 +28,6 @@ internal class StreamContext
     public BufferPool Buffers { get; } = new();
     public ServerCounters Counters { get; } = new();
 
-    /// <summary>Whether the age of requests always matters. Otherwise it does while the status is watched.</summary>
-    public bool MeasuresAges { get; init; }
-
-    /// <summary>Whether the time of the last tick is not precise enough for the start of a request.</summary>
-    public bool NeedsExactTimes => MeasuresAges || Statistics.IsWatched;
-
     /// <summary>Gets the current descriptor limit of the process, which prlimit(1) may change.</summary>
     public required Func<long> GetMaxDescriptors { get; init; }
 

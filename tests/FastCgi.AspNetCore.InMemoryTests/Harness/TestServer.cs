@@ -51,15 +51,18 @@ internal sealed class TestServer : IAsyncDisposable
         RequestDelegate application,
         Action<FastCgiServerOptions>? configure = null,
         string? expects = null,
-        string[]? statusPaths = null)
-        => StartAsync(app => app.Run(application), configure, expects: expects, statusPaths: statusPaths);
+        string[]? statusPaths = null,
+        Advisor? advisor = null)
+        => StartAsync(
+            app => app.Run(application), configure, expects: expects, statusPaths: statusPaths, advisor: advisor);
 
     public static async Task<TestServer> StartAsync(
         Action<IApplicationBuilder> pipeline,
         Action<FastCgiServerOptions>? configure = null,
         Action<IServiceCollection>? services = null,
         string? expects = null,
-        string[]? statusPaths = null)
+        string[]? statusPaths = null,
+        Advisor? advisor = null)
     {
         var logs = new CollectedLogs();
         if (expects is not null)
@@ -79,7 +82,7 @@ internal sealed class TestServer : IAsyncDisposable
                 {
                     services?.Invoke(collection);
                     collection.AddSingleton<IServer>(provider => new MemoryServer(
-                        options, provider.GetRequiredService<ILoggerFactory>(), clock, statusPaths));
+                        options, provider.GetRequiredService<ILoggerFactory>(), clock, statusPaths, advisor));
                 })
                 .Configure(pipeline))
             .Build();
@@ -187,7 +190,8 @@ internal sealed class TestServer : IAsyncDisposable
     private static extern ref int GetUses(FastCgiConnection connection);
 
     private sealed class MemoryServer(
-        FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, string[]? statusPaths) : IServer
+        FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, string[]? statusPaths,
+        Advisor? advisor) : IServer
     {
         public ServerContext Context { get; private set; } = null!;
 
@@ -220,8 +224,9 @@ internal sealed class TestServer : IAsyncDisposable
                 clock,
                 Deadlines.TrySetDeadline,
                 () => GetMaxDescriptors(),
-                Advisor,
-                statusPaths);
+                advisor ?? Advisor,
+                statusPaths,
+                () => DescriptorHeadroom.GetMaxConnections(GetMaxDescriptors()));
             Connections = new ConnectionManager(Context);
             // Without its watchdog, which uses real time: tests that need a sample call it.
             Connections.Start(() => IdleCount++);

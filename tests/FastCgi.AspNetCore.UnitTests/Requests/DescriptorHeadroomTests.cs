@@ -11,9 +11,5 @@ public sealed class DescriptorHeadroomTests
     [InlineData(6_150, 5_126)]
     [InlineData(int.MaxValue, int.MaxValue - 1_024L)]
     public void CountForConnections_LeavesASixthAndAtMost1024(long limit, long count)
-    {
-        Assert.Equal(count, DescriptorHeadroom.CountForConnections(limit));
-        // Files may have half of what connections leave.
-        Assert.Equal(limit - ((limit - count) / 2), DescriptorHeadroom.CountForFiles(limit));
-    }
+        => Assert.Equal(count, DescriptorHeadroom.CountForConnections(limit));
 }

@@ -113,7 +113,8 @@ internal sealed class ResponseRig
             new NoApplication(),
             Logs.CreateLogger("test"),
             new ManualTime(),
-            getMaxDescriptors: () => MaxDescriptors);
+            getMaxDescriptors: () => MaxDescriptors,
+            getMaxConnections: () => DescriptorHeadroom.GetMaxConnections(MaxDescriptors));
         var connection = new FastCgiConnection(new ConnectionManager(_server), Transport);
         Transport.Connection = connection;
         return connection;

@@ -8,7 +8,7 @@ using static SettingValues;
 /// <summary>Binds <c>FastCgi</c> by hand: for trimming, and to report invalid settings by their path.</summary>
 internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : IConfigureOptions<FastCgiServerOptions>
 {
-    private readonly IConfigurationSection _section = configuration.GetSection(KnownSettings.Root);
+    private readonly IConfigurationSection _section = configuration.GetSection(SettingNames.Root);
 
     public void Configure(FastCgiServerOptions options)
     {
@@ -46,8 +46,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                     AddRoot(root, options.SendFile);
                 break;
             default:
-                var apply = KnownSettings.Values.GetValueOrDefault(name) ?? throw Unknown(setting);
-                Set(setting, () => apply(setting.Value, options));
+                var apply = SettingNames.Values.GetValueOrDefault(name) ?? throw Unknown(setting);
+                Set(setting, () => apply(options, setting.Value));
                 break;
         }
     }
@@ -139,7 +139,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
     {
-        var advice = KnownSettings.FindLike(setting.Path) is { } path
+        var advice = SettingNames.FindLike(setting.Path) is { } path
             ? $"Did you mean {path}?"
             : "See FastCgiServerOptions for the options.";
         return new($"Configuration: {setting.Path} is not an option of the FastCGI server. {advice}");

@@ -6,30 +6,8 @@ namespace FastCgi.AspNetCore.Hosting.Configuration;
 internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOptions<FastCgiServerOptions>,
     IConfigureOptions<KestrelServerOptions>
 {
-    private static readonly Shared[] s_shared =
-    [
-        new("AllowSynchronousIO", k => k.AllowSynchronousIO,
-            o => o.AllowSynchronousIO, (o, value) => o.AllowSynchronousIO = (bool)value!),
-        new("RequestHeaderEncodingSelector", k => k.RequestHeaderEncodingSelector, o => o.RequestHeaderEncodingSelector,
-            (o, value) => o.RequestHeaderEncodingSelector = (Func<string, Encoding?>)value!),
-        new("ResponseHeaderEncodingSelector", k => k.ResponseHeaderEncodingSelector,
-            o => o.ResponseHeaderEncodingSelector,
-            (o, value) => o.ResponseHeaderEncodingSelector = (Func<string, Encoding?>)value!),
-        new("Limits.MaxRequestBodySize", k => k.Limits.MaxRequestBodySize, o => o.Limits.MaxRequestBodySize,
-            (o, value) => o.Limits.MaxRequestBodySize = (long?)value),
-        new("Limits.MaxRequestBufferSize", k => k.Limits.MaxRequestBufferSize, o => o.Limits.MaxRequestBufferSize,
-            (o, value) => o.Limits.MaxRequestBufferSize = (long?)value),
-        // In Kestrel, 0 makes each write wait until it is sent; here, 1 does.
-        new("Limits.MaxResponseBufferSize",
-            k => k.Limits.MaxResponseBufferSize is 0 ? 1 : k.Limits.MaxResponseBufferSize,
-            o => o.Limits.MaxResponseBufferSize, (o, value) => o.Limits.MaxResponseBufferSize = (long?)value),
-        new("Limits.MaxConcurrentConnections", k => k.Limits.MaxConcurrentConnections,
-            o => o.Limits.MaxConcurrentConnections, (o, value) => o.Limits.MaxConcurrentConnections = (long?)value),
-        new("Limits.RequestHeadersTimeout", k => k.Limits.RequestHeadersTimeout, o => o.Limits.RequestParametersTimeout,
-            (o, value) => o.Limits.RequestParametersTimeout = (TimeSpan)value!),
-        new("Limits.MinRequestBodyDataRate", k => k.Limits.MinRequestBodyDataRate, o => o.Limits.MinRequestBodyDataRate,
-            (o, value) => o.Limits.MinRequestBodyDataRate = (MinDataRate?)value),
-    ];
+    private static readonly IReadOnlyList<Setting> s_shared =
+        [.. Settings.All.Where(static setting => setting.GetFromKestrel is not null)];
 
     private static readonly (string Name, Func<KestrelServerOptions, object?> Read)[] s_withoutEffect =
     [
@@ -65,8 +43,8 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         try
         {
             var kestrel = services.GetRequiredService<IOptions<KestrelServerOptions>>().Value;
-            foreach (var setting in s_shared.Where(setting => IsSet(kestrel, setting.Read)))
-                setting.Set(options, setting.Read(kestrel));
+            foreach (var setting in s_shared.Where(setting => IsSet(kestrel, setting.GetFromKestrel!)))
+                setting.CopyFromKestrel(kestrel, options);
             _kestrel = kestrel;
         }
         catch (Exception exception)
@@ -86,8 +64,9 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
 
         // FastCGI settings may have replaced some of them.
         var taken = s_shared
-            .Where(setting => IsSet(kestrel, setting.Read) && Equals(setting.Get(options), setting.Read(kestrel)))
-            .Select(static setting => setting.Name).ToList();
+            .Where(setting => IsSet(kestrel, setting.GetFromKestrel!)
+                && Equals(setting.Get(options), setting.GetFromKestrel!(kestrel)))
+            .Select(static setting => setting.KestrelName!).ToList();
         var meaningless = s_withoutEffect.Where(setting => IsSet(kestrel, setting.Read))
             .Select(static setting => setting.Name).ToList();
         if (taken.Count > 0 || meaningless.Count > 0)
@@ -103,10 +82,4 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
                 => rate.BytesPerSecond != initial.BytesPerSecond || rate.GracePeriod != initial.GracePeriod,
             var (value, initial) => !Equals(value, initial),
         };
-
-    private sealed record Shared(
-        string Name,
-        Func<KestrelServerOptions, object?> Read,
-        Func<FastCgiServerOptions, object?> Get,
-        Action<FastCgiServerOptions, object?> Set);
 }

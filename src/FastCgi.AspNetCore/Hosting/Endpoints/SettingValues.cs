@@ -19,6 +19,8 @@ internal static class SettingValues
     public static int Number(string? value)
         => int.Parse(Required(value), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
 
+    public static long Size(string? value) => Number(value);
+
     public static long? OptionalNumber(string? value)
         => string.IsNullOrEmpty(value)
             ? null

@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Server;
+namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>Limits concurrent requests. Others wait in a limited queue. The status has its own slots.</summary>
 internal sealed class RequestAdmission(

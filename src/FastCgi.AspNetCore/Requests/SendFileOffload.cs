@@ -1,6 +1,6 @@
 using Microsoft.Net.Http.Headers;
 
-namespace FastCgi.AspNetCore.Server;
+namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>Whether the web server can send a file equally correctly: <c>docs/decisions/send-file.md</c>.</summary>
 internal sealed class SendFileOffload

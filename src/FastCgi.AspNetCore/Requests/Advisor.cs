@@ -1,14 +1,21 @@
-namespace FastCgi.AspNetCore.Server;
+namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>Tells the operator what to fix. Called without locks; its exceptions are logged and ignored.</summary>
+/// <summary>
+/// Tells the operator what to fix. Called for symptoms, so an ordinary request costs nothing; without locks; its
+/// exceptions are logged and ignored.
+/// </summary>
 internal abstract class Advisor
 {
     /// <summary>The minimum age: younger ones are usually page reloads. A timeout of 2 s may fire early.</summary>
     public static readonly TimeSpan MinGivenUpAge = TimeSpan.FromSeconds(1.9);
 
-    public abstract void OnStarted(RequestStream request);
+    /// <summary>Whether ordinary responses matter too, because they can refute a symptom.</summary>
+    public bool SeesAllResponses { get; protected set; } = true;
 
-    public abstract void OnEnded(RequestStream request);
+    /// <summary>Called before the response: an operator who sees it also finds the explanation.</summary>
+    public abstract void CheckRequest(FastCgiRequest request);
+
+    public abstract void CheckResponse(FastCgiRequest request);
 
     /// <summary>Called if the web server aborts a request of <see cref="MinGivenUpAge"/> without response.</summary>
     public abstract void OnGivenUp(string? software, TimeSpan age);

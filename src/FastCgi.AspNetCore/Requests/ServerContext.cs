@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Server;
+namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The state that the requests of a server share with each other and with its connections.</summary>
 internal sealed class ServerContext : StreamContext

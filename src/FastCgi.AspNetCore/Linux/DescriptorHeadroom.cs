@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Server;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>Keeps descriptors free: .NET needs two per thread, and ends the process if it gets none.</summary>
 internal static class DescriptorHeadroom
@@ -9,13 +9,8 @@ internal static class DescriptorHeadroom
     private const long Largest = 1_024;
 
     /// <summary>Gets the number for connections. The system assigns the lowest: beyond, all are in use.</summary>
-    public static long CountForConnections(long limit) => limit - Get(limit);
+    public static long CountForConnections(long limit) => limit - Math.Min(limit / Share, Largest);
 
     /// <summary>Gets the limit of connections on this system, which may not limit descriptors.</summary>
     public static long GetMaxConnections(long limit) => OperatingSystem.IsLinux() ? CountForConnections(limit) : limit;
-
-    /// <summary>Gets the number of descriptors for connections and sent files. The rest is for threads.</summary>
-    public static long CountForFiles(long limit) => limit - (Get(limit) / 2);
-
-    private static long Get(long limit) => Math.Min(limit / Share, Largest);
 }

@@ -1,0 +1,66 @@
+using FastCgi.AspNetCore.Hosting.Endpoints;
+
+namespace FastCgi.AspNetCore.Hosting.Configuration;
+
+using static Setting;
+using static SettingValues;
+
+/// <summary>
+/// The table of settings. Binding, "did you mean", Kestrel's options and the status are derived from it; a test
+/// compares it with <c>docs/configuration.md</c>.
+/// </summary>
+internal static class Settings
+{
+    public static readonly IReadOnlyList<Setting> All =
+    [
+        Of(Flag, o => o.AllowSynchronousIO, (o, v) => o.AllowSynchronousIO = v, k => k.AllowSynchronousIO),
+        Of(Flag, o => o.AllowUnverifiedClientCertificate, (o, v) => o.AllowUnverifiedClientCertificate = v),
+        Of(Flag, o => o.EnableAdvice, (o, v) => o.EnableAdvice = v),
+        Of(OptionalTime, o => o.IdleExit, (o, v) => o.IdleExit = v),
+        Of(static value => value ?? "", o => o.PathBase, (o, v) => o.PathBase = v),
+        Of(Choice<FastCgiPathSource>, o => o.PathSource, (o, v) => o.PathSource = v),
+        Of(static value => value is "" ? null : value, o => o.PingPath, (o, v) => o.PingPath = v),
+        Of(OptionalTime, o => o.SlowRequestThreshold, (o, v) => o.SlowRequestThreshold = v),
+        Of(static value => value, o => o.TraceIdentifierParameter, (o, v) => o.TraceIdentifierParameter = v),
+        Of(Flag, o => o.TrustScriptName, (o, v) => o.TrustScriptName = v),
+        Of(null, o => o.RequestHeaderEncodingSelector, (o, v) => o.RequestHeaderEncodingSelector = v,
+            k => k.RequestHeaderEncodingSelector),
+        Of(null, o => o.ResponseHeaderEncodingSelector, (o, v) => o.ResponseHeaderEncodingSelector = v,
+            k => k.ResponseHeaderEncodingSelector),
+
+        Of(OptionalNumber, o => o.Limits.MaxConcurrentConnections, (o, v) => o.Limits.MaxConcurrentConnections = v,
+            k => k.Limits.MaxConcurrentConnections),
+        Of(OptionalNumber, o => o.Limits.MaxConcurrentRequests, (o, v) => o.Limits.MaxConcurrentRequests = v),
+        Of(Number, o => o.Limits.RequestQueueLimit, (o, v) => o.Limits.RequestQueueLimit = v),
+        Of(OptionalTime, o => o.Limits.RequestQueueTimeout, (o, v) => o.Limits.RequestQueueTimeout = v),
+        Of(Number, o => o.Limits.MaxRequestsPerConnection, (o, v) => o.Limits.MaxRequestsPerConnection = v),
+        Of(Size, o => o.Limits.MaxRequestParametersTotalSize, (o, v) => o.Limits.MaxRequestParametersTotalSize = v,
+            kestrelName: "Limits.MaxRequestHeadersTotalSize"),
+        Of(Number, o => o.Limits.MaxRequestParameterCount, (o, v) => o.Limits.MaxRequestParameterCount = v,
+            kestrelName: "Limits.MaxRequestHeaderCount"),
+        Of(OptionalNumber, o => o.Limits.MaxRequestBodySize, (o, v) => o.Limits.MaxRequestBodySize = v,
+            k => k.Limits.MaxRequestBodySize),
+        Of(OptionalNumber, o => o.Limits.MaxRequestBufferSize, (o, v) => o.Limits.MaxRequestBufferSize = v,
+            k => k.Limits.MaxRequestBufferSize),
+        // In Kestrel, 0 makes each write wait until it is sent; here, 1 does.
+        Of(OptionalNumber, o => o.Limits.MaxResponseBufferSize, (o, v) => o.Limits.MaxResponseBufferSize = v,
+            k => k.Limits.MaxResponseBufferSize is 0 ? 1 : k.Limits.MaxResponseBufferSize,
+            kestrelName: "Limits.MaxResponseBufferSize"),
+        Of(OptionalNumber, o => o.Limits.MaxStandardErrorSize, (o, v) => o.Limits.MaxStandardErrorSize = v),
+        Of(Time, o => o.Limits.RequestParametersTimeout, (o, v) => o.Limits.RequestParametersTimeout = v,
+            k => k.Limits.RequestHeadersTimeout),
+        Of(null, o => o.Limits.MinRequestBodyDataRate, (o, v) => o.Limits.MinRequestBodyDataRate = v,
+            k => k.Limits.MinRequestBodyDataRate),
+        Of(Time, o => o.Limits.UnreadBodyTimeout, (o, v) => o.Limits.UnreadBodyTimeout = v),
+        Of(OptionalTime, o => o.Limits.SendTimeout, (o, v) => o.Limits.SendTimeout = v),
+        Of(OptionalTime, o => o.Limits.KeepAliveTimeout, (o, v) => o.Limits.KeepAliveTimeout = v),
+        Of(Time, o => o.Limits.LingerTimeout, (o, v) => o.Limits.LingerTimeout = v),
+        Of(Time, o => o.Limits.ShutdownIdleGracePeriod, (o, v) => o.Limits.ShutdownIdleGracePeriod = v),
+
+        Of(Choice<FastCgiTransportEngine>, o => o.Transport.Engine, (o, v) => o.Transport.Engine = v),
+        Of(Choice<FastCgiApplicationScheduling>, o => o.Transport.ApplicationScheduling,
+            (o, v) => o.Transport.ApplicationScheduling = v),
+        Of(Number, o => o.Transport.LoopCount, (o, v) => o.Transport.LoopCount = v),
+        Of(Number, o => o.Transport.MaxBlockingThreads, (o, v) => o.Transport.MaxBlockingThreads = v),
+    ];
+}
