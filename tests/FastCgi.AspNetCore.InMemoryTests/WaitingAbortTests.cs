@@ -37,7 +37,7 @@ public sealed class WaitingAbortTests
         request.Execute();
         Assert.False(isKept);
         Assert.False(isCalled);
-        await Waiting.UntilAsync(() => request.IsOver, "the end");
+        await Waiting.UntilAsync(() => request.HasReturned, "the end");
     }
 
     /// <summary>An application that was called keeps its parameters, and its reads fail.</summary>

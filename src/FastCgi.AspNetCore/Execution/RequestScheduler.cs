@@ -269,7 +269,7 @@ internal sealed class RequestScheduler
 
     private static PathKey GetPath(FastCgiRequest request)
         // The server itself responds to other requests: they need no thread for the application.
-        => request is { IsForApplication: true, HasLeft: false } ? new PathKey(request.Path) : default;
+        => request is { IsForApplication: true, IsDetached: false } ? new PathKey(request.Path) : default;
 
     private Prediction Predict(PathKey path) => path.IsPath ? Predictor.Predict(path) : default;
 
@@ -277,7 +277,7 @@ internal sealed class RequestScheduler
 
     // All but these may log, and middleware may block the status.
     private static Hold GetServerHold(FastCgiRequest request)
-        => request.IsPing || request.HasLeft ? Hold.Nothing : Hold.Server;
+        => request.IsPing || request.IsDetached ? Hold.Nothing : Hold.Server;
 
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
     private bool TryDispatch(FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
@@ -348,8 +348,6 @@ internal sealed class RequestScheduler
     {
         var path = GetPath(request);
         var expected = Predict(path);
-        if (request.HasLeft)
-            Workers.OnDropped();
         if (IsForServer(request, path))
             Workers.Run(new WorkItem(request), GetServerHold(request));
         else if (_scheduling == FastCgiApplicationScheduling.Auto && NeedsThread(expected))

@@ -26,20 +26,4 @@ internal sealed class WorkQueue
         _briefInARow = 0;
         return _long.TryDequeue(out item);
     }
-
-    public void RemoveDropped()
-    {
-        RemoveDropped(_brief);
-        RemoveDropped(_long);
-    }
-
-    private static void RemoveDropped(Queue<WorkItem> waiting)
-    {
-        for (var i = waiting.Count; i > 0; i--)
-        {
-            var item = waiting.Dequeue();
-            if (item.Request is not { HasLeft: true })
-                waiting.Enqueue(item);
-        }
-    }
 }

@@ -47,7 +47,6 @@ internal sealed partial class WorkerPool(
 
     // The number of woken threads that have not taken work yet. Waking more for it wastes thread switches.
     private int _comingCount;
-    private int _droppedCount;
 
     // How many requests that sleep may run at once. More gain nothing while their threads wait for a processor.
     private int _maxAsleep = int.MaxValue;
@@ -153,21 +152,6 @@ internal sealed partial class WorkerPool(
         using (_lock.Acquire())
             _firstBegan = Warm;
         WakeForWaiting();
-    }
-
-    /// <summary>Removes aborted requests from the queues, where they occupy memory while handlers block.</summary>
-    public void OnDropped()
-    {
-        using (_lock.Acquire())
-        {
-            if (++_droppedCount <= (_waiting[(int)Hold.Seat].Count + WaitingCount + ServerWaitingCount) / 2)
-                return;
-
-            _droppedCount = 0;
-            _waiting[(int)Hold.Server].RemoveDropped();
-            _waiting[(int)Hold.Seat].RemoveDropped();
-            _waiting[(int)Hold.Thread].RemoveDropped();
-        }
     }
 
     /// <summary>

@@ -44,11 +44,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             : new ConnectionAbortedException("The connection was closed by the server."));
     }
 
-    protected override void OnDropped()
+    protected override void OnAbandoned(ref ReadyRequests ready)
     {
         Parameters = new RequestParameters(Server.Mapping, []);
         _head = default;
-        Server.Admission.LeaveQueue(this);
+        Server.Admission.Withdraw(this, ref ready);
     }
 
     protected override void OnAborted()
@@ -83,7 +83,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     private CancellationToken GetAbortedToken()
     {
         var source = Volatile.Read(ref _abortedSource);
-        if (source is null && (!HasLeft || IsAborted))
+        if (source is null && (!IsDetached || IsAborted))
             source = Keep(ref _abortedSource, new CancellationTokenSource());
         return source is null || source == s_responded ? CancellationToken.None : source.Token;
     }

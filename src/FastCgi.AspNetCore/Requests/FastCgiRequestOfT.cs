@@ -13,9 +13,12 @@ internal sealed class FastCgiRequest<TContext>(
     public override bool Execute()
     {
         if (!TryClaim())
+            return true;
+
+        if (IsDetached)
         {
-            if (TryClaimDropped())
-                RequestCompletion.Complete(this, exception: null);
+            // Aborted meanwhile.
+            RequestCompletion.Complete(this, exception: null);
             return true;
         }
 

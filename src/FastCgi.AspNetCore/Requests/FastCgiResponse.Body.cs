@@ -166,7 +166,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
 
     private void ThrowIfOver()
     {
-        if (_request.IsOver)
+        if (_request.HasReturned)
             throw new ObjectDisposedException(nameof(HttpResponse), "The response body cannot be used after the "
                 + "request has ended.");
     }

@@ -30,7 +30,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public ResponseOutput Output { get; }
     public bool HasOnStarting => _lazy?.OnStarting is { Count: > 0 };
     public bool HasOnCompleted => _lazy?.OnCompleted is { Count: > 0 };
-    public bool IsCompleted => _request is { HasLeft: true, IsAborted: false };
+    public bool IsCompleted => _request is { IsDetached: true, IsAborted: false };
     public bool HasStarted { get; private set; }
 
     public int StatusCode
@@ -91,7 +91,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public TextWriter OpenStandardError()
     {
         using var scope = _request.EnterLock();
-        ObjectDisposedException.ThrowIf(_request.IsOver, typeof(HttpContext));
+        ObjectDisposedException.ThrowIf(_request.HasReturned, typeof(HttpContext));
         return Output.In(scope).ErrorWriter ??= new StandardErrorWriter(_request);
     }
 

@@ -60,33 +60,28 @@ internal sealed class RequestAdmission(
         List<RequestStream>? overdue = null;
         using (_lock.Acquire())
         {
-            var slot = request.Slot;
-            request.Slot = RequestSlot.None;
             overdue = TakeOverdue();
-            if (slot == RequestSlot.Status)
-                _statusCount--;
-            else if (_queue.First is { } node)
-                next = Take(node, slot);
-            else
-                _ordinaryCount--;
-            if (Invariants.AreChecked)
-                Invariants.Require(_statusCount >= 0 && _ordinaryCount >= 0, "More slots were released than taken.");
+            next = PassSlot(request);
         }
 
         next?.RunLater();
         RunLater(overdue);
     }
 
-    public void LeaveQueue(RequestStream request)
+    /// <summary>Called under the lock of its connection if a request is aborted before it is executed.</summary>
+    /// <param name="ready">Gets the request, if it waited for a slot, or the one that gets its slot.</param>
+    public void Withdraw(RequestStream request, ref ReadyRequests ready)
     {
-        // Read without the lock: it becomes Queued under the lock of the connection, which is held now.
-        if (request.Slot != RequestSlot.Queued)
+        // Read without the lock: a slot is acquired under the lock of the connection, which is held now.
+        if (request.Slot == RequestSlot.None)
             return;
 
         using (_lock.Acquire())
         {
             if (_nodes.TryGetValue(request, out var node))
-                Take(node, RequestSlot.None);
+                ready.Add(Take(node, RequestSlot.None));
+            else if (PassSlot(request) is { } next)
+                ready.AddAdmitted(next);
         }
     }
 
@@ -119,6 +114,22 @@ internal sealed class RequestAdmission(
         }
 
         return false;
+    }
+
+    /// <returns>The request that gets the slot, if any waits.</returns>
+    private RequestStream? PassSlot(RequestStream request)
+    {
+        var slot = request.Slot;
+        request.Slot = RequestSlot.None;
+        if (slot == RequestSlot.Status)
+            _statusCount--;
+        else if (slot == RequestSlot.Ordinary && _queue.First is { } node)
+            return Take(node, slot);
+        else if (slot == RequestSlot.Ordinary)
+            _ordinaryCount--;
+        if (Invariants.AreChecked)
+            Invariants.Require(_statusCount >= 0 && _ordinaryCount >= 0, "More slots were released than taken.");
+        return null;
     }
 
     private static void RunLater(List<RequestStream>? requests)

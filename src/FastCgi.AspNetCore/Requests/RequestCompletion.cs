@@ -46,7 +46,7 @@ internal static class RequestCompletion
                 ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
         if (request is
             {
-                ApplicationError: null, HasLeft: false,
+                ApplicationError: null, IsDetached: false,
                 Response: { HasStarted: false, HasOnStarting: true } response
             })
             await response.FireOnStartingAsync();
@@ -61,7 +61,7 @@ internal static class RequestCompletion
         Attempt(request, static request => request.Server.Admission.Release(request));
         Attempt(request, static request => EndResponse(request));
         // The last resort if a step failed and the request is still in the table: drop it.
-        if (!request.HasLeft)
+        if (!request.IsDetached)
         {
             Attempt(request, static request
                 => request.Connection.TryAbort(request, new ConnectionAbortedException("The server failed to end the "
@@ -102,7 +102,7 @@ internal static class RequestCompletion
             }
         }
 
-        if (!request.HasLeft)
+        if (!request.IsDetached)
             Fail(request);
     }
 

@@ -124,7 +124,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
 
     private void ThrowIfOver()
     {
-        if (request.IsOver)
+        if (request.HasReturned)
             throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the "
                 + "request has ended.");
     }

@@ -9,7 +9,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     // Not guarded: the thread that calls the application corks it before any other knows the response.
     private OutputCork _cork;
 
-    public bool HasEnded => request.HasLeft;
+    public bool HasEnded => request.IsDetached;
 
     public ref ResponseStaging In(RequestScope scope)
     {
@@ -25,7 +25,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
         ref var staged = ref In(scope);
         staged.EndUsedLease();
         staged.EndSpan();
-        if (request.HasLeft)
+        if (request.IsDetached)
             return false;
 
         if (staged.HeldLength < request.Server.MaxResponseBufferSize && !request.IsFlushCanceled

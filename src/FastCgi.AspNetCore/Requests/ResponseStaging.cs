@@ -57,7 +57,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         else
             _leaseHolder = isSpan ? Environment.CurrentManagedThreadId : Anybody;
         sizeHint = Math.Max(sizeHint, 1);
-        if (request.HasLeft || sizeHint > MaxLeaseLength)
+        if (request.IsDetached || sizeHint > MaxLeaseLength)
         {
             _scratch = ArrayPool<byte>.Shared.Rent(Math.Max(sizeHint, BufferPool.SmallBlockSize));
             _leasedLength = _scratch.Length;
@@ -108,7 +108,7 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     public void Advance(int count)
     {
-        if (request.HasLeft || _leasedLength == 0)
+        if (request.IsDetached || _leasedLength == 0)
             return;
 
         var start = (_scratch?.Length ?? 0) - _leasedLength;
@@ -129,7 +129,7 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     public void Append(ReadOnlySpan<byte> bytes)
     {
-        if (request.HasLeft)
+        if (request.IsDetached)
             return;
 
         EndSpan();

@@ -49,7 +49,7 @@ internal sealed class StandardErrorWriter : TextWriter
     /// <summary>Ends a line, unless it is empty. Drops it after the end of the response.</summary>
     public void EndLine(RequestScope scope)
     {
-        if (_line.Length > 0 && !_request.HasLeft)
+        if (_line.Length > 0 && !_request.IsDetached)
         {
             AppendLine(Encoding.GetBytes(_line.Append('\n').ToString()));
             _request.Response.Output.QueueErrors(scope);
@@ -79,7 +79,7 @@ internal sealed class StandardErrorWriter : TextWriter
     {
         using (var scope = _request.EnterLock())
         {
-            ObjectDisposedException.ThrowIf(_request.IsOver, typeof(IFastCgiRequestFeature));
+            ObjectDisposedException.ThrowIf(_request.HasReturned, typeof(IFastCgiRequestFeature));
             foreach (var c in text)
                 Append(scope, c);
             if (endsLine)

@@ -88,7 +88,7 @@ internal struct ConnectionLifetime
     /// <summary>When the last request left the connection, by the clock of the manager.</summary>
     public long IdleSince { get; private set; }
 
-    public readonly bool IsOver => Phase >= ConnectionPhase.Resetting;
+    public readonly bool IsOver => Phase is ConnectionPhase.Resetting or ConnectionPhase.Closed;
 
     /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>
     public readonly bool DropsInput => _dropsInput || Phase is ConnectionPhase.Cutting or ConnectionPhase.Draining;
@@ -179,7 +179,8 @@ internal struct ConnectionLifetime
         if (IsOver)
             return false;
 
-        Phase = mustCut && Phase < ConnectionPhase.Cutting ? ConnectionPhase.Cutting : ConnectionPhase.Resetting;
+        var canCut = Phase is not (ConnectionPhase.Cutting or ConnectionPhase.Draining);
+        Phase = mustCut && canCut ? ConnectionPhase.Cutting : ConnectionPhase.Resetting;
         _endingSince = now;
         return true;
     }

@@ -15,7 +15,7 @@ internal sealed partial class FastCgiConnection
     public CompletedRequest Complete(RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
     {
         using var scope = EnterLock();
-        if (!TryRemove(scope, request, status is null ? RequestPhase.Cut : RequestPhase.Ended))
+        if (!TryRemove(scope, request, status is null ? RequestOutcome.Incomplete : RequestOutcome.Complete))
         {
             BufferBlock.ReturnChain(records.Head);
             return default;
@@ -109,6 +109,7 @@ internal sealed partial class FastCgiConnection
 
     public void Run(ref ReadyRequests ready)
     {
+        ready.RunAdmitted();
         if (!ready.HasWork)
             return;
 
@@ -195,36 +196,37 @@ internal sealed partial class FastCgiConnection
 
     /// <summary>The only way to remove a request from the table.</summary>
     /// <returns>Whether this call removed the request.</returns>
-    private bool TryRemove(ConnectionScope scope, RequestStream request, RequestPhase how)
+    private static bool TryRemove(ConnectionScope scope, RequestStream request, RequestOutcome outcome)
     {
-        if (request.HasLeft)
+        if (request.IsDetached)
             return false;
 
-        request.Leave(scope, how);
+        request.Detach(scope, outcome);
         var wasThere = scope.State.Requests.Remove(request);
         if (Invariants.AreChecked)
-            Invariants.Require(wasThere, "A request that has not left is not in the table of its connection.");
-        // No thread has been given it, so none reports that.
-        if (how == RequestPhase.Over)
-        {
-            OnApplicationReturned();
-            EndUse();
-        }
-
+            Invariants.Require(wasThere, "A request that is not detached is not in the table of its connection.");
         return true;
     }
 
     private bool TryDrop(
         ConnectionScope scope, RequestStream request, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
-        if (!request.HasAllParameters)
-            return TryRemove(scope, request, RequestPhase.Over);
-
-        if (!TryRemove(scope, request, RequestPhase.Aborted))
+        var wasHandedOut = request.HasAllParameters;
+        if (!TryRemove(scope, request, RequestOutcome.Aborted))
             return false;
 
-        request.Abort(scope, cause, error, ref ready);
-        _server.Counters.OnRequestAborted(cause);
+        if (wasHandedOut)
+        {
+            request.Abort(scope, cause, error, ref ready);
+            _server.Counters.OnRequestAborted(cause);
+        }
+        else
+        {
+            // It was never handed to a thread, so no thread will report its end.
+            OnApplicationReturned();
+            EndUse();
+        }
+
         return true;
     }
 

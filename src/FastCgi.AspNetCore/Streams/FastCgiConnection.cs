@@ -84,6 +84,13 @@ internal sealed partial class FastCgiConnection
     /// <returns>Whether to keep receiving. If not, the connection later makes the transport resume.</returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
+        var canReceive = Receive(data, ref ready);
+        ready.RunAdmitted();
+        return canReceive;
+    }
+
+    private bool Receive(ReadOnlySpan<byte> data, ref ReadyRequests ready)
+    {
         var error = ProtocolError.None;
         using (var scope = EnterLock())
         {
@@ -280,7 +287,7 @@ internal sealed partial class FastCgiConnection
     public RequestDescription? Describe(RequestStream request)
     {
         using var scope = EnterLock();
-        return request.HasLeft ? null : request.Describe(scope, _server.Time.GetTimestamp());
+        return request.IsDetached ? null : request.Describe(scope, _server.Time.GetTimestamp());
     }
 
     private static Totals GetTotals(ConnectionScope scope)

@@ -7,10 +7,10 @@ internal struct ReadyRequests
     private RequestStream? _last;
     private List<Action>? _reports;
 
-    // Not linked: they may also be in the list of ready requests, here or elsewhere, which must stay intact.
-    private Queue<RequestStream>? _dropped;
+    // Not linked, because they belong to other connections.
+    private List<RequestStream>? _admitted;
 
-    public readonly bool IsEmpty => _first is null && _dropped is not { Count: > 0 };
+    public readonly bool IsEmpty => _first is null;
     public readonly bool HasWork => !IsEmpty || _reports is not null;
 
     public void Add(RequestStream request)
@@ -22,13 +22,20 @@ internal struct ReadyRequests
         _last = request;
     }
 
-    public void AddDropped(RequestStream request) => (_dropped ??= new()).Enqueue(request);
+    /// <summary>Adds a request of another connection that got the slot of an aborted one.</summary>
+    public void AddAdmitted(RequestStream request) => (_admitted ??= []).Add(request);
+
+    /// <summary>Runs the requests of other connections. The caller must not hold a lock.</summary>
+    public void RunAdmitted()
+    {
+        var admitted = _admitted;
+        _admitted = null;
+        admitted?.ForEach(static request => request.RunLater());
+    }
 
     public RequestStream RemoveFirstStream()
     {
-        if (_first is not { } first)
-            return _dropped!.Dequeue();
-
+        var first = _first!;
         _first = first.NextReady;
         if (_first is null)
             _last = null;

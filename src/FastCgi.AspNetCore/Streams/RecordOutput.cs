@@ -51,7 +51,7 @@ internal sealed class RecordOutput(
         var response = last;
         do
         {
-            count += response.HasLeft ? 1 : 0;
+            count += response.IsDetached ? 1 : 0;
             response = response.In(scope).NextQueued!;
         }
         while (response != last);
@@ -231,7 +231,7 @@ internal sealed class RecordOutput(
         while (queue.LastQueued is { } last && batch.Length < MaxSendLength)
         {
             var response = RemoveAfter(scope, last);
-            hasResponses |= response.HasLeft;
+            hasResponses |= response.IsDetached;
             if (!response.TakeTurn(scope, ref batch))
                 Enqueue(scope, response);
         }

@@ -16,7 +16,7 @@ internal abstract partial class RequestStream
             return;
 
         using var scope = connection.EnterLock();
-        if (HasLeft)
+        if (IsDetached)
             BufferBlock.ReturnChain(records);
         else
             Queue(scope, records);
@@ -30,7 +30,7 @@ internal abstract partial class RequestStream
         using (var scope = connection.EnterLock())
         {
             // Another thread has completed or aborted the request.
-            if (HasLeft)
+            if (IsDetached)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
             if (_isFlushCanceled || HasRoom(scope))
@@ -50,7 +50,7 @@ internal abstract partial class RequestStream
     public void CancelPendingFlush()
     {
         using var scope = connection.EnterLock();
-        if (HasLeft)
+        if (IsDetached)
             return;
 
         if (In(scope).Waiter is null)

@@ -6,7 +6,10 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     // A byte, because there is one for each waiting request.
     private readonly byte _role = (byte)start.Role;
     private StreamState _state;
-    private int _phase;
+    private volatile RequestPhase _phase;
+    private volatile RequestOutcome _outcome;
+    private bool _isClaimed;
+    private volatile bool _hasReturned;
 
     public FastCgiConnection Connection => connection;
     public ushort Id { get; } = start.Id;
@@ -19,13 +22,14 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public RequestStream? NextReady { get; set; }
     public RequestSlot Slot { get; set; }
 
-    public RequestPhase Phase => (RequestPhase)Volatile.Read(ref _phase);
-    public bool HasAllParameters => Phase != RequestPhase.Receiving;
+    public bool HasAllParameters => _phase != RequestPhase.Receiving;
 
     /// <summary>Whether the request has left its connection, which then accepts no more output.</summary>
-    public bool HasLeft => Phase >= RequestPhase.Ended;
-    public bool IsAborted => Phase is RequestPhase.Dropped or RequestPhase.Aborted;
-    public bool IsOver => Phase == RequestPhase.Over;
+    public bool IsDetached => _phase == RequestPhase.Detached;
+    public bool IsAborted => _outcome == RequestOutcome.Aborted;
+
+    /// <summary>Whether the application has returned or will not be called: nothing can be read or written.</summary>
+    public bool HasReturned => _hasReturned;
 
     public ref StreamState In(ConnectionScope scope)
     {
@@ -59,15 +63,13 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public bool TryMakeReady(ConnectionScope scope)
     {
         Prepare(In(scope).Parameters.RemoveAll());
-        Volatile.Write(ref _phase, (int)RequestPhase.Waiting);
+        _phase = RequestPhase.Ready;
         return TryAdmit();
     }
 
-    /// <returns>Whether this call claimed the request. At most one does; none if it was aborted before.</returns>
-    public bool TryClaim() => TryMove(RequestPhase.Waiting, RequestPhase.Running);
-
-    /// <summary>Claims a request that was aborted before a thread had claimed it, in order to complete it.</summary>
-    public bool TryClaimDropped() => TryMove(RequestPhase.Dropped, RequestPhase.Aborted);
+    /// <summary>Claims the request for the thread that has dequeued it. An aborted one is claimed, too.</summary>
+    /// <returns>Whether this call claimed the request. At most one does.</returns>
+    public bool TryClaim() => !Interlocked.Exchange(ref _isClaimed, true);
 
     public void RunLater()
     {
@@ -76,17 +78,18 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         connection.Run(ref ready);
     }
 
-    /// <summary>Records how the request left its connection. Only a thread that claims it can race with this.</summary>
-    public void Leave(ConnectionScope scope, RequestPhase how)
+    /// <summary>Records how the request ends. It stays in the queue, if any, that holds it.</summary>
+    public void Detach(ConnectionScope scope, RequestOutcome outcome)
     {
-        RequestPhase before;
-        do
-            before = Phase;
-        while (!TryMove(
-            before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
+        if (Invariants.AreChecked)
+            Invariants.Require(!IsDetached, "A request was detached twice.");
+        _outcome = outcome;
+        _phase = RequestPhase.Detached;
+        // The thread that claims the request sees this, or Abort sees the claim.
+        Interlocked.MemoryBarrier();
     }
 
-    /// <summary>Fails reads and drops output, because the request has left the connection.</summary>
+    /// <summary>Fails reads and drops output, because the request was detached.</summary>
     /// <param name="error">The exception that reads throw; <see langword="null"/> to derive it from the cause.</param>
     public void Abort(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
@@ -94,12 +97,11 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         FailInput(scope, reason);
         RecordOutput.Remove(scope, this);
         DropQueued(scope);
-        if (Phase == RequestPhase.Dropped)
+        // Queues may hold the request until blocked handlers return. What it has received is released now.
+        if (!Volatile.Read(ref _isClaimed))
         {
-            // Queues may hold the request until blocked handlers return. Completing it now releases its slot.
             CloseInput(scope, reason);
-            OnDropped();
-            ready.AddDropped(this);
+            OnAbandoned(ref ready);
         }
 
         OnAborted();
@@ -108,7 +110,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>Ends reading and writing, because the application has returned or was not called.</summary>
     protected void Close(Func<Exception> createError)
     {
-        Volatile.Write(ref _phase, (int)RequestPhase.Over);
+        _hasReturned = true;
         if (Body is null)
             return;
 
@@ -133,7 +135,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <returns>The exception that reads throw.</returns>
     protected abstract Exception OnAborting(AbortCause cause, Exception? error, ref ReadyRequests ready);
 
-    protected abstract void OnDropped();
+    /// <summary>Called when the request is aborted before a thread has claimed it.</summary>
+    protected abstract void OnAbandoned(ref ReadyRequests ready);
 
     protected abstract void OnAborted();
 
@@ -141,35 +144,32 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <param name="report">The action that logs it, for a call without the lock.</param>
     /// <returns>The exception that reads throw.</returns>
     protected abstract Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report);
-
-    private bool TryMove(RequestPhase from, RequestPhase to)
-        => Interlocked.CompareExchange(ref _phase, (int)to, (int)from) == (int)from;
 }
 
-/// <summary>The thread that changes Waiting to Running, or Dropped to Aborted, executes the request.</summary>
-internal enum RequestPhase
+/// <summary>Receiving → Ready → Detached. Whether a thread has claimed the request is a separate fact.</summary>
+internal enum RequestPhase : byte
 {
     Receiving,
 
-    Waiting,
+    /// <summary>The parameters are complete, so the request waits to be executed, or is.</summary>
+    Ready,
 
-    /// <summary>A thread has claimed the request and calls the application, or the server itself responds.</summary>
-    Running,
+    /// <summary>The request has left its connection, with an outcome.</summary>
+    Detached,
+}
 
-    /// <summary>The request has left its connection with a complete response.</summary>
-    Ended,
+internal enum RequestOutcome : byte
+{
+    None,
 
-    /// <summary>The request was aborted before a thread claimed it. The first thread to find it completes it.</summary>
-    Dropped,
+    /// <summary>The response is complete.</summary>
+    Complete,
 
-    /// <summary>The web server, the application, or this server aborted the request, and it left.</summary>
+    /// <summary>The response is one that clients recognize as incomplete.</summary>
+    Incomplete,
+
+    /// <summary>The web server, the application, or this server aborted the request.</summary>
     Aborted,
-
-    /// <summary>The request has left its connection with a response that clients recognize as incomplete.</summary>
-    Cut,
-
-    /// <summary>Also, the application has returned or was not called: nothing can be read or written.</summary>
-    Over,
 }
 
 /// <summary>The content of BEGIN_REQUEST, its number on the connection, and its time by the server's clock.</summary>
