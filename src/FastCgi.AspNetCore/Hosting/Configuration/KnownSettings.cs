@@ -40,7 +40,6 @@ internal static class KnownSettings
         ["Limits:KeepAliveTimeout"] = (value, o) => o.Limits.KeepAliveTimeout = OptionalTime(value),
         ["Limits:ShutdownIdleGracePeriod"] = (value, o) => o.Limits.ShutdownIdleGracePeriod = Time(value),
         ["Limits:LingerTimeout"] = (value, o) => o.Limits.LingerTimeout = Time(value),
-        ["Transport:Engine"] = (value, o) => o.Transport.Engine = Choice<FastCgiTransportEngine>(value),
         ["Transport:ApplicationScheduling"] = (value, o) =>
             o.Transport.ApplicationScheduling = Choice<FastCgiApplicationScheduling>(value),
         ["Transport:LoopCount"] = (value, o) => o.Transport.LoopCount = Number(value),
