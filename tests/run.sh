@@ -5,8 +5,7 @@
 #                                    names contain FILTER; FILTER may also be a filter expression of dotnet test
 # As root, it installs the Debian packages that a project needs (tests/packages.txt); as another user, it lists the
 # missing ones and stops. The last line is "N passed, N failed, N skipped". The exit code is 0 if at least one test
-# passed and none failed. FastCgi__Transport__Engine=Socket tests/run.sh runs the tests on that engine. By default, they
-# run on epoll, and some of them on Socket too.
+# passed and none failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -232,16 +231,12 @@ optimized=DOTNET_TC_CallCounting=1
 processor=$(awk '/^Cpus_allowed_list/ { split($2, list, /[-,]/); print list[1] }' /proc/self/status)
 # Turkish has its own case rules. tests/nightly.sh runs other cultures and orders.
 turkish=LC_ALL=tr_TR.UTF-8
-# Large and slow transfers behind a web server, and clients that disconnect. SocketTests run on both engines.
-socket_engine='DisplayName~nginx&(FullyQualifiedName~UploadTests|FullyQualifiedName~ResponseTests'
-socket_engine+='|FullyQualifiedName~StreamingTests|FullyQualifiedName~ClientGoneTests|FullyQualifiedName~FailureTests)'
 
 tests=tests/FastCgi.AspNetCore
 start run_waiting
 start run_project "$tests.PackageTests" ''
 start run_project "$tests.InMemoryTests" Category=Exploration $optimized taskset --cpu-list "$processor"
 start run_project "$tests.FrontEndTests" 'Category!=Nightly'
-start run_project "$tests.FrontEndTests" "$socket_engine" FastCgi__Transport__Engine=Socket
 start run_project "$tests.ParityTests" ''
 start run_project tests/FastCgi.Tool.Tests ''
 start run_project tests/FastCgi.Client.Tests ''

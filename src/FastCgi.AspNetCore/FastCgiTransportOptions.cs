@@ -3,15 +3,11 @@ namespace FastCgi.AspNetCore;
 /// <summary>Configures the transport and the threads that run the application.</summary>
 public sealed class FastCgiTransportOptions
 {
-    /// <summary>Gets or sets the implementation of the transport.</summary>
-    /// <remarks>Defaults to <see cref="FastCgiTransportEngine.Auto"/>.</remarks>
-    public FastCgiTransportEngine Engine { get; set; }
-
     /// <summary>Gets or sets which threads run the application.</summary>
     /// <remarks>Defaults to <see cref="FastCgiApplicationScheduling.Auto"/>.</remarks>
     public FastCgiApplicationScheduling ApplicationScheduling { get; set; }
 
-    /// <summary>Gets or sets the number of event loops of the epoll engine. Each loop is one thread.</summary>
+    /// <summary>Gets or sets the number of event loops. Each loop is one thread.</summary>
     /// <remarks>
     /// Defaults to half the number of processors, at least 1 and at most 16; the other half is for the web server. Must
     /// be at least 1.
@@ -28,7 +24,7 @@ public sealed class FastCgiTransportOptions
     /// wait; only the status page, health checks, and rejections do not.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1,000. Must be at least 1. In addition, each loop of the epoll engine has a thread, and requests
+    /// Defaults to 1,000. Must be at least 1. In addition, each loop has a thread, and requests
     /// that compute have as many threads as there are processors. So the application runs on at most this many threads
     /// plus <see cref="LoopCount"/> plus the number of processors, not counting the .NET thread pool. If a handler
     /// blocks the thread of a loop, that thread counts here, and the loop gets another one.

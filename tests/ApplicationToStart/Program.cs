@@ -16,6 +16,10 @@ var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi();
 var app = builder.Build();
 
+// For tests of the sockets of other systems.
+((FastCgiServer)app.Services.GetRequiredService<IServer>()).UsesEpoll
+    &= Environment.GetEnvironmentVariable("APPLICATION_ENGINE") != "Socket";
+
 // For mod_fcgid, which passes its own name of the role.
 app.MapFastCgiAuthorizer("/{**path}", static context =>
 {

@@ -11,7 +11,7 @@ public class ListenerTests
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "AcceptLoopFailed");
         var failing = new TestListener(s_endPoint) { Error = new IOException("on purpose") };
-        var listener = new PipeListener(failing, PeerPolicy.Everybody, server.Connections, server.Scheduler);
+        var listener = new PipeListener(failing, s_endPoint, PeerPolicy.Everybody, server.Engine);
 
         listener.Start();
         await listener.StopAsync(default);
@@ -27,7 +27,7 @@ public class ListenerTests
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var listening = new TestListener(s_endPoint);
         var policy = new PeerPolicy { Addresses = [[IPNetwork.Parse("10.0.0.0/8")]] };
-        var listener = new PipeListener(listening, policy, server.Connections, server.Scheduler);
+        var listener = new PipeListener(listening, s_endPoint, policy, server.Engine);
         listener.Start();
         var refused = Enumerable.Range(0, 3).Select(_ => listening.Connect("192.0.2.9")).ToList();
         var allowed = listening.Connect("10.1.2.3");
@@ -53,7 +53,7 @@ public class ListenerTests
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);
         var listening = new TestListener(s_endPoint);
-        var listener = new PipeListener(listening, PeerPolicy.Everybody, server.Connections, server.Scheduler);
+        var listener = new PipeListener(listening, s_endPoint, PeerPolicy.Everybody, server.Engine);
         listener.Start();
         var first = listening.Connect("192.0.2.9");
 
@@ -73,7 +73,7 @@ public class ListenerTests
         {
             Unbinding = fails ? Task.FromException(new IOException("on purpose")) : Waiting.Signal().Task,
         };
-        var listener = new PipeListener(listening, PeerPolicy.Everybody, server.Connections, server.Scheduler);
+        var listener = new PipeListener(listening, s_endPoint, PeerPolicy.Everybody, server.Engine);
         listener.Start();
 
         var error = await Record.ExceptionAsync(

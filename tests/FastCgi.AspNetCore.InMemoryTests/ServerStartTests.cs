@@ -175,7 +175,6 @@ public sealed class ServerStartTests
             () => run.Server.StartAsync(new Fuzzing.NullApplication(), default));
 
         Assert.True(run.Server.IsRunning);
-        Assert.False(run.Server.HasEpoll);
     }
 
     /// <summary>A stop cleans up a failed start. Until it begins, the status must not say "running".</summary>

@@ -16,7 +16,7 @@ public sealed class InheritedSocketTests : IDisposable
     public async Task SpawnFcgi_UnixSocket_IsServedAndLeftToItsMaker(string engine)
     {
         await using var starter = Starter.Start(
-            ["FastCgi__Transport__Engine=" + engine], "spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
+            ["APPLICATION_ENGINE=" + engine], "spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
 
         var process = await starter.GetProcessAsync(UnixEndPoint);
         await starter.WaitForOutputAsync($"Now listening on: fastcgi://unix:{SocketPath}");
@@ -32,7 +32,7 @@ public sealed class InheritedSocketTests : IDisposable
         // By default, a shell gives background programs no standard input.
         const string TwoProcesses = "\"$1\" <&3 & \"$1\" <&3 & wait";
         await using var starter = Starter.Start(
-            ["FastCgi__Transport__Engine=" + engine],
+            ["APPLICATION_ENGINE=" + engine],
             "spawn-fcgi",
             "-n",
             "-s",

@@ -153,7 +153,7 @@ public sealed class ConfigurationTests
     [Theory]
     [InlineData(
         "FastCgi:Unknown", "FastCgi:MaxRequestBodySize", "FastCgi:Limits:Unknown", "FastCgi:Limits:PathBase",
-        "FastCgi:Transport:Unknown")]
+        "FastCgi:Transport:Unknown", "FastCgi:Transport:Engine")]
     [InlineData(
         "FastCgi:Endpoints:Site:Unknown", "FastCgi:Endpoints:Site:Backlog:Unknown", "FastCgi:SendFile:Unknown",
         "FastCgi:SendFile:Roots:Files:Unknown")]
@@ -176,8 +176,6 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Endpoints:Site:Bakclog", "FastCgi:Endpoints:Site:Backlog")]
     [InlineData("FastCgi:Endpoints:Site:AllowedAdresses", "FastCgi:Endpoints:Site:AllowedAddresses")]
     [InlineData("FastCgi:Mode", "FastCgi:Endpoints:NAME:Mode")]
-    [InlineData("FastCgi:Transport:Engin", "FastCgi:Transport:Engine")]
-    [InlineData("FastCgi:Engine", "FastCgi:Transport:Engine")]
     [InlineData("FastCgi:SendFile:Root", "FastCgi:SendFile:Roots")]
     [InlineData("FastCgi:SendFile:Roots:Files:Paht", "FastCgi:SendFile:Roots:Files:Path")]
     public void Configure_NameLikeAnother_ErrorNamesThatOne(string path, string meant)
@@ -191,7 +189,6 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Roles", "Authorizer")]
     [InlineData("FastCgi:Roles:0", "Accelerator")]
     [InlineData("FastCgi:Transport", "Epoll")]
-    [InlineData("FastCgi:Transport:Engine", "1")]
     [InlineData("FastCgi:Transport:ApplicationScheduling", "Sometimes")]
     [InlineData("FastCgi:Transport:LoopCount", "0")]
     [InlineData("FastCgi:SendFile:Roots:Files", "/srv/files")]

@@ -23,7 +23,6 @@ internal static class SoakApplication
             .AddFilter("Microsoft.AspNetCore.DataProtection", LogLevel.Error);
         builder.WebHost.UseFastCgi(options =>
         {
-            options.Transport.Engine = Enum.Parse<FastCgiTransportEngine>(arguments[0]);
             foreach (var address in arguments[1..])
                 options.Listen(address);
         });
@@ -45,6 +44,8 @@ internal static class SoakApplication
         });
         app.MapGet("/wait", static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
         app.MapGet("/process", static () => $"{Environment.ProcessId}");
+        // Otherwise the server uses .NET's sockets, as on other systems.
+        ((FastCgiServer)app.Services.GetRequiredService<IServer>()).UsesEpoll &= arguments[0] == "Epoll";
         app.MapGet("/figures", static (IServer server) => GetFigures((FastCgiServer)server));
         app.Run();
     }

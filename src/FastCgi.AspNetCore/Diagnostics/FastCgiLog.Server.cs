@@ -167,8 +167,7 @@ internal static partial class FastCgiLog
     public static partial void FolderLocked(this ILogger log, string folder, double seconds);
 
     [LoggerMessage(18, LogLevel.Warning,
-        "The epoll engine cannot start: {Reason}. The server uses the Socket engine instead, which needs more CPU "
-            + "time. If that is intended, set FastCgi:Transport:Engine to Socket.")]
+        "Epoll is not available: {Reason}. The server uses the sockets of .NET instead, which need more CPU time.")]
     public static partial void EpollUnavailable(this ILogger log, string reason);
 
     [LoggerMessage(26, LogLevel.Warning,
@@ -222,10 +221,10 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(27, LogLevel.Warning,
         "The server refused connections to {EndPoint} ({Count} since the last such message, most recently from "
-            + "{Peer}) because {Setting} does not allow the peer. If the peer is the web server, add it there. See "
+            + "{Peer}) because the endpoint's AllowedAddresses, AllowedUsers or AllowedGroups, or the variable "
+            + "FCGI_WEB_SERVER_ADDRS, do not allow the peer. If the peer is the web server, add it there. See "
             + "docs/troubleshooting.md#502-bad-gateway.")]
-    public static partial void PeerRefused(
-        this ILogger log, EndPoint endPoint, long count, string peer, string setting);
+    public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count, string peer);
 
     [LoggerMessage(88, LogLevel.Debug,
         OfRequest + "The request body arrives more slowly than {Rate} bytes per second (MinRequestBodyDataRate), so "

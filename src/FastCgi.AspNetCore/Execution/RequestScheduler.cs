@@ -54,16 +54,6 @@ internal sealed class RequestScheduler
         Workers.Stop();
     }
 
-    /// <summary>Runs requests on other threads, because this one must receive, or because they have waited.</summary>
-    /// <param name="isLoop">Whether the engine has loops, on which the requests would have run.</param>
-    public void RunElsewhere(ref ReadyRequests ready, RecordOutput output, bool isLoop)
-    {
-        while (!ready.IsEmpty)
-            RunElsewhere(ready.RemoveFirst(), isLoop);
-        output.FlushNow();
-        ReportLater(ready.TakeReports());
-    }
-
     /// <summary>Runs a loop until it ends or the thread loses it. Whatever fails, the loop keeps a thread.</summary>
     public void Run(Worker worker, RunQueue loop)
     {
@@ -284,6 +274,8 @@ internal sealed class RequestScheduler
     {
         try
         {
+            if (request.HasLeft)
+                Workers.OnDropped();
             // The server's own calls wait neither for threads of the application, nor for the first request.
             if (IsForServer(request, path))
             {
@@ -343,20 +335,6 @@ internal sealed class RequestScheduler
 
     // If no thread is left, none could take over the loop or seat of a handler that blocks.
     private bool NeedsThread(Prediction expected) => expected.Sleeps || (!expected.IsKnown && Workers.IsFull);
-
-    private void RunElsewhere(FastCgiRequest request, bool isLoop)
-    {
-        var path = GetPath(request);
-        var expected = Predict(path);
-        if (IsForServer(request, path))
-            Workers.Run(new WorkItem(request), GetServerHold(request));
-        else if (_scheduling == FastCgiApplicationScheduling.Auto && NeedsThread(expected))
-            Workers.Run(new WorkItem(request), Hold.Thread);
-        else if (isLoop && _scheduling != FastCgiApplicationScheduling.ThreadPool)
-            Workers.Run(new WorkItem(request, IsLong: expected.IsLong), Hold.Seat);
-        else
-            ExecuteLater(request);
-    }
 
     private void ExecuteLater(FastCgiRequest request) => ThreadRoot.Queue(request, _executeOnThreadPool, _log);
 

@@ -9,35 +9,30 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <content>Opens the endpoints, and logs where the server listens.</content>
 internal sealed partial class FastCgiServer
 {
-    /// <returns><see langword="null"/> for the Socket engine.</returns>
-    private EpollEngine? CreateEpollEngine(ConnectionManager connections, RequestScheduler scheduler)
+    private Engine CreateEngine(ConnectionManager connections, RequestScheduler scheduler)
     {
-        var choice = Options.Transport.Engine;
-        if (choice == FastCgiTransportEngine.Epoll && !OperatingSystem.IsLinux())
-            throw new PlatformNotSupportedException(
-                "The epoll engine requires Linux. Set FastCgi:Transport:Engine to Auto or Socket.");
-        if (choice == FastCgiTransportEngine.Socket || !OperatingSystem.IsLinux())
-            return null;
-
         try
         {
-            return new EpollEngine(connections, scheduler);
+            if (UsesEpoll)
+                return new Engine(connections, scheduler, static (scheduler, log) => new EpollLoop(scheduler, log));
         }
-        catch (IOException exception) when (choice == FastCgiTransportEngine.Auto)
+        catch (IOException exception)
         {
             _log.EpollUnavailable(exception.Message);
-            return null;
+            UsesEpoll = false;
         }
+
+        return new Engine(connections, scheduler, static (scheduler, log) => new InboxLoop(scheduler, log));
     }
 
     /// <summary>In Development, an endpoint for another machine must not prevent serving HTTP.</summary>
     private async ValueTask<TransportListener?> ListenAsync(
         FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut,
-        CancellationToken cancellationToken)
+        Engine engine, CancellationToken cancellationToken)
     {
         try
         {
-            return await ListenAsync(options, inherited, cancellationToken).ConfigureAwait(false);
+            return await ListenAsync(options, inherited, engine, cancellationToken).ConfigureAwait(false);
         }
         catch (IOException exception) when (options.MayBeAbsent
             && exception.InnerException is SocketException
@@ -56,7 +51,7 @@ internal sealed partial class FastCgiServer
     }
 
     private async ValueTask<TransportListener> ListenAsync(
-        FastCgiListenOptions options, InheritedSockets inherited, CancellationToken cancellationToken)
+        FastCgiListenOptions options, InheritedSockets inherited, Engine engine, CancellationToken cancellationToken)
     {
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
@@ -68,9 +63,12 @@ internal sealed partial class FastCgiServer
             if (options.EndPoint is not FileHandleEndPoint && ResourceLimits.GetBacklog() is var limit
                 && limit < options.Backlog)
                 _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
-            return _engine is null
-                ? new SocketListener(socket, Connections!, Scheduler!)
-                : new EpollListener(_engine, socket);
+            if (UsesEpoll)
+                return new EpollListener(engine, socket);
+
+            var kestrel = await KestrelSockets.BindAsync(socket, options.Backlog, cancellationToken)
+                .ConfigureAwait(false);
+            return new PipeListener(kestrel, socket.EndPoint, socket.Peers, engine);
         }
 
         // As in Kestrel, the last registered factory that can bind it.
@@ -80,7 +78,7 @@ internal sealed partial class FastCgiServer
                 + $"{options}. Register one, or remove the endpoint.");
         var peers = PeerPolicies.Create(options, options.EndPoint);
         var listener = await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false);
-        return new PipeListener(listener, peers, Connections!, Scheduler!);
+        return new PipeListener(listener, listener.EndPoint, peers, engine);
     }
 
     /// <summary>Binds. A canceled start does not await a factory that ignores it; disposes late listeners.</summary>

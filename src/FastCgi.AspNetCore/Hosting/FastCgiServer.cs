@@ -4,7 +4,6 @@ using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Hosting.Configuration;
 using FastCgi.AspNetCore.Hosting.Endpoints;
 using FastCgi.AspNetCore.Transport;
-using FastCgi.AspNetCore.Transport.Epoll;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.Extensions.Hosting;
@@ -39,7 +38,7 @@ internal sealed partial class FastCgiServer(
 
     // Whether the start has succeeded, as soon as it is over.
     private readonly TaskCompletionSource<bool> _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private EpollEngine? _engine;
+    private Engine? _engine;
     private SystemdNotifier? _notifier;
     private Doctor? _doctor;
     private Task? _stopping;
@@ -59,7 +58,10 @@ internal sealed partial class FastCgiServer(
     /// <summary><see langword="null"/> before the start, and if advice is disabled.</summary>
     public OperatorAdvisor? Advisor { get; private set; }
     public RequestScheduler? Scheduler { get; private set; }
-    public bool HasEpoll => _engine is not null;
+
+    /// <summary>Whether to receive over epoll. Tests of other systems change it before the start.</summary>
+    public bool UsesEpoll { get; set; } = OperatingSystem.IsLinux();
+    public bool HasEpoll => UsesEpoll && _engine is not null;
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
     public bool IsRunning => _startEnded.Task.IsCompleted && _startEnded.Task.Result && !IsStopping;
     public bool IsStopping => Volatile.Read(ref _stopping) is not null;
@@ -133,12 +135,13 @@ internal sealed partial class FastCgiServer(
         var statusPages = HasStatusEndpoint ? StatusEndpoints.Find(services) : [];
         CreateCore(application, [.. statusPages.Select(static endpoint => endpoint.Path)]);
         if (plan.FastCgi.Count > 0)
-            _engine = CreateEpollEngine(Connections, Scheduler);
+            _engine = CreateEngine(Connections, Scheduler);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
         var mayLeaveOut = servesHttp && IsDevelopment;
         foreach (var endpoint in plan.FastCgi)
         {
-            var listener = await ListenAsync(endpoint, inherited, mayLeaveOut, cancellationToken).ConfigureAwait(false);
+            var listener = await ListenAsync(
+                endpoint, inherited, mayLeaveOut, _engine!, cancellationToken).ConfigureAwait(false);
             if (listener is not null)
                 _listeners.Add(listener);
         }

@@ -1,6 +1,9 @@
+using System.Runtime.Versioning;
+
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>System calls on inherited descriptors, except on Windows.</summary>
+/// <summary>System calls on inherited descriptors. Elsewhere, the argument of fcntl may be passed differently.</summary>
+[SupportedOSPlatform("linux")]
 internal static partial class Descriptors
 {
     private const string Folder = "/proc/self/fd";
@@ -13,10 +16,8 @@ internal static partial class Descriptors
     private const int GetStatus = 3;
     private const int AccessMode = 3;
     private const int ReadOnly = 0;
+    private const int AcceptsConnections = 30;
 
-    // Linux has its own values for SOL_SOCKET and SO_ACCEPTCONN.
-    private static readonly int s_socketLevel = OperatingSystem.IsLinux() ? 1 : 0xffff;
-    private static readonly int s_acceptConnection = OperatingSystem.IsLinux() ? 30 : 2;
 
     /// <returns>Null if unknown, most likely because no descriptor is left to read the folder.</returns>
     public static long? Count()
@@ -37,7 +38,7 @@ internal static partial class Descriptors
     public static bool IsListening(int descriptor)
     {
         var size = (uint)sizeof(int);
-        return getsockopt(descriptor, s_socketLevel, s_acceptConnection, out var value, ref size) == 0 && value != 0;
+        return getsockopt(descriptor, Libc.SocketLevel, AcceptsConnections, out var value, ref size) == 0 && value != 0;
     }
 
     public static void SetCloseOnExec(int descriptor) => _ = fcntl(descriptor, SetFlags, CloseOnExec);

@@ -2,7 +2,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>System calls of the epoll engine, and their constants on Linux.</summary>
+/// <summary>System calls of epoll and sockets, and their constants on Linux.</summary>
 internal static unsafe partial class Libc
 {
     public const uint EpollIn = 0x1;

@@ -42,7 +42,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             TakenAt = server.Now,
             State = GetState(),
             Engine = server.HasEpoll ? "epoll" : "Socket",
-            Loops = server.HasEpoll ? server.Options.Transport.LoopCount : 0,
+            Loops = server.Options.Transport.LoopCount,
             Scheduling = server.Options.Transport.ApplicationScheduling.ToString(),
             Endpoints = [.. server.EndPoints.Select(EndpointAddress.Format)],
             Connections = ReadConnections(connections, totals),

@@ -20,14 +20,14 @@ internal sealed class AcceptFailures(EndPoint endPoint, StreamContext server)
     }
 
     /// <param name="describe">Describes the peer. Called now, because the connection is about to be closed.</param>
-    public void OnPeerRefused(PeerPolicy policy, bool isUnix, Func<string> describe)
+    public void OnPeerRefused(Func<string> describe)
     {
         server.Counters.OnPeerRefused();
         if (!_refused.TryAcquire(out var count))
             return;
 
         var peer = describe();
-        Report(log => log.PeerRefused(endPoint, count, peer, policy.GetSetting(isUnix)));
+        Report(log => log.PeerRefused(endPoint, count, peer));
     }
 
     public void OnStartFailed(Exception exception)

@@ -43,14 +43,4 @@ internal sealed class PeerPolicy
     public static string Describe(EndPoint? peer) => peer is IPEndPoint ip
         ? (ip.Address.IsIPv4MappedToIPv6 ? ip.Address.MapToIPv4() : ip.Address).ToString()
         : peer?.ToString() ?? "an unknown address";
-
-    public string GetSetting(bool isUnix)
-    {
-        if (!isUnix)
-            return "the endpoint's AllowedAddresses, or the variable FCGI_WEB_SERVER_ADDRS,";
-
-        return Addresses.Count > 0
-            ? "the variable FCGI_WEB_SERVER_ADDRS, which allows no process to connect to a Unix socket,"
-            : "the endpoint's AllowedUsers or AllowedGroups";
-    }
 }

@@ -1,14 +1,16 @@
+using Microsoft.AspNetCore.Connections.Features;
+
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Accepts connections from any registered <see cref="IConnectionListenerFactory"/>.</summary>
-internal sealed class PipeListener(
-    IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
-    : TransportListener(listener.EndPoint)
+/// <summary>Accepts connections over pipes from any <see cref="IConnectionListenerFactory"/>.</summary>
+internal sealed class PipeListener(IConnectionListener listener, EndPoint endPoint, PeerPolicy peers, Engine engine)
+    : TransportListener(endPoint)
 {
-    private readonly AcceptFailures _failures = new(listener.EndPoint, manager.Server);
+    private readonly StreamContext _server = engine.Manager.Server;
+    private readonly AcceptFailures _failures = new(endPoint, engine.Manager.Server);
     private Task _accepting = Task.CompletedTask;
 
-    public override void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
+    public override void Start() => _accepting = ThreadRoot.Start(AcceptAsync, _server.Log);
 
     public override async Task StopAsync(CancellationToken cancellationToken)
     {
@@ -36,7 +38,7 @@ internal sealed class PipeListener(
         }
         catch (Exception exception)
         {
-            manager.Server.Log.AcceptLoopFailed(listener.EndPoint, exception);
+            _server.Log.AcceptLoopFailed(EndPoint, exception);
         }
     }
 
@@ -44,17 +46,19 @@ internal sealed class PipeListener(
     {
         try
         {
-            if (!peers.Allows(context.RemoteEndPoint))
+            var socket = peers.IsRestricted ? context.Features.Get<IConnectionSocketFeature>()?.Socket : null;
+            if (!(socket is null ? peers.Allows(context.RemoteEndPoint) : peers.Allows(socket)))
             {
-                _failures.OnPeerRefused(peers, isUnix: false, () => PeerPolicy.Describe(context.RemoteEndPoint));
+                _failures.OnPeerRefused(
+                    () => socket is null ? PeerPolicy.Describe(context.RemoteEndPoint) : PeerPolicy.Describe(socket));
                 return false;
             }
 
-            var connection = new PipeConnection(context, socket: null, manager, scheduler);
-            if (!manager.TryAdd(connection.Connection))
+            var connection = new PipeConnection(context, engine.ChooseLoop(), engine.Manager);
+            if (!engine.Manager.TryAdd(connection.Connection))
                 return false;
 
-            _ = ThreadRoot.Start(connection.RunAsync, manager.Server.Log);
+            _ = ThreadRoot.Start(connection.RunAsync, _server.Log);
             return true;
         }
         catch (Exception exception)

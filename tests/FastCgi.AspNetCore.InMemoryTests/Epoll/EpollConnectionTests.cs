@@ -109,7 +109,7 @@ public sealed class EpollConnectionTests
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
         // It may come late.
         hand.Connection.ResumeReceiving();
-        Assert.Equal(0, IsQueuedToClose(hand.Connection));
+        Assert.Equal(0, IsPosted(hand.Connection));
     }
 
     /// <summary>The web server learns of it at once.</summary>
@@ -249,7 +249,7 @@ public sealed class EpollConnectionTests
         else
             hand.Peer.Dispose();
 
-        hand.Connection.CloseAsDecided();
+        hand.Connection.TakeTurn();
 
         Assert.False(hand.IsOpen);
     }
@@ -279,7 +279,7 @@ public sealed class EpollConnectionTests
         hand.Peer.Send(RecordBytes.Get(2));
         Assert.True(SpinWait.SpinUntil(() => Libc.HasInput(hand.Descriptor), Waiting.Patience));
 
-        hand.Connection.CloseAsDecided();
+        hand.Connection.TakeTurn();
         Assert.True(hand.IsOpen);
         hand.Loop.TurnUntil(() => !hand.IsOpen, "the end");
 
@@ -293,13 +293,13 @@ public sealed class EpollConnectionTests
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
         // Nothing has ended yet, so a close by itself does nothing.
-        hand.Connection.CloseAsDecided();
+        hand.Connection.TakeTurn();
         hand.Loop.Turn();
         Assert.True(hand.IsOpen);
 
         if (resetsFirst)
             hand.Connection.Connection.Fail();
-        hand.Connection.CloseAsDecided();
+        hand.Connection.TakeTurn();
         if (!resetsFirst)
             hand.Connection.Connection.Fail();
         hand.Loop.Turn();
@@ -376,6 +376,6 @@ public sealed class EpollConnectionTests
         return hand;
     }
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isQueuedToClose")]
-    private static extern ref int IsQueuedToClose(EpollConnection connection);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isPosted")]
+    private static extern ref int IsPosted(LoopConnection connection);
 }

@@ -7,13 +7,13 @@ public sealed class EpollListenerTests
     public async Task Accept_SeveralLoops_EachHasAsMany()
     {
         await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 3);
-        var sources = hand.Engine.Loops.Select(static loop => loop.SourceCount).Distinct().Single();
+        var sources = hand.Loops.Select(static loop => loop.SourceCount).Distinct().Single();
 
         hand.Connect(6);
-        hand.Engine.Loops[2].Turn();
+        hand.Loops[2].Turn();
 
         Assert.Equal(6, hand.Server.Connections.Count);
-        Assert.All(hand.Engine.Loops, loop => Assert.Equal(sources + 2, loop.SourceCount));
+        Assert.All(hand.Loops, loop => Assert.Equal(sources + 2, loop.SourceCount));
     }
 
     [Fact]
@@ -119,7 +119,7 @@ public sealed class EpollListenerTests
     public async Task Accept_SystemDoesNotWaitForTheConnection_ItIsClosedAndReported()
     {
         await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2);
-        hand.Engine.Loops[1].GetEpoll().Dispose();
+        hand.Loops[1].GetEpoll().Dispose();
         var clients = hand.Connect(2);
 
         hand.Loop.Turn();
@@ -136,11 +136,11 @@ public sealed class EpollListenerTests
     {
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Transport.LoopCount = 1);
-        var engine = new EpollEngine(server.Connections, server.Scheduler);
+        var engine = new Engine(server.Connections, server.Scheduler, LoopByHand.Create);
         using var socket = TestSockets.ListenTcp();
         var listener = new EpollListener(
             engine, new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! });
-        engine.Loops[0].GetEpoll().Dispose();
+        ((EpollLoop)engine.Loops[0]).GetEpoll().Dispose();
 
         var error = Assert.Throws<IOException>(listener.Start);
 
@@ -220,7 +220,7 @@ public sealed class EpollListenerTests
         await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2);
         var interest = hand.Loop.GetInterest((int)hand.Descriptor);
         hand.Connect(1);
-        hand.Engine.Loops[1].Turn();
+        hand.Loops[1].Turn();
 
         for (var i = 0; i < 5; i++)
         {

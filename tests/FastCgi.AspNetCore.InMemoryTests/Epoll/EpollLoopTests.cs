@@ -173,8 +173,8 @@ public sealed class EpollLoopTests
     {
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Transport.LoopCount = 1);
-        var engine = new EpollEngine(server.Connections, server.Scheduler);
-        var loop = engine.Loops[0];
+        var engine = new Engine(server.Connections, server.Scheduler, LoopByHand.Create);
+        var loop = (EpollLoop)engine.Loops[0];
         IsStarted(engine) = true;
         var thread = new Thread(() =>
         {
@@ -190,10 +190,10 @@ public sealed class EpollLoopTests
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isStarted")]
-    private static extern ref bool IsStarted(EpollEngine engine);
+    private static extern ref bool IsStarted(Engine engine);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isStopping")]
-    private static extern ref bool IsStopping(EpollLoop loop);
+    private static extern ref bool IsStopping(EventLoop loop);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_server")]
     private static extern ref StreamContext ServerOf(FastCgiConnection connection);

@@ -73,7 +73,7 @@ public sealed class EpollSendTests
         hand.Peer.Dispose();
         // Without the event of the peer's end, which may come later.
         hand.Connection.OnEvent(Libc.EpollOut);
-        hand.Connection.CloseAsDecided();
+        hand.Connection.TakeTurn();
 
         Assert.False(hand.IsOpen);
         await hand.Server.AssertNothingIsRentedAsync();

@@ -12,7 +12,7 @@ internal sealed class HandListener : IAsyncDisposable
         Socket = socket.Socket;
         Descriptor = Socket.Handle;
         _endPoint = socket.EndPoint;
-        Engine = new EpollEngine(server.Connections, server.Scheduler);
+        Engine = new Engine(server.Connections, server.Scheduler, LoopByHand.Create);
         Listener = new EpollListener(Engine, socket);
         if (starts)
             Listener.Start();
@@ -20,11 +20,13 @@ internal sealed class HandListener : IAsyncDisposable
 
     public TestServer Server { get; }
 
-    public EpollEngine Engine { get; }
+    public Engine Engine { get; }
 
     public TransportListener Listener { get; }
 
-    public EpollLoop Loop => Engine.Loops[0];
+    public IReadOnlyList<EpollLoop> Loops => [.. Engine.Loops.Cast<EpollLoop>()];
+
+    public EpollLoop Loop => Loops[0];
 
     public Socket Socket { get; }
 
@@ -60,7 +62,7 @@ internal sealed class HandListener : IAsyncDisposable
 
     private bool TurnUntilAllAreGone()
     {
-        foreach (var loop in Engine.Loops.Where(static loop => !loop.GetEpoll().IsClosed))
+        foreach (var loop in Loops.Where(static loop => !loop.GetEpoll().IsClosed))
             loop.Turn();
         return Server.Connections.Count == 0;
     }

@@ -7,6 +7,8 @@ internal static partial class LoopByHand
 {
     private static readonly ConditionalWeakTable<EpollLoop, Worker> s_workers = [];
 
+    public static EventLoop Create(RequestScheduler scheduler, ILogger log) => new EpollLoop(scheduler, log);
+
     /// <summary>Pending events have been handled.</summary>
     public static void Turn(this EpollLoop loop)
     {
@@ -83,10 +85,10 @@ internal static partial class LoopByHand
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Wait")]
-    private static extern void Wait(EpollLoop loop, int milliseconds);
+    private static extern void Wait(EventLoop loop, int milliseconds);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "TryFinishEvents")]
-    private static extern bool TryFinishEvents(EpollLoop loop, RunQueue queue);
+    private static extern bool TryFinishEvents(EventLoop loop, RunQueue queue);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_epoll")]
     private static extern ref EpollHandle EpollOf(EpollLoop loop);

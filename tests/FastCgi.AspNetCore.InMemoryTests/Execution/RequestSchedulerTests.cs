@@ -111,44 +111,6 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.Equal("GET /status", (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    /// <summary>If it blocked, no thread could take its seat or its pool thread from it.</summary>
-    [Theory, Values(true, false)]
-    public async Task UnknownPathThatHasWaited_NoThreadIsLeftForHandlersThatBlock_WaitsForOne(bool isLoop)
-    {
-        var called = RecordPlace();
-        Occupy(Hold.Thread, MaxBlockingThreads);
-        var ready = FrontEnd.Receive(RecordBytes.Get());
-
-        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop);
-        Platform.RunAll();
-
-        Assert.Equal(1, Workers.WaitingCount);
-        GiveBackAll();
-        Workers.WakeForWaiting();
-        Platform.RunAll();
-        Assert.Equal(Place.Thread, await called.Task.Within("the call"));
-        await FrontEnd.ReadResponseAsync();
-    }
-
-    [Theory]
-    [InlineData(true, null, Place.Seat)]
-    [InlineData(true, true, Place.Thread)]
-    [InlineData(false, null, Place.ThreadPool)]
-    [InlineData(false, true, Place.Thread)]
-    public async Task RequestThatHasWaited_RunsLikeOthersOfItsPath(bool isLoop, bool? blocks, Place place)
-    {
-        var called = RecordPlace();
-        if (blocks == true)
-            Scheduler.Predictor.OnStalled(new PathKey("/"));
-        var ready = FrontEnd.Receive(RecordBytes.Get());
-
-        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop);
-
-        Platform.RunAll();
-        Assert.Equal(place, await called.Task.Within("the call"));
-        await FrontEnd.ReadResponseAsync();
-    }
-
     /// <summary>All seats and all threads for the application are in use, and the thread pool is not used.</summary>
     [Theory, Values("rejected", "aborted")]
     public async Task ResponseOfTheServer_WhileHandlersBlockEveryThread_IsSent(string what)
@@ -159,7 +121,8 @@ public sealed class RequestSchedulerTests : SchedulerTest
         if (what == "aborted")
             FrontEnd.Receive(RecordBytes.Abort());
 
-        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop: true);
+        Loop.Receive(ready, FrontEnd);
+        Run();
         Platform.RunAll();
 
         if (what == "rejected")

@@ -30,41 +30,14 @@ public sealed class ServerCallTests : SchedulerTest
         Assert.Equal(400, (await frontEnd.ReadResponseAsync(2)).Status);
     }
 
-    [Theory, Values(true, false)]
-    public async Task CallsOfTheServer_AllThreadsForThemAreBlocked_WaitAndPingsDoNot(bool isLoop)
-    {
-        await using var server = await StartAsync();
-        var frontEnd = server.Connect();
-        Occupy(Hold.Server, MaxServerCalls);
-        var ready = frontEnd.Receive(
-            RecordBytes.Get(1, "/status"), RecordBytes.Get(2, method: string.Empty), RecordBytes.Get(3, "/ping"));
-        ready.Report(() => _calls.Add("report"));
-
-        Scheduler.RunElsewhere(ref ready, frontEnd.Transport.Connection.Output, isLoop);
-        Platform.RunAll();
-
-        Assert.Empty(_calls);
-        Assert.Equal("pong\n", (await frontEnd.ReadResponseAsync(3)).Text);
-        GiveBackAll();
-        Workers.WakeForWaiting();
-        Platform.RunAll();
-        Assert.Equal(["/status", "report"], _calls);
-        await frontEnd.ReadResponseAsync(1);
-        Assert.Equal(400, (await frontEnd.ReadResponseAsync(2)).Status);
-    }
-
     /// <summary>Peers cause reports, and must not fill the memory while a log provider blocks.</summary>
     [Fact]
     public void Reports_MoreThanAThousandWait_RestIsDropped()
     {
-        Occupy(Hold.Server, MaxServerCalls);
-        for (var receive = 0; receive < 3; receive++)
-        {
-            var ready = new ReadyRequests();
-            for (var i = 0; i < 700; i++)
-                ready.Report(() => _calls.Add("report"));
-            Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop: true);
-        }
+        Occupy(Hold.Thread, MaxBlockingThreads + 1);
+        for (var i = 0; i < 2_100; i++)
+            Loop.Report(FrontEnd, () => _calls.Add("report"));
+        Run();
 
         GiveBackAll();
         Workers.WakeForWaiting();
@@ -79,12 +52,12 @@ public sealed class ServerCallTests : SchedulerTest
     {
         await using var server = await StartAsync();
         var frontEnd = server.Connect();
+        Occupy(Hold.Thread, MaxBlockingThreads + 1);
         Occupy(Hold.Server, MaxServerCalls);
-        var ready = frontEnd.Receive(RecordBytes.Get(1, "/status"));
-        Scheduler.RunElsewhere(ref ready, frontEnd.Transport.Connection.Output, isLoop: true);
+        Loop.Receive(frontEnd, RecordBytes.Get(1, "/status"));
+        Loop.Receive(frontEnd, RecordBytes.Abort());
 
-        var dropped = frontEnd.Receive(RecordBytes.Abort());
-        Scheduler.RunElsewhere(ref dropped, frontEnd.Transport.Connection.Output, isLoop: true);
+        Run();
 
         // Only the report of the abort waits.
         Assert.Equal(1, Workers.ServerWaitingCount);

@@ -87,7 +87,7 @@ public sealed class StallWatchdogTests : SchedulerTest
         worker.Enter(response: null, path: default);
         _probe.Sleeps = true;
         var ready = FrontEnd.Receive(RecordBytes.Get());
-        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop: true);
+        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
         Platform.RunAll();
         Assert.Equal(0, FrontEnd.Transport.SendCount);
 

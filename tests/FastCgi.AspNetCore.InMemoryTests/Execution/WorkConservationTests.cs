@@ -46,7 +46,7 @@ public sealed class WorkConservationTests : SchedulerTest
         Scheduler.Watchdog.Start();
         Platform.HasThreads = false;
         var ready = FrontEnd.Receive(RecordBytes.Get());
-        Scheduler.RunElsewhere(ref ready, FrontEnd.Transport.Connection.Output, isLoop: true);
+        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
         Platform.HasThreads = true;
 
         Step();

@@ -149,10 +149,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
 
         for (var id = 1; id <= 4; id++)
-        {
-            var dropped = FrontEnd.Receive(RecordBytes.Abort(id));
-            Scheduler.RunElsewhere(ref dropped, FrontEnd.Transport.Connection.Output, isLoop: true);
-        }
+            Run(RecordBytes.Abort(id));
 
         Assert.Equal(0, Workers.WaitingCount);
         Assert.False(Workers.HasComputing);

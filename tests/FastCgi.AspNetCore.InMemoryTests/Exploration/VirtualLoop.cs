@@ -9,7 +9,8 @@ internal sealed class VirtualLoop
     private readonly RequestScheduler _scheduler;
     private readonly VirtualMachine _machine;
     private readonly Queue<(VirtualConnection Connection, byte[]? Received)> _events = new();
-    private readonly Queue<VirtualConnection> _toEnd = new();
+    private readonly Queue<VirtualConnection> _toClose = new();
+    private readonly Queue<(VirtualConnection Connection, ReadyRequests Ready)> _posted = new();
 
     public VirtualLoop(RequestScheduler scheduler, VirtualMachine machine)
     {
@@ -22,14 +23,14 @@ internal sealed class VirtualLoop
 
     public bool IsOwned { get; private set; }
 
-    public bool HasWork => _events.Count > 0 || _toEnd.Count > 0;
+    public bool HasWork => _events.Count > 0 || _toClose.Count > 0 || _posted.Count > 0;
 
     /// <summary>
     /// Something was received, or, if it is <see langword="null"/>, the web server has closed the connection.
     /// </summary>
     public void Add(VirtualConnection connection, byte[]? received) => _events.Enqueue((connection, received));
 
-    public void QueueToClose(VirtualConnection connection) => _toEnd.Enqueue(connection);
+    public void QueueToClose(VirtualConnection connection) => _toClose.Enqueue(connection);
 
     /// <summary>Gives the loop a thread, because there are events.</summary>
     public void Wake()
@@ -38,15 +39,21 @@ internal sealed class VirtualLoop
         _scheduler.Workers.Run(Queue);
     }
 
-    public void RunElsewhere(ref ReadyRequests ready, VirtualConnection connection)
-        => _scheduler.RunElsewhere(ref ready, connection.Connection.Output, isLoop: true);
+    /// <summary>Requests became ready without a receive.</summary>
+    public void Post(VirtualConnection connection, ReadyRequests ready) => _posted.Enqueue((connection, ready));
 
     private BatchResult TryBegin(BatchSource source)
     {
         while (true)
         {
-            while (_toEnd.TryDequeue(out var ending))
-                ending.CloseAsDecided();
+            while (_toClose.TryDequeue(out var closing))
+                closing.CloseAsDecided();
+            if (_posted.TryDequeue(out var posted))
+            {
+                Queue.Begin(ref posted.Ready, posted.Connection.Connection.Output, hasMore: HasWork);
+                return BatchResult.Begun;
+            }
+
             if (!_events.TryDequeue(out var next))
             {
                 if (source != BatchSource.Wait)
@@ -158,7 +165,11 @@ internal sealed class VirtualConnection : ConnectionTransport
         _loop.QueueToClose(this);
     }
 
-    public override void Run(ref ReadyRequests ready) => _loop.RunElsewhere(ref ready, this);
+    public override void Run(ref ReadyRequests ready)
+    {
+        _loop.Post(this, ready);
+        ready = default;
+    }
 
     public override void ResumeReceiving()
     {

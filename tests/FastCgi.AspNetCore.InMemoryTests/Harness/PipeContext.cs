@@ -57,15 +57,12 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
         return pipes;
     }
 
-    /// <param name="resumptions">How often receiving is resumed before, as if it had been paused.</param>
-    public void RunOn(TestServer server, int resumptions = 0)
+    public void RunOn(TestServer server)
     {
-        var connection = new PipeConnection(this, socket: null, server.Connections, server.Scheduler);
+        var connection = new PipeConnection(this, server.Engine.ChooseLoop(), server.Connections);
         Connection = connection.Connection;
         Assert.True(server.Connections.TryAdd(Connection));
-        for (var i = 0; i < resumptions; i++)
-            connection.ResumeReceiving();
-        Running = connection.RunAsync();
+        Running = Task.Run(connection.RunAsync);
     }
 
     public override void Abort(ConnectionAbortedException abortReason)

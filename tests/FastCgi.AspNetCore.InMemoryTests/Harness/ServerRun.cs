@@ -53,7 +53,6 @@ internal sealed class ServerRun : IAsyncDisposable
                     new ServerTime(clock)).AddSingleton<IConnectionListenerFactory, TestListenerFactory>())
                 .UseFastCgi(options =>
                 {
-                    options.Transport.Engine = FastCgiTransportEngine.Socket;
                     options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Inline;
                     if (hasEndpoint)
                         options.Listen(new NamedEndPoint("nobody"));

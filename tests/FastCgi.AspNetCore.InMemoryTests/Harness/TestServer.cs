@@ -26,6 +26,9 @@ internal sealed class TestServer : IAsyncDisposable
 
     public RequestScheduler Scheduler => _server.Scheduler;
 
+    /// <summary>Loops for connections over pipes, with threads of the scheduler.</summary>
+    public Engine Engine => _server.Engine.Value;
+
     public OperatorAdvisor Advisor => _server.Advisor;
 
     public ServerContext Context => _server.Context;
@@ -201,6 +204,8 @@ internal sealed class TestServer : IAsyncDisposable
 
         public RequestScheduler Scheduler { get; private set; } = null!;
 
+        public Lazy<Engine> Engine { get; private set; } = null!;
+
         public OperatorAdvisor Advisor { get; private set; } = null!;
 
         public int IdleCount { get; private set; }
@@ -228,6 +233,13 @@ internal sealed class TestServer : IAsyncDisposable
                 statusPaths,
                 () => DescriptorHeadroom.GetMaxConnections(GetMaxDescriptors()));
             Connections = new ConnectionManager(Context);
+            Engine = new Lazy<Engine>(() =>
+            {
+                var engine = new Engine(
+                    Connections, Scheduler, static (scheduler, log) => new InboxLoop(scheduler, log));
+                engine.Start();
+                return engine;
+            });
             // Without its watchdog, which uses real time: tests that need a sample call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;
@@ -236,6 +248,8 @@ internal sealed class TestServer : IAsyncDisposable
         public async Task StopAsync(CancellationToken cancellationToken)
         {
             await Connections.StopAsync(new CancellationToken(canceled: true));
+            if (Engine.IsValueCreated)
+                Engine.Value.Stop();
             Scheduler.Stop();
         }
 

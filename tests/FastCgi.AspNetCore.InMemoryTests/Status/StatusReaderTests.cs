@@ -36,7 +36,8 @@ public sealed class StatusReaderTests
         Assert.Equal(Environment.ProcessId, status.ProcessId);
         Assert.Equal((startedAt, 90, startedAt.AddSeconds(90)), (status.StartedAt, status.Uptime, status.TakenAt));
         Assert.Equal(
-            ("running", "Socket", 0, "Inline"), (status.State, status.Engine, status.Loops, status.Scheduling));
+            ("running", run.Server.HasEpoll ? "epoll" : "Socket", run.Server.Options.Transport.LoopCount, "Inline"),
+            (status.State, status.Engine, status.Loops, status.Scheduling));
         Assert.Equal(["fastcgi://nobody"], status.Endpoints);
         Assert.Equal([], status.OpenConnections);
         Assert.Equal([], status.ActiveRequests);

@@ -1,13 +1,22 @@
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
-/// <summary>An engine with a kind of socket.</summary>
-public sealed record ServerSetup(FastCgiTransportEngine Engine, bool IsUnix)
+/// <summary>How the server gets the bytes.</summary>
+public enum ServerEngine
 {
-    public static TheoryData<ServerSetup> All => [.. Epoll, .. Of(FastCgiTransportEngine.Socket)];
+    Epoll,
 
-    public static TheoryData<ServerSetup> Epoll => [.. Of(FastCgiTransportEngine.Epoll)];
+    /// <summary>Over .NET's sockets, as on other systems than Linux.</summary>
+    Socket,
+}
 
-    private static IEnumerable<ServerSetup> Of(FastCgiTransportEngine engine)
+/// <summary>An engine with a kind of socket.</summary>
+public sealed record ServerSetup(ServerEngine Engine, bool IsUnix)
+{
+    public static TheoryData<ServerSetup> All => [.. Epoll, .. Of(ServerEngine.Socket)];
+
+    public static TheoryData<ServerSetup> Epoll => [.. Of(ServerEngine.Epoll)];
+
+    private static IEnumerable<ServerSetup> Of(ServerEngine engine)
         => [new(engine, IsUnix: false), new(engine, IsUnix: true)];
 
     public override string ToString() => $"{Engine} {(IsUnix ? "unix" : "TCP")}";
@@ -41,7 +50,7 @@ internal sealed class FaultedServer : IAsyncDisposable
         _process = ServerProcess.Start(
             "env",
             [
-                .. faults, .. environment, "FastCgi__Transport__Engine=" + setup.Engine,
+                .. faults, .. environment, "APPLICATION_ENGINE=" + setup.Engine,
                 Path.Combine(AppContext.BaseDirectory, "ApplicationToStart"),
                 "--urls", Address + isAllowed, "--shutdownTimeoutSeconds=5", "--Logging:LogLevel:Default=Warning",
                 "--Logging:LogLevel:Microsoft.Hosting.Lifetime=Information", .. arguments,

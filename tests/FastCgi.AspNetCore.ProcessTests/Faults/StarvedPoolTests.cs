@@ -86,7 +86,7 @@ public sealed class StarvedPoolTests
         using var systemd = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
         systemd.Bind(new UnixDomainSocketEndPoint(folder.GetPath("notify")));
         await using var server = await StartStarvedAsync(
-            new ServerSetup(FastCgiTransportEngine.Epoll, IsUnix: true),
+            new ServerSetup(ServerEngine.Epoll, IsUnix: true),
             [.. s_fewThreads, $"NOTIFY_SOCKET={folder.GetPath("notify")}", "WATCHDOG_USEC=1000000"]);
 
         var buffer = new byte[1_000];

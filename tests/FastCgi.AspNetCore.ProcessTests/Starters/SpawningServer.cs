@@ -43,7 +43,7 @@ internal sealed class SpawningServer : IAsyncDisposable
             text,
             [
                 "apache2", "-d", folder.Path, "-f", configuration, "-c",
-                "FcgidInitialEnv FastCgi__Transport__Engine " + Starter.Engine, "-D", "FOREGROUND"]);
+                "FcgidInitialEnv APPLICATION_ENGINE " + Starter.Engine, "-D", "FOREGROUND"]);
 
     public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri(Address, path));
 

@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using FastCgi.AspNetCore.ProcessTests.Faults;
 
 namespace FastCgi.AspNetCore.ProcessTests.Starters;
 
@@ -21,10 +22,10 @@ internal sealed class Starter : IAsyncDisposable
 
     /// <summary>
     /// The engine that the tests use, if it is not the default: programs that start the application without the tests'
-    /// environment get an argument that passes <c>FastCgi__Transport__Engine</c>.
+    /// environment get an argument that passes <c>APPLICATION_ENGINE</c>.
     /// </summary>
     public static string Engine { get; } = Environment.GetEnvironmentVariable(
-        "FastCgi__Transport__Engine") ?? nameof(FastCgiTransportEngine.Auto);
+        "APPLICATION_ENGINE") ?? nameof(ServerEngine.Epoll);
 
     /// <summary>The output of the program and the application.</summary>
     public string Output => _process.Output;
@@ -58,7 +59,7 @@ internal sealed class Starter : IAsyncDisposable
     public static Starter StartBySystemd(string engine, params string[] sockets)
         => Start(
             [
-                "systemd-socket-activate", .. sockets, "-E", "FastCgi__Transport__Engine=" + engine, "-E",
+                "systemd-socket-activate", .. sockets, "-E", "APPLICATION_ENGINE=" + engine, "-E",
                 "DOTNET_ROOT=" + DotnetRoot, Application,
             ]);
 

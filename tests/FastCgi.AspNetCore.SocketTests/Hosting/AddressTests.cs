@@ -152,7 +152,7 @@ public sealed class AddressTests : HostTest
 
     /// <summary>Otherwise, a web server that has vanished would never be noticed.</summary>
     [LinuxTheory, EveryEngine]
-    public async Task Connection_OverTcp_IsKeptAlive(FastCgiTransportEngine engine)
+    public async Task Connection_OverTcp_IsKeptAlive(Engine engine)
     {
         await using var app = await StartAsync(engine, AnyPort);
         using var client = await FastCgiClient.ConnectAsync(app.Urls.Single());

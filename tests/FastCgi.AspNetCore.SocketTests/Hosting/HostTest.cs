@@ -70,12 +70,14 @@ public abstract class HostTest : IDisposable
         return Build(builder);
     }
 
-    protected WebApplication Build(FastCgiTransportEngine engine, params string[] addresses)
-        => Build(
-            "--FastCgi:Transport:Engine",
-            $"{engine}",
-            "--urls",
-            addresses is [] ? Address : string.Join(';', addresses));
+    protected WebApplication Build(Engine engine, params string[] addresses)
+        => Choose(engine, Build("--urls", addresses is [] ? Address : string.Join(';', addresses)));
+
+    private protected static WebApplication Choose(Engine engine, WebApplication app)
+    {
+        GetServer(app).UsesEpoll &= engine == Engine.Epoll;
+        return app;
+    }
 
     protected async Task<WebApplication> StartAsync(WebApplicationBuilder builder)
     {
@@ -84,7 +86,7 @@ public abstract class HostTest : IDisposable
         return app;
     }
 
-    protected async Task<WebApplication> StartAsync(FastCgiTransportEngine engine, params string[] addresses)
+    protected async Task<WebApplication> StartAsync(Engine engine, params string[] addresses)
     {
         var app = Build(engine, addresses);
         await app.StartAsync();

@@ -6,7 +6,7 @@ public sealed class StartContextTests : HostTest
 {
     [Theory, EveryEngine]
     [Contract("A8", "T30")]
-    public async Task Request_HostStartedWithAnAsyncLocal_DoesNotSeeIt(FastCgiTransportEngine engine)
+    public async Task Request_HostStartedWithAnAsyncLocal_DoesNotSeeIt(Engine engine)
     {
         var local = new AsyncLocal<string> { Value = "of the start" };
         await using var app = Build(engine);

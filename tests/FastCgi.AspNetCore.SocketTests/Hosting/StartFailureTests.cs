@@ -23,7 +23,7 @@ public sealed class StartFailureTests : HostTest
 
     [Theory, EveryEngine]
     [Contract("T31")]
-    public async Task Start_AddressInUse_ErrorNamesItAndTheRestIsReleased(FastCgiTransportEngine engine)
+    public async Task Start_AddressInUse_ErrorNamesItAndTheRestIsReleased(Engine engine)
     {
         var taken = $"fastcgi://{_other.LocalEndPoint}";
 
@@ -36,7 +36,7 @@ public sealed class StartFailureTests : HostTest
     }
 
     [Theory, EveryEngine]
-    public async Task Start_HttpAddressInUse_FastCgiIsReleased(FastCgiTransportEngine engine)
+    public async Task Start_HttpAddressInUse_FastCgiIsReleased(Engine engine)
     {
         var taken = $"http://{_other.LocalEndPoint}";
 
@@ -50,18 +50,18 @@ public sealed class StartFailureTests : HostTest
     public async Task Start_Failed_DescriptorsAreReleased()
     {
         var taken = $"fastcgi://{_other.LocalEndPoint}";
-        await AssertStartFailsAsync(FastCgiTransportEngine.Auto, taken);
+        await AssertStartFailsAsync(Engine.Epoll, taken);
         var before = CountDescriptors();
 
         for (var i = 0; i < 10; i++)
-            await AssertStartFailsAsync(FastCgiTransportEngine.Auto, Address, taken);
+            await AssertStartFailsAsync(Engine.Epoll, Address, taken);
 
         Assert.InRange(CountDescriptors(), 0, before + 5);
     }
 
     /// <summary>An application may try again and again.</summary>
     [Theory, EveryEngine]
-    public async Task Start_Failed_NothingKeepsTheException(FastCgiTransportEngine engine)
+    public async Task Start_Failed_NothingKeepsTheException(Engine engine)
     {
         var error = await FailToStartAsync(engine);
 
@@ -76,24 +76,23 @@ public sealed class StartFailureTests : HostTest
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private async Task<WeakReference> FailToStartAsync(FastCgiTransportEngine engine)
+    private async Task<WeakReference> FailToStartAsync(Engine engine)
     {
-        var builder = CreateBuilder(
-            "--FastCgi:Transport:Engine", $"{engine}", "--urls", $"fastcgi://{_other.LocalEndPoint}");
+        var builder = CreateBuilder("--urls", $"fastcgi://{_other.LocalEndPoint}");
         builder.WebHost.UseFastCgi();
         // The test's keeps what is logged.
         builder.Logging.ClearProviders();
-        await using var app = Build(builder);
+        await using var app = Choose(engine, Build(builder));
         return new(await Assert.ThrowsAsync<IOException>(() => app.StartAsync().WaitAsync(Waiting.Patience)));
     }
 
-    private async Task<IOException> AssertStartFailsAsync(FastCgiTransportEngine engine, params string[] addresses)
+    private async Task<IOException> AssertStartFailsAsync(Engine engine, params string[] addresses)
     {
         await using var app = Build(engine, addresses);
         return await Assert.ThrowsAsync<IOException>(() => app.StartAsync().WaitAsync(Waiting.Patience));
     }
 
-    private async Task AssertCanListenAsync(FastCgiTransportEngine engine, string address)
+    private async Task AssertCanListenAsync(Engine engine, string address)
     {
         await using var app = await StartAsync(engine, address);
         Assert.Equal("Hello", await FastCgiClient.GetAsync(address));

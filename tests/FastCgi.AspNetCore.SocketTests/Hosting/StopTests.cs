@@ -8,7 +8,7 @@ public sealed class StopTests : HostTest
 
     [Theory, EveryEngine]
     [Contract("T31")]
-    public async Task Stop_NothingRuns_NothingListensAndStoppingAgainHasNothingToDo(FastCgiTransportEngine engine)
+    public async Task Stop_NothingRuns_NothingListensAndStoppingAgainHasNothingToDo(Engine engine)
     {
         await using var app = await StartAsync(engine);
 
@@ -22,7 +22,7 @@ public sealed class StopTests : HostTest
 
     [Theory, EveryEngine]
     [Contract("T31")]
-    public async Task Stop_Concurrently_AllWaitForTheRunningRequest(FastCgiTransportEngine engine)
+    public async Task Stop_Concurrently_AllWaitForTheRunningRequest(Engine engine)
     {
         await using var app = await StartAsync(engine);
         using var client = await SendSlowAsync();
@@ -37,7 +37,7 @@ public sealed class StopTests : HostTest
 
     /// <summary>Concurrent stops end with the shortest timeout.</summary>
     [Theory, EveryEngine]
-    public async Task Stop_SecondWithACanceledToken_FirstEndsToo(FastCgiTransportEngine engine)
+    public async Task Stop_SecondWithACanceledToken_FirstEndsToo(Engine engine)
     {
         await using var app = await StartAsync(engine);
         using var client = await SendSlowAsync();
@@ -50,7 +50,7 @@ public sealed class StopTests : HostTest
     }
 
     [Theory, EveryEngine]
-    public async Task Dispose_RequestRuns_IsAborted(FastCgiTransportEngine engine)
+    public async Task Dispose_RequestRuns_IsAborted(Engine engine)
     {
         await using var app = await StartAsync(engine);
         using var client = await SendSlowAsync();
@@ -62,7 +62,7 @@ public sealed class StopTests : HostTest
 
     [Theory, EveryEngine]
     [Contract("T31")]
-    public async Task Stop_WithoutStart_NothingHappensAndAStartIsRefused(FastCgiTransportEngine engine)
+    public async Task Stop_WithoutStart_NothingHappensAndAStartIsRefused(Engine engine)
     {
         await using var app = Build(engine);
 
@@ -75,7 +75,7 @@ public sealed class StopTests : HostTest
     }
 
     [Theory, EveryEngine]
-    public async Task Stop_EachTime_DescriptorsAreReleased(FastCgiTransportEngine engine)
+    public async Task Stop_EachTime_DescriptorsAreReleased(Engine engine)
     {
         // The first requests open descriptors that stay open: assemblies, and the event loops of the client's sockets.
         await StartAndStopAsync(engine, times: 3);
@@ -89,7 +89,7 @@ public sealed class StopTests : HostTest
 
     /// <summary>With Inline, the handler blocks the thread of the loop.</summary>
     [Theory, EveryEngine]
-    public async Task Stop_InlineHandlerNeverReturns_EndsAndLogs(FastCgiTransportEngine engine)
+    public async Task Stop_InlineHandlerNeverReturns_EndsAndLogs(Engine engine)
     {
         using var never = new ManualResetEventSlim();
         var entered = Waiting.Signal();
@@ -125,7 +125,7 @@ public sealed class StopTests : HostTest
         }
     }
 
-    private async Task StartAndStopAsync(FastCgiTransportEngine engine, int times)
+    private async Task StartAndStopAsync(Engine engine, int times)
     {
         for (var i = 0; i < times; i++)
         {
@@ -134,14 +134,10 @@ public sealed class StopTests : HostTest
         }
     }
 
-    private WebApplication Build(FastCgiTransportEngine engine, Action<FastCgiServerOptions> configure)
+    private WebApplication Build(Engine engine, Action<FastCgiServerOptions> configure)
     {
         var builder = CreateBuilder("--urls", Address);
-        builder.WebHost.UseFastCgi(options =>
-        {
-            options.Transport.Engine = engine;
-            configure(options);
-        });
-        return Build(builder);
+        builder.WebHost.UseFastCgi(configure);
+        return Choose(engine, Build(builder));
     }
 }

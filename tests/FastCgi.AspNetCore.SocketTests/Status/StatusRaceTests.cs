@@ -13,7 +13,7 @@ public sealed class StatusRaceTests : HostTest
     private const int Rounds = 150;
 
     [Theory, EveryEngine]
-    public async Task Status_ConnectionsAndRequestsComeAndGo_ShowsThem(FastCgiTransportEngine engine)
+    public async Task Status_ConnectionsAndRequestsComeAndGo_ShowsThem(Engine engine)
     {
         await using var app = Build(engine, Address, "fastcgi://127.0.0.1:0");
         app.Map(

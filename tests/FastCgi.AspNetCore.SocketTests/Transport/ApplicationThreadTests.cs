@@ -82,7 +82,7 @@ public sealed class ApplicationThreadTests
     /// <summary>
     /// After its loop has moved to another thread, a handler's actions do not wait for its own thread.
     /// </summary>
-    [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Abort_HandlerHasKeptItsThread_ReachesTheWebServerAtOnce(TransportSetup setup)
     {
         using var abort = new ManualResetEventSlim();
@@ -112,7 +112,7 @@ public sealed class ApplicationThreadTests
     }
 
     /// <summary>A refusal needs no application thread.</summary>
-    [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Refusal_WhileAllThreadsAreBlocked_AtOnce(TransportSetup setup)
     {
         var entered = new SemaphoreSlim(0);

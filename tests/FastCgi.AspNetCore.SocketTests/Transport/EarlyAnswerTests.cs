@@ -1,6 +1,9 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>One thread answers a request and closes its connection while another receives its body.</summary>
+/// <summary>
+/// One thread answers a request and closes its connection while another receives its body. Kestrel's sockets do not
+/// receive after the last send, so the response can be lost there.
+/// </summary>
 public sealed class EarlyAnswerTests
 {
     private const int Connections = 4;
@@ -10,7 +13,7 @@ public sealed class EarlyAnswerTests
     private static readonly byte[] s_request = RecordBytes.Post(
         1, "/", Encoding.ASCII.GetBytes(new string('x', 800_000)), keepConnection: false);
 
-    [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
     public async Task Post_AnsweredWhileTheBodyIsReceived_BodyIsDroppedAndAnswerArrives(TransportSetup setup)
     {
         await using var server = await TransportServer.StartAsync(

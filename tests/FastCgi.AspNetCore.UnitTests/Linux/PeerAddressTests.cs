@@ -62,19 +62,6 @@ public sealed class PeerAddressTests : IDisposable
             "example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);
     }
 
-    /// <summary>The operator must know which one to change.</summary>
-    [Theory]
-    [InlineData(true, true, "FCGI_WEB_SERVER_ADDRS, which allows no process to connect")]
-    [InlineData(true, false, "AllowedUsers or AllowedGroups")]
-    [InlineData(false, true, "AllowedAddresses")]
-    [InlineData(false, false, "AllowedAddresses")]
-    public void GetSetting_RefusedPeer_ReturnsTheRefusingSetting(bool isUnix, bool hasAddresses, string setting)
-    {
-        var policy = new PeerPolicy { Addresses = hasAddresses ? [[IPNetwork.Parse("10.0.0.0/8")]] : [], Users = [7] };
-
-        Assert.Contains(setting, policy.GetSetting(isUnix), StringComparison.Ordinal);
-    }
-
     /// <summary>A setting for one kind of endpoint excludes all peers of the other kind.</summary>
     [Theory]
     [InlineData(true, false, false)]

@@ -1,12 +1,16 @@
 using FastCgi.AspNetCore;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+using Microsoft.Extensions.Options;
 
 namespace FastCgi.Tool.Tests.Harness;
 
@@ -17,16 +21,20 @@ internal sealed class SampleServer : IAsyncDisposable
     private readonly CollectedLogs _logs = new();
     private readonly WebApplication _application;
 
-    private SampleServer(string greeting, bool usesUnixSocket, FastCgiTransportEngine engine, string? statusAddress)
+    private SampleServer(string greeting, bool usesUnixSocket, bool usesPipes, string? statusAddress)
     {
         var builder = WebApplication.CreateSlimBuilder();
         builder.WebHost.UseFastCgi(options =>
         {
-            options.Transport.Engine = engine;
             options.Limits.MaxRequestBodySize = null;
+            if (usesPipes)
+                options.Listen(new PipesEndPoint(_folder.GetPath("pipes.sock")));
         });
-        builder.WebHost.UseUrls(statusAddress is null ? [_folder.GetAddress(usesUnixSocket)] : [
-            _folder.GetAddress(usesUnixSocket), statusAddress]);
+        if (usesPipes)
+            builder.Services.AddSingleton<IConnectionListenerFactory, PipesListenerFactory>();
+        else
+            builder.WebHost.UseUrls(statusAddress is null ? [_folder.GetAddress(usesUnixSocket)] : [
+                _folder.GetAddress(usesUnixSocket), statusAddress]);
         builder.Logging.ClearProviders().AddProvider(_logs);
         _application = builder.Build();
         _application.MapGet("/", () => greeting);
@@ -100,10 +108,10 @@ internal sealed class SampleServer : IAsyncDisposable
     public static async Task<SampleServer> StartAsync(
         string greeting = "hello",
         bool usesUnixSocket = true,
-        FastCgiTransportEngine engine = FastCgiTransportEngine.Auto,
+        bool usesPipes = false,
         string? statusAddress = null)
     {
-        var server = new SampleServer(greeting, usesUnixSocket, engine, statusAddress);
+        var server = new SampleServer(greeting, usesUnixSocket, usesPipes, statusAddress);
         await server._application.StartAsync();
         return server;
     }
@@ -114,4 +122,24 @@ internal sealed class SampleServer : IAsyncDisposable
         _folder.Dispose();
         Assert.Empty(_logs.UnexpectedErrors.Select(static log => $"{log.Message} {log.Exception}"));
     }
+}
+
+/// <summary>An endpoint that <see cref="PipesListenerFactory"/> can bind.</summary>
+internal sealed class PipesEndPoint(string path) : EndPoint
+{
+    public string Path => path;
+
+    public override string ToString() => "unix:" + path;
+}
+
+/// <summary>Another transport, whose connections are pipes.</summary>
+internal sealed class PipesListenerFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector
+{
+    private readonly SocketTransportFactory _sockets = new(
+        Options.Create(new SocketTransportOptions()), NullLoggerFactory.Instance);
+
+    public bool CanBind(EndPoint endpoint) => endpoint is PipesEndPoint;
+
+    public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
+        => _sockets.BindAsync(new UnixDomainSocketEndPoint(((PipesEndPoint)endpoint).Path), cancellationToken);
 }

@@ -12,17 +12,15 @@ internal static class CostNotes
     public static string Make(Setup setup)
     {
         var notes = new StringBuilder($"### {Title}\n\n");
-        notes.Append("| | epoll engine | Socket engine |\n|---|--:|--:|\n");
-        var epoll = Measure(setup);
-        var socket = Measure(setup, "--FastCgi:Transport:Engine", "Socket");
-        for (var i = 0; i < epoll.Count; i++)
-            notes.Append(CultureInfo.InvariantCulture, $"| {epoll[i].Name} | {epoll[i].Value} | {socket[i].Value} |\n");
+        notes.Append("| | |\n|---|--:|\n");
+        foreach (var (name, value) in Measure(setup))
+            notes.Append(CultureInfo.InvariantCulture, $"| {name} | {value} |\n");
         return notes.Append('\n').ToString();
     }
 
-    private static List<(string Name, string Value)> Measure(Setup setup, params string[] options)
+    private static List<(string Name, string Value)> Measure(Setup setup)
     {
-        var server = setup.StartFastCgi(setup.NewUnix(), options);
+        var server = setup.StartFastCgi(setup.NewUnix());
         setup.Load.StartFastCgi(server, 10, 3).End();
         var calls = CountSystemCalls(setup, server);
 

@@ -79,9 +79,6 @@ internal static class DirectCases
 
         Add(Floor, at => setup.Start(at, "floor", Place(at)));
         Add(Own, at => setup.StartPackaged("minimal", at, isFastCgi: true));
-        Add(
-            Own + ", Socket engine",
-            at => setup.StartPackaged("minimal", at, isFastCgi: true, "--FastCgi:Transport:Engine", "Socket"));
         Add("libfcgi, C, a thread for each connection", at => setup.Start(at, "libfcgi", Place(at), $"{MostThreads}"));
         Add("Go net/http/fcgi", at => setup.Start(at, "go-peer", at is IPEndPoint ? "tcp" : "unix", $"{at}"));
         Add(Php, at => setup.StartPhp(at), "-p", "SCRIPT_FILENAME=" + Path.Combine(setup.Settings.Tools, "index.php"));

@@ -57,7 +57,6 @@ internal static class Settings
         Of(Time, o => o.Limits.LingerTimeout, (o, v) => o.Limits.LingerTimeout = v),
         Of(Time, o => o.Limits.ShutdownIdleGracePeriod, (o, v) => o.Limits.ShutdownIdleGracePeriod = v),
 
-        Of(Choice<FastCgiTransportEngine>, o => o.Transport.Engine, (o, v) => o.Transport.Engine = v),
         Of(Choice<FastCgiApplicationScheduling>, o => o.Transport.ApplicationScheduling,
             (o, v) => o.Transport.ApplicationScheduling = v),
         Of(Number, o => o.Transport.LoopCount, (o, v) => o.Transport.LoopCount = v),

@@ -33,6 +33,9 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
 
     public ListeningSocket Open(FileHandleEndPoint endPoint)
     {
+        if (!OperatingSystem.IsLinux())
+            throw Failure(endPoint, "this system passes no sockets. Use an address");
+
         var descriptor = sockets.FirstOrDefault(
             socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
         if (!Descriptors.IsOpen(descriptor))
@@ -62,7 +65,7 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     /// <summary>Finds the sockets, once. For tests; otherwise, use <see cref="OfThisProcess"/>.</summary>
     internal static InheritedSockets Claim()
     {
-        if (OperatingSystem.IsWindows())
+        if (!OperatingSystem.IsLinux())
             return new InheritedSockets([]);
 
         var process = Take(SocketActivation.ProcessVariable);

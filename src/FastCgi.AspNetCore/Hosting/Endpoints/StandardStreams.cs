@@ -1,6 +1,9 @@
+using System.Runtime.Versioning;
+
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Standard output and error, which a FastCGI parent process may leave closed. Not on Windows.</summary>
+/// <summary>Standard output and error, which a FastCGI parent process may leave closed.</summary>
+[SupportedOSPlatform("linux")]
 internal static class StandardStreams
 {
     private const int Input = 0;

@@ -1,10 +1,7 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>
-/// A connection of the epoll engine, which owns no buffers. Only the thread that runs the loop receives and closes. Any
-/// thread may send, one at a time.
-/// </summary>
-internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
+/// <summary>A socket that a loop receives from. While nothing is unsent, it owns no buffers.</summary>
+internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
 {
     private const uint Interest = Libc.EpollIn | Libc.EpollPeerHangUp | Libc.EpollEdgeTriggered;
     private const uint PeerIsGone = Libc.EpollPeerHangUp | Libc.EpollHangUp | Libc.EpollError;
@@ -26,25 +23,22 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     // While the descriptor is in use, it stays open, so its number cannot refer to another connection.
     private UseCount _uses;
     private int _start;
-    private int _isQueuedToClose;
-    private bool _isDraining;
-    private bool _isGone;
-    private bool _isLost;
+    private bool _isHalfClosed;
+    private bool _peerHungUp;
+    private bool _sendFailed;
     private bool _isClosed;
     private int _error;
 
     public EpollConnection(EpollLoop loop, int socket, bool isTcp, ConnectionManager manager)
+        : base(loop, manager)
     {
         _loop = loop;
         _socket = socket;
         _isTcp = isTcp;
-        Connection = new FastCgiConnection(manager, this);
     }
 
-    public FastCgiConnection Connection { get; }
     public ulong Key { get; set; }
 
-    public EpollConnection? NextToClose { get; set; }
     public override bool CanReset => _isTcp;
 
     public override long? UndeliveredLength
@@ -64,9 +58,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <summary>Queried only by the loop's thread, which also closes the socket.</summary>
     public override bool? HasInput => Libc.HasInput(_socket);
 
-    public override EndPoint? RemoteEndPoint => AskSocket(PeerAddress.Get);
+    public override EndPoint? RemoteEndPoint => QuerySocket(PeerAddress.Get);
 
-    public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
+    public override string DescribePeer() => QuerySocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
     /// <summary>Starts receiving. Called once, on the accepting thread.</summary>
     public void Start()
@@ -77,7 +71,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         // It may have ended meanwhile, for example because the server stops.
         if (Interlocked.Exchange(ref _start, Started) == EndWaits)
-            _loop.QueueToClose(this);
+            Close();
     }
 
     /// <summary>Ends a connection that the server failed to start. Called on the accepting thread.</summary>
@@ -96,12 +90,12 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             return;
 
         // A web server that disconnected accepts no response, so its unreceived input does not matter.
-        var mustPause = Connection.IsReceivePaused && !_isDraining;
+        var mustPause = Connection.IsReceivePaused && !_isHalfClosed;
         if ((mustPause || Receive()) && (events & PeerIsGone) == 0)
             return;
 
         // After the requests that its last bytes made ready.
-        _isGone = true;
+        _peerHungUp = true;
         Close();
     }
 
@@ -120,13 +114,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             Connection.Fail();
     }
 
-    public override void Run(ref ReadyRequests ready)
-        => _loop.Scheduler.RunElsewhere(ref ready, Connection.Output, isLoop: true);
-
     public override bool Send(BufferBlock chain)
     {
         // Bytes were lost, so the peer would misread later ones.
-        if (Volatile.Read(ref _isLost) || !_uses.TryBegin())
+        if (Volatile.Read(ref _sendFailed) || !_uses.TryBegin())
             return true;
 
         var isSent = Send(chain, offset: 0, out var isLost);
@@ -149,34 +140,27 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         ContinueSend();
     }
 
-    public override void Close()
-    {
-        if (Interlocked.Exchange(ref _isQueuedToClose, 1) == 0)
-            _loop.QueueToClose(this);
-    }
-
-    /// <summary>Executes the action that <see cref="Close"/> requested. Called on the loop's thread.</summary>
-    public void CloseAsDecided()
+    /// <summary>Executes the action that <see cref="ConnectionTransport.Close"/> requested.</summary>
+    protected override void OnTurn()
     {
         // The descriptor is about to be added to epoll. If closed now, its number could refer to another connection.
         if (Volatile.Read(ref _start) != Started && Interlocked.CompareExchange(ref _start, EndWaits, New) != Started)
             return;
 
-        Volatile.Write(ref _isQueuedToClose, 0);
         if (_isClosed)
             return;
 
-        var action = _isGone ? CloseAction.Close : Connection.DecideClose();
+        var action = _peerHungUp ? CloseAction.Close : Connection.DecideClose();
         if (action == CloseAction.None)
             return;
 
-        _isDraining = action == CloseAction.HalfClose;
-        if (!_isDraining || Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
+        _isHalfClosed = action == CloseAction.HalfClose;
+        if (!_isHalfClosed || Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
             CloseNow();
     }
 
     /// <summary>Runs on the loop's thread or, before the connection has started, on the accepting thread.</summary>
-    public void CloseNow()
+    public override void CloseNow()
     {
         if (_isClosed)
             return;
@@ -282,12 +266,12 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         }
 
         if (isLost)
-            Volatile.Write(ref _isLost, true);
+            Volatile.Write(ref _sendFailed, true);
         return true;
     }
 
     /// <summary>Queries the socket. Any thread may call it, even while the connection closes.</summary>
-    private T? AskSocket<T>(Func<Socket, T?> ask)
+    private T? QuerySocket<T>(Func<Socket, T?> query)
         where T : class
     {
         if (!_uses.TryBegin())
@@ -295,8 +279,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         try
         {
-            using var socket = new Socket(new SafeSocketHandle(_socket, ownsHandle: false));
-            return ask(socket);
+            using var opened = new Socket(new SafeSocketHandle(_socket, ownsHandle: false));
+            return query(opened);
         }
         finally
         {

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>Accepts connections. All loops wait for them; the loop with the fewest connections gets each.</summary>
-internal sealed class EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
+internal sealed class EpollListener(Engine engine, ListeningSocket listeningSocket)
     : TransportListener(listeningSocket.EndPoint)
 {
     private static readonly TimeSpan s_acceptTime = TimeSpan.FromMilliseconds(100);
@@ -19,7 +19,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
     public override void Start()
     {
         var descriptor = (int)_socket.Handle;
-        foreach (var loop in engine.Loops)
+        foreach (var loop in engine.Loops.Cast<EpollLoop>())
         {
             var acceptor = new EpollAcceptor(AcceptOne, loop, descriptor, _server.Time);
             _acceptors.Add(acceptor);
@@ -140,8 +140,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
                 return;
             }
 
-            var loop = engine.Loops.MinBy(static loop => loop.SourceCount)!;
-            connection = new EpollConnection(loop, descriptor, _isTcp, engine.Manager);
+            connection = new EpollConnection((EpollLoop)engine.ChooseLoop(), descriptor, _isTcp, engine.Manager);
             if (engine.Manager.TryAdd(connection.Connection))
                 connection.Start();
             else
@@ -163,7 +162,7 @@ internal sealed class EpollListener(EpollEngine engine, ListeningSocket listenin
         if (listeningSocket.Peers.Allows(socket))
             return true;
 
-        _failures.OnPeerRefused(listeningSocket.Peers, isUnix: !_isTcp, () => PeerPolicy.Describe(socket));
+        _failures.OnPeerRefused(() => PeerPolicy.Describe(socket));
         return false;
     }
 }

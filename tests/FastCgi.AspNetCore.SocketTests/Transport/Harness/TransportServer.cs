@@ -20,9 +20,6 @@ internal sealed class TransportServer : IAsyncDisposable
         builder.Logging.AddProvider(Logs).SetMinimumLevel(LogLevel.Debug);
         builder.WebHost.UseFastCgi(options =>
         {
-            options.Transport.Engine = setup.Engine == Engine.Socket
-                ? FastCgiTransportEngine.Socket
-                : FastCgiTransportEngine.Auto;
             options.Transport.LoopCount = 1;
             options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero;
             options.Listen(setup.Engine == Engine.Pipe ? new ForeignEndPoint(EndPoint) : EndPoint);
@@ -30,6 +27,7 @@ internal sealed class TransportServer : IAsyncDisposable
         });
         build?.Invoke(builder);
         _app = builder.Build();
+        ((FastCgiServer)_app.Services.GetRequiredService<IServer>()).UsesEpoll &= setup.Engine != Engine.Socket;
     }
 
     public EndPoint EndPoint { get; }

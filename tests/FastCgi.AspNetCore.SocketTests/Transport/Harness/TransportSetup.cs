@@ -6,9 +6,11 @@ namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
 public enum Engine
 {
     Epoll,
+
+    /// <summary>Kestrel's sockets and loops without epoll, as on other systems than Linux.</summary>
     Socket,
 
-    /// <summary>Kestrel's sockets, over <see cref="IConnectionListenerFactory"/>.</summary>
+    /// <summary>A foreign <see cref="IConnectionListenerFactory"/>, here of Kestrel's sockets.</summary>
     Pipe,
 }
 
@@ -20,17 +22,10 @@ public sealed record TransportSetup(Engine Engine, bool IsUnix)
     public static IEnumerable<TransportSetup> List
         => from engine in Enum.GetValues<Engine>()
            from isUnix in new[] { false, true }
-           select new TransportSetup(
-            engine, isUnix);
+           select new TransportSetup(engine, isUnix);
 
     /// <summary>The setups in which another thread takes over the loop of a blocked handler.</summary>
     public static TheoryData<TransportSetup> Epoll => [new(Engine.Epoll, false), new(Engine.Epoll, true)];
-
-    /// <summary>
-    /// This server's engines, which continue to receive after sending everything; Kestrel's sockets close then.
-    /// </summary>
-    public static TheoryData<TransportSetup> Own =>
-        [new(Engine.Epoll, false), new(Engine.Epoll, true), new(Engine.Socket, false), new(Engine.Socket, true)];
 
     /// <summary>An unused address.</summary>
     public EndPoint CreateEndPoint(string folder)

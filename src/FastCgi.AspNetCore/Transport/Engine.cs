@@ -1,13 +1,18 @@
-namespace FastCgi.AspNetCore.Transport.Epoll;
+namespace FastCgi.AspNetCore.Transport;
 
-internal sealed class EpollEngine(ConnectionManager manager, RequestScheduler scheduler)
+/// <summary>The loops of a server. Each receives from some of the connections, and starts their requests.</summary>
+internal sealed class Engine(
+    ConnectionManager manager, RequestScheduler scheduler, Func<RequestScheduler, ILogger, EventLoop> createLoop)
 {
     private static readonly TimeSpan s_endTime = TimeSpan.FromSeconds(1);
 
     private bool _isStarted;
 
     public ConnectionManager Manager => manager;
-    public IReadOnlyList<EpollLoop> Loops { get; } = CreateLoops(manager.Server, scheduler);
+    public IReadOnlyList<EventLoop> Loops { get; } = CreateLoops(manager.Server, scheduler, createLoop);
+
+    /// <summary>Gets the loop with the fewest connections.</summary>
+    public EventLoop ChooseLoop() => Loops.MinBy(static loop => loop.SourceCount)!;
 
     public void Start()
     {
@@ -39,13 +44,14 @@ internal sealed class EpollEngine(ConnectionManager manager, RequestScheduler sc
         return haveAll;
     }
 
-    private static List<EpollLoop> CreateLoops(StreamContext server, RequestScheduler scheduler)
+    private static List<EventLoop> CreateLoops(
+        StreamContext server, RequestScheduler scheduler, Func<RequestScheduler, ILogger, EventLoop> createLoop)
     {
-        var loops = new List<EpollLoop>();
+        var loops = new List<EventLoop>();
         try
         {
             while (loops.Count < server.Options.Transport.LoopCount)
-                loops.Add(new EpollLoop(scheduler, server.Log));
+                loops.Add(createLoop(scheduler, server.Log));
             return loops;
         }
         catch
