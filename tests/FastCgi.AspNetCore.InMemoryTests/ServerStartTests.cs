@@ -31,7 +31,7 @@ public sealed class ServerStartTests
             Apps.Hello,
             static options => options.IdleExit = TimeSpan.FromMinutes(5),
             services => services.AddSingleton(
-                provider => new HttpServer(ServiceDescriptor.Singleton<IServer>(http), provider)));
+                provider => new PreviousServer(ServiceDescriptor.Singleton<IServer>(http), provider)));
         run.Server.Features.Get<IServerAddressesFeature>()!.Addresses.Add("http://127.0.0.1:1");
         await run.Host.StartAsync();
 

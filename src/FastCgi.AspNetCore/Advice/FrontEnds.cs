@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>A bounded number of web servers, and the properties of one sampled request per second.</summary>
+/// <summary>A bounded number of web servers. Samples the first request of a connection, once per second.</summary>
 internal sealed class FrontEnds(TimeProvider time)
 {
     private const int MaxCount = 16;
@@ -11,7 +11,7 @@ internal sealed class FrontEnds(TimeProvider time)
     private long _lastSample = long.MinValue;
     private long _otherSamples;
 
-    /// <summary>Sampled requests of web servers beyond those that are listed.</summary>
+    /// <summary>Samples of web servers beyond those that are listed.</summary>
     public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
     /// <summary>Whether a web server may drop Authorization: challenged requests lacked it, and none had it.</summary>

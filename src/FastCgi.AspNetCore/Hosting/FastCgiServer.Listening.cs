@@ -108,7 +108,7 @@ internal sealed partial class FastCgiServer
     {
         addresses.Publish(
             [.. _listeners.Select(static listener => EndpointAddress.Format(listener.EndPoint)),
-                .. httpServer.Addresses]);
+                .. previousServer.Addresses]);
         foreach (var address in addresses)
             _log.Listening(address);
 

@@ -14,7 +14,7 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <remarks>The optional services are those of a host, which a service collection alone does not have.</remarks>
 internal sealed partial class FastCgiServer(
     IOptions<FastCgiServerOptions> options,
-    HttpServer httpServer,
+    PreviousServer previousServer,
     KestrelSettings kestrelSettings,
     HttpsRedirection httpsRedirection,
     ServerAddresses addresses,
@@ -110,7 +110,7 @@ internal sealed partial class FastCgiServer(
     public void Dispose()
     {
         StopAsync(new CancellationToken(canceled: true)).GetAwaiter().GetResult();
-        httpServer.Dispose();
+        previousServer.Dispose();
     }
 
     private async Task StartCoreAsync<TContext>(
@@ -123,7 +123,7 @@ internal sealed partial class FastCgiServer(
         kestrelSettings.Report(Options, _log);
         foreach (var root in Options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
             _log.SendFileFolderMissing(root.Folder);
-        var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || kestrelSettings.HasEndpoints;
+        var hasHttpEndpoints = PreviousServer.HasOwnEndpoints(configuration) || kestrelSettings.HasEndpoints;
         var inherited = InheritedSockets.OfThisProcess;
         var plan = EndpointPlan.Make(
             Options, addresses, configuration, hasHttpEndpoints, IsDevelopment, inherited, _log);
@@ -148,14 +148,14 @@ internal sealed partial class FastCgiServer(
 
         if (servesHttp)
         {
-            await httpServer.StartAsync(plan.Http, addresses.PreferHostingUrls, application, cancellationToken)
+            await previousServer.StartAsync(plan.Http, addresses.PreferHostingUrls, application, cancellationToken)
                 .ConfigureAwait(false);
         }
 
-        // Do not await from here on, so that a stop sees everything. The token may report an earlier stop later.
+        // No await below: a concurrent stop must see every field. The linked token may be canceled late: check both.
         _startCanceled.Token.ThrowIfCancellationRequested();
         cancellationToken.ThrowIfCancellationRequested();
-        Connections.Start(StopWhenIdle, httpServer.GetUse);
+        Connections.Start(StopWhenIdle, previousServer.GetUse);
         _engine?.Start();
         Scheduler.Start();
         foreach (var listener in _listeners)
@@ -210,7 +210,7 @@ internal sealed partial class FastCgiServer(
             () => listener.StopAsync(cancellationToken)))).ConfigureAwait(false);
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => Connections?.StopAsync(cancellationToken)),
-            RunStepAsync("stopping Kestrel", () => httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
+            RunStepAsync("stopping Kestrel", () => previousServer.StopAsync(cancellationToken))).ConfigureAwait(false);
         await RunStepAsync("stopping the configuration checks", () => _doctor?.Dispose()).ConfigureAwait(false);
         await RunStepAsync("stopping the event loops", () => _engine?.Stop()).ConfigureAwait(false);
         await RunStepAsync("stopping the worker threads", () => Scheduler?.Stop()).ConfigureAwait(false);

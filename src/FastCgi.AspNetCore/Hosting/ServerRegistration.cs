@@ -25,7 +25,7 @@ internal static class ServerRegistration
             services.AddSingleton<KestrelSettings>();
             services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<KestrelServerOptions>>(
                 static provider => provider.GetRequiredService<KestrelSettings>()));
-            services.AddSingleton<IStartupFilter, LastServer>();
+            services.AddSingleton<IStartupFilter, KestrelOverrideCheck>();
             services.AddSingleton<HttpsRedirection>();
             services.AddSingleton<IPostConfigureOptions<HttpsRedirectionOptions>>(
                 static provider => provider.GetRequiredService<HttpsRedirection>());
@@ -43,7 +43,7 @@ internal static class ServerRegistration
         services.TryAddSingleton(static provider => new EventJournal(
             provider.GetRequiredService<ILoggerFactory>().CreateLogger("FastCgi.AspNetCore"),
             provider.GetRequiredService<ServerTime>().Provider));
-        services.AddSingleton(provider => new HttpServer(registered, provider));
+        services.AddSingleton(provider => new PreviousServer(registered, provider));
         services.AddSingleton<IServer, FastCgiServer>();
     }
 }

@@ -9,20 +9,21 @@ namespace FastCgi.AspNetCore.Status;
 /// <summary>Responds to requests for the status with HTML or JSON.</summary>
 internal static class StatusEndpoint
 {
-    private const string PlainText = "text/plain; charset=utf-8";
-
     public static Task RespondAsync(HttpContext context)
     {
         // Unless the application restricts access, the web server may expose the status to anyone. A local client
         // proves nothing: a proxy on this machine may have forwarded the request.
         if (StatusEndpoints.GetAudience(context.GetEndpoint()?.Metadata) == StatusAudience.Unspecified
             && context.RequestServices.GetService<IHostEnvironment>()?.IsDevelopment() != true)
-            return RefuseAsync(context.Response);
+            return RespondAsync(
+                context.Response, StatusCodes.Status403Forbidden, "Outside Development, the application must specify "
+                    + "who may see the status: app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or "
+                    + ".AllowAnonymous() if the web server restricts access.\n");
 
         return context.RequestServices.GetService<IServer>() is FastCgiServer server
             ? RespondAsync(context, MakeReader(server, context.RequestServices))
-            : FailAsync(context.Response, "No status is available, because the application does not use "
-                + "FastCgi.AspNetCore.\n");
+            : RespondAsync(context.Response, StatusCodes.Status503ServiceUnavailable, "No status is available, because "
+                + "the application does not use FastCgi.AspNetCore.\n");
     }
 
     public static Task RespondAsync(HttpContext context, StatusReader reader)
@@ -37,7 +38,8 @@ internal static class StatusEndpoint
 
         var format = ChooseFormat(context.Request);
         if (reader.Read() is not { } status)
-            return FailAsync(response, "No status is available because FastCGI has not started.\n");
+            return RespondAsync(response, StatusCodes.Status503ServiceUnavailable, "No status is available because "
+                + "FastCGI has not started.\n");
 
         response.Headers.CacheControl = "no-store";
         response.Headers.XContentTypeOptions = "nosniff";
@@ -53,26 +55,18 @@ internal static class StatusEndpoint
                 return WriteAsync(response, "text/html; charset=utf-8", page);
             default:
                 // Do not echo client input.
-                response.StatusCode = StatusCodes.Status400BadRequest;
-                return WriteAsync(response, PlainText, "Unknown format. Use html or json.\n");
+                return RespondAsync(
+                    response, StatusCodes.Status400BadRequest, "Unknown format. Use html or json.\n");
         }
     }
 
     public static StatusReader MakeReader(FastCgiServer server, IServiceProvider services) => new(
         server, services.GetService<IHostEnvironment>()?.ApplicationName ?? "FastCGI application");
 
-    private static Task RefuseAsync(HttpResponse response)
+    private static Task RespondAsync(HttpResponse response, int statusCode, string text)
     {
-        response.StatusCode = StatusCodes.Status403Forbidden;
-        return WriteAsync(response, PlainText, "Outside Development, the application must specify who may see the "
-            + "status: app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() if the web server "
-            + "restricts access.\n");
-    }
-
-    private static Task FailAsync(HttpResponse response, string text)
-    {
-        response.StatusCode = StatusCodes.Status503ServiceUnavailable;
-        return WriteAsync(response, PlainText, text);
+        response.StatusCode = statusCode;
+        return WriteAsync(response, "text/plain; charset=utf-8", text);
     }
 
     private static Task WriteAsync(HttpResponse response, string contentType, string text)

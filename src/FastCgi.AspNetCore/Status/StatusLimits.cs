@@ -20,13 +20,13 @@ internal static class StatusLimits
             [nameof(FastCgiTransportOptions.MaxBlockingThreads)] = resources.BlockedThreads,
         };
         var limits = Settings.All
-            .Select(static setting => (Name: setting.Name[(setting.Name.IndexOf(':') + 1)..], Setting: setting))
-            .Where(limit => limit.Setting.Name.StartsWith("Limits:", StringComparison.Ordinal)
+            .Select(static setting => (Name: setting.Name[(setting.Name.IndexOf(':') + 1)..], Row: setting))
+            .Where(limit => limit.Row.Name.StartsWith("Limits:", StringComparison.Ordinal)
                 || usage.ContainsKey(limit.Name))
             .Select(limit => Describe(
                 limit.Name,
                 areRequestsLimited || limit.Name != nameof(FastCgiServerLimits.RequestQueueLimit)
-                    ? limit.Setting.Get(options)
+                    ? limit.Row.Get(options)
                     : null,
                 usage.TryGetValue(limit.Name, out var used) ? used : null));
         if (resources.Descriptors is { } descriptors)

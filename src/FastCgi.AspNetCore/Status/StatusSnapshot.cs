@@ -55,7 +55,7 @@ internal sealed record LimitStatus(string Name, string Limit, long? Used, double
 internal sealed record FindingStatus(
     int EventId, string Name, string Level, string Message, long Count, DateTimeOffset LastSeen);
 
-/// <summary>A web server. One request per second is sampled; the counts are of samples.</summary>
+/// <summary>A web server. The counts are of samples: first requests of connections, one per second.</summary>
 internal sealed record FrontEndStatus(
     string Software, DateTimeOffset LastSeen, long Samples, long KeepConnection, long WithScheme, long WithTarget,
     long WithoutHost, long WithClient, long WithUser);

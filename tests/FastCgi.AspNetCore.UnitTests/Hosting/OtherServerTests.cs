@@ -37,7 +37,7 @@ public sealed class OtherServerTests : IDisposable
         using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs));
         Action<IApplicationBuilder> next = static _ => { };
 
-        Assert.Same(next, new LastServer(server, MakeEnvironment(environment), loggers).Configure(next));
+        Assert.Same(next, new KestrelOverrideCheck(server, MakeEnvironment(environment), loggers).Configure(next));
 
         Assert.Equal(isTold ? ["KestrelTookOver"] : [], _logs.All.Select(static log => log.EventName));
     }
@@ -53,7 +53,7 @@ public sealed class OtherServerTests : IDisposable
             "instance" => ServiceDescriptor.Singleton<IServer>(made),
             _ => ServiceDescriptor.Singleton<IServer>(_ => made),
         };
-        var http = new HttpServer(registration, services);
+        var http = new PreviousServer(registration, services);
         Assert.Empty(http.Addresses);
         await http.StopAsync(default);
 
@@ -78,7 +78,7 @@ public sealed class OtherServerTests : IDisposable
         using var services = new ServiceCollection().BuildServiceProvider();
 
         var error = await Assert.ThrowsAsync<InvalidOperationException>(
-            () => new HttpServer(null, services)
+            () => new PreviousServer(null, services)
                 .StartAsync(["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
 
         Assert.StartsWith("No HTTP server is registered for http://a, http://b. Call builder.WebHost.UseKestrelCore() "
@@ -88,9 +88,9 @@ public sealed class OtherServerTests : IDisposable
     [Fact]
     public void HttpServer_OwnConfigurationHasEndpoints_AreFound()
     {
-        Assert.False(HttpServer.HasOwnEndpoints(null));
-        Assert.False(HttpServer.HasOwnEndpoints(Make("Kestrel:Limits:X")));
-        Assert.True(HttpServer.HasOwnEndpoints(Make("Kestrel:Endpoints:Main:Url")));
+        Assert.False(PreviousServer.HasOwnEndpoints(null));
+        Assert.False(PreviousServer.HasOwnEndpoints(Make("Kestrel:Limits:X")));
+        Assert.True(PreviousServer.HasOwnEndpoints(Make("Kestrel:Endpoints:Main:Url")));
 
         static IConfiguration Make(string key)
             => new ConfigurationBuilder().AddInMemoryCollection([new(key, "1")]).Build();
@@ -113,7 +113,7 @@ public sealed class OtherServerTests : IDisposable
             .BuildServiceProvider();
         var server = Assert.IsType<FastCgiServer>(provider.GetRequiredService<IServer>());
         Assert.Equal("/ping", server.Options.PingPath);
-        Assert.IsType<LastServer>(Assert.Single(provider.GetServices<IStartupFilter>()));
+        Assert.IsType<KestrelOverrideCheck>(Assert.Single(provider.GetServices<IStartupFilter>()));
         Assert.Single(
             provider.GetServices<Microsoft.AspNetCore.Routing.MatcherPolicy>(),
             static policy => policy is RoleMatcherPolicy);

@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.Hosting.Configuration;
 internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOptions<FastCgiServerOptions>,
     IConfigureOptions<KestrelServerOptions>
 {
-    private static readonly IReadOnlyList<Setting> s_shared =
+    private static readonly IReadOnlyList<SettingRow> s_shared =
         [.. Settings.All.Where(static setting => setting.GetFromKestrel is not null)];
 
     private static readonly (string Name, Func<KestrelServerOptions, object?> Read)[] s_withoutEffect =

@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Hosting.Endpoints;
 
 namespace FastCgi.AspNetCore.Hosting.Configuration;
 
-using static Setting;
+using static SettingRow;
 using static SettingValues;
 
 /// <summary>
@@ -11,7 +11,7 @@ using static SettingValues;
 /// </summary>
 internal static class Settings
 {
-    public static readonly IReadOnlyList<Setting> All =
+    public static readonly IReadOnlyList<SettingRow> All =
     [
         Of(Flag, o => o.AllowSynchronousIO, (o, v) => o.AllowSynchronousIO = v, k => k.AllowSynchronousIO),
         Of(Flag, o => o.AllowUnverifiedClientCertificate, (o, v) => o.AllowUnverifiedClientCertificate = v),

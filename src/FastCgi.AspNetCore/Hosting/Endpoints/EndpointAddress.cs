@@ -31,8 +31,7 @@ internal static class EndpointAddress
         {
             var (name, value) = option.Split('=', 2) is [var key, var text] ? (key, text) : (option, null);
             if (!names.Add(name) && !ListenSettings.IsList(name))
-                throw new FormatException($"The address '{address}' is not valid: it contains '{name}' twice. Remove "
-                    + "one.");
+                throw new FormatException($"The address '{address}' is not valid: it contains '{name}' twice.");
             foreach (var endpoint in endpoints)
                 Apply(address, option, name, value, endpoint);
         }

@@ -40,10 +40,8 @@ internal static class PeerPolicies
         return new PeerPolicy
         {
             Addresses = networks,
-            Users = [.. options.AllowedUsers.Select(
-                name => UnixSockets.Find(options, name, SystemAccounts.FindUser, "user"))],
-            Groups = [.. options.AllowedGroups.Select(
-                name => UnixSockets.Find(options, name, SystemAccounts.FindGroup, "group"))],
+            Users = [.. options.AllowedUsers.Select(name => UnixSockets.FindUser(options, name))],
+            Groups = [.. options.AllowedGroups.Select(name => UnixSockets.FindGroup(options, name))],
         };
     }
 

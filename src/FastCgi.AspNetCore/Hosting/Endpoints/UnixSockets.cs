@@ -17,6 +17,8 @@ internal static class UnixSockets
     private static readonly TimeSpan s_lockTimeout = TimeSpan.FromSeconds(3);
     private static readonly TimeSpan s_pollInterval = TimeSpan.FromMilliseconds(10);
 
+    private static string User => $"the user {SystemAccounts.ProcessUser}";
+
     public static ListeningSocket Listen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, ILogger log)
     {
         var path = endPoint.ToString();
@@ -24,7 +26,10 @@ internal static class UnixSockets
         {
             // In an endpoint created by the application, @ may be the start of a file name.
             if (path[0] == '@' && endPoint.Equals(EndpointAddress.ToUnixEndPoint(path)))
-                return ListenAbstract(options, endPoint);
+                return options.ChangesSocketFile
+                    ? throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an "
+                        + "abstract socket, which has no file. Remove them, or use a path")
+                    : BindAndListen(options, endPoint);
             // The current folder may change before the file is removed, and web servers require an absolute path.
             if (!Path.IsPathFullyQualified(path))
                 throw SocketBinder.Failure(options, "the path of a Unix socket must be absolute, or @ and a name. "
@@ -41,25 +46,12 @@ internal static class UnixSockets
         }
     }
 
-    private static ListeningSocket ListenAbstract(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
-    {
-        if (options.ChangesSocketFile)
-            throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract "
-                + "socket, which has no file. Remove them, or use a path");
-
-        return BindAndListen(options, endPoint);
-    }
-
     [SupportedOSPlatform("linux")]
     private static ListeningSocket ListenFile(
         FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path, ILogger log)
     {
-        uint? user = string.IsNullOrEmpty(options.Owner)
-            ? null
-            : Find(options, options.Owner, SystemAccounts.FindUser, "user");
-        uint? group = string.IsNullOrEmpty(options.Group)
-            ? null
-            : Find(options, options.Group, SystemAccounts.FindGroup, "group");
+        uint? user = options.Owner is { Length: > 0 } owner ? FindUser(options, owner) : null;
+        uint? group = options.Group is { Length: > 0 } name ? FindGroup(options, name) : null;
         CreateDirectory(options, path);
 
         // If two instances start simultaneously, the second must detect that the first uses the socket.
@@ -69,19 +61,23 @@ internal static class UnixSockets
         var temporary = path + "~";
         if (IsLeftBehind(options, EndpointAddress.ToUnixEndPoint(temporary)))
             TryDelete(temporary);
-        var socket = Bind(options, temporary);
+        var socket = Run(
+            options, $"{User} cannot create a socket in {Path.GetDirectoryName(path)}",
+            () => SocketFile.Bind(temporary),
+            $"Make the folder writable for the user or for its group ({SystemAccounts.MembershipAdvice}), or choose "
+                + "another");
         try
         {
             if (user is not null || group is not null)
-                SetOwner(options, temporary, user, group);
+                Run(options, $"{User} cannot change the owner of the socket to '{options.Owner}:{options.Group}'",
+                    () => SocketFile.ChangeOwner(temporary, user, group),
+                    "Only root can set Owner; members of a group can set Group "
+                        + $"({SystemAccounts.MembershipAdvice})");
             if (options.Mode is not null || user is not null || group is not null)
                 SocketFile.ChangeMode(temporary, options.Mode ?? UserAndGroup);
             socket.Listen(options.Backlog);
-            Run(
-                options,
-                () => File.Move(temporary, path, overwrite: true),
-                cause => $"the user {SystemAccounts.ProcessUser} cannot replace the file there: {cause}. Remove it, or "
-                    + "choose another path");
+            Run(options, $"{User} cannot replace the file there", () => File.Move(temporary, path, overwrite: true),
+                "Remove it, or choose another path");
             return new ListeningSocket(socket) { EndPoint = endPoint };
         }
         catch
@@ -123,9 +119,13 @@ internal static class UnixSockets
         }
     }
 
-    public static uint Find(FastCgiListenOptions options, string name, Func<string, uint?> find, string kind)
-        => find(name) ?? throw SocketBinder.Failure(options, $"the {kind} '{name}' does not exist. Create it, or "
-            + $"choose one from getent {(kind == "user" ? "passwd" : "group")}");
+    public static uint FindUser(FastCgiListenOptions options, string name)
+        => SystemAccounts.FindUser(name) ?? throw SocketBinder.Failure(options, $"the user '{name}' does not exist. "
+            + "Create it, or choose one from getent passwd");
+
+    public static uint FindGroup(FastCgiListenOptions options, string name)
+        => SystemAccounts.FindGroup(name) ?? throw SocketBinder.Failure(options, $"the group '{name}' does not exist. "
+            + "Create it, or choose one from getent group");
 
     private static void CreateDirectory(FastCgiListenOptions options, string path)
     {
@@ -137,7 +137,8 @@ internal static class UnixSockets
                 + $"{SystemAccounts.ProcessUser} cannot access it. Create it, set CreateDirectory, or use "
                 + "RuntimeDirectory= in the systemd unit");
 
-        Run(options, () => Directory.CreateDirectory(folder), why => $"the folder {folder} cannot be created: {why}");
+        Run(options, $"the folder {folder} cannot be created", () => Directory.CreateDirectory(folder),
+            "Create it, or choose another path");
     }
 
     /// <summary>Whether there is an abandoned socket, which refuses connections. Fails for other files.</summary>
@@ -173,19 +174,6 @@ internal static class UnixSockets
         throw SocketBinder.Failure(options, InUse);
     }
 
-    [SupportedOSPlatform("linux")]
-    private static Socket Bind(FastCgiListenOptions options, string path)
-    {
-        Socket? socket = null;
-        Run(
-            options,
-            () => socket = SocketFile.Bind(path),
-            cause => $"the user {SystemAccounts.ProcessUser} cannot create a socket in "
-                + $"{Path.GetDirectoryName(path)}: {cause}. Make the folder writable for the user or for its group "
-                + $"({SystemAccounts.MembershipAdvice}), or choose another");
-        return socket!;
-    }
-
     /// <summary>Removes the file. Ignores failures: the step that failed reports the cause.</summary>
     private static void TryDelete(string path)
     {
@@ -199,26 +187,27 @@ internal static class UnixSockets
         }
     }
 
-    [SupportedOSPlatform("linux")]
-    private static void SetOwner(FastCgiListenOptions options, string path, uint? user, uint? group)
-    {
-        Run(
+    private static void Run(FastCgiListenOptions options, string failure, Action step, string advice)
+        => Run(
             options,
-            () => SocketFile.ChangeOwner(path, user, group),
-            cause => $"the user {SystemAccounts.ProcessUser} cannot change the owner of the socket to "
-                + $"'{options.Owner}:{options.Group}': {cause}. Only root can set Owner; members of a group can set "
-                + $"Group ({SystemAccounts.MembershipAdvice})");
-    }
+            failure,
+            () =>
+            {
+                step();
+                return true;
+            },
+            advice);
 
-    private static void Run(FastCgiListenOptions options, Action step, Func<string, string> explain)
+    private static T Run<T>(FastCgiListenOptions options, string failure, Func<T> step, string advice)
     {
         try
         {
-            step();
+            return step();
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            throw SocketBinder.Failure(options, explain(exception.Message.TrimEnd('.')), exception);
+            throw SocketBinder.Failure(options, $"{failure}: {exception.Message.TrimEnd('.')}. {advice}",
+                exception);
         }
     }
 

@@ -8,7 +8,8 @@ using Microsoft.Extensions.Hosting;
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>Warns if Kestrel has replaced this server, which is normal only in Development over HTTP.</summary>
-internal sealed class LastServer(IServer server, IHostEnvironment environment, ILoggerFactory loggers) : IStartupFilter
+internal sealed class KestrelOverrideCheck(
+    IServer server, IHostEnvironment environment, ILoggerFactory loggers) : IStartupFilter
 {
     public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next)
     {

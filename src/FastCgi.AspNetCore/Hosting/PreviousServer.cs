@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>The server registered before this one, Kestrel. Created only if there are http addresses.</summary>
 /// <param name="registration"><see langword="null"/> if no server was registered (<c>CreateEmptyBuilder</c>).</param>
-internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvider services)
+internal sealed class PreviousServer(ServiceDescriptor? registration, IServiceProvider services)
 {
     private IServer? _server;
     private long _begunCount;
@@ -59,7 +59,7 @@ internal sealed class HttpServer(ServiceDescriptor? registration, IServiceProvid
         ? (IServer)ActivatorUtilities.CreateInstance(services, type)
         : (registration?.ImplementationInstance ?? registration?.ImplementationFactory?.Invoke(services)) as IServer;
 
-    private sealed class CountedApplication<TContext>(IHttpApplication<TContext> application, HttpServer server)
+    private sealed class CountedApplication<TContext>(IHttpApplication<TContext> application, PreviousServer server)
         : IHttpApplication<TContext>
         where TContext : notnull
     {
