@@ -274,8 +274,6 @@ internal sealed class RequestScheduler
     {
         try
         {
-            if (request.HasLeft)
-                Workers.OnDropped();
             // The server's own calls wait neither for threads of the application, nor for the first request.
             if (IsForServer(request, path))
             {
