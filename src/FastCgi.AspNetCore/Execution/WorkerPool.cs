@@ -75,6 +75,9 @@ internal sealed partial class WorkerPool(
     /// <summary>Whether a call blocked a loop when no thread was left. Then, loops only respond to pings.</summary>
     public bool IsOverfull => LongCount > maxBlocked;
 
+    /// <summary>Whether a loop must leave the server's own calls, which may block, to the threads for them.</summary>
+    public bool IsServerBlocked => IsOverfull || !HasRoom(Hold.Server);
+
     public int ServerWaitingCount => _waiting[(int)Hold.Server].Count;
 
     // The number of threads that handlers block or that compute without a seat.
@@ -266,6 +269,8 @@ internal sealed partial class WorkerPool(
             if (hold == Hold.Thread && before != Hold.Loop && !HasThread)
                 return false;
 
+            if (hold == Hold.Server && !HasRoom(Hold.Server))
+                hold = Hold.Thread;
             if (!worker.TryChange(ref call, hold))
                 return true;
 
