@@ -197,7 +197,7 @@ public sealed class WorkConservationTests : SchedulerTest
         Assert.Equal(100, scheduler.Workers.ThreadRoom);
     }
 
-    /// <summary>Those that run may wait for it, and nothing else may happen: the server must not go on resting.</summary>
+    /// <summary>Those that run may wait for it, even if nothing else happens that wakes the watchdog.</summary>
     [Fact]
     public void RequestWaitsForThreadsOfRequestsThatSleep_WatchdogIsParked_SamplesUntilItRuns()
     {
