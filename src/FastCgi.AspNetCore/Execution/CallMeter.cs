@@ -58,7 +58,9 @@ internal sealed class CallMeter(ThreadPlatform platform, TimeProvider time)
         var delayed = usage.Delayed - before.Delayed;
         microseconds = Math.Max(0, microseconds - delayed);
         var asleep = microseconds - (usage.Processor - before.Processor);
-        var isAsleep = asleep >= Prediction.ShortMicroseconds && asleep * AsleepShare > microseconds;
+        // A hypervisor may take the processor, and the system may not report delays: that is no sleep.
+        var hasWaited = usage.Waits is null || usage.Waits != before.Waits;
+        var isAsleep = hasWaited && asleep >= Prediction.ShortMicroseconds && asleep * AsleepShare > microseconds;
         return new CallCost(microseconds, isAsleep, delayed);
     }
 

@@ -168,13 +168,13 @@ internal sealed class RequestScheduler
     /// <returns>Whether this thread still owns the loop.</returns>
     private bool Report(Worker worker, IReadOnlyList<Action> reports)
     {
-        if (Workers.IsOverfull)
+        if (Workers.IsServerBlocked)
         {
             ReportLater(reports);
             return true;
         }
 
-        worker.Enter(response: null, path: default);
+        worker.Enter(response: null, path: default, isForServer: true);
         WakeWatchdog();
         foreach (var report in reports)
             ThreadRoot.Run(report, static report => report(), _log);
@@ -200,7 +200,7 @@ internal sealed class RequestScheduler
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
         var before = worker.Hold;
-        worker.Enter(response, path);
+        worker.Enter(response, path, isForServer: !path.IsPath);
         WakeWatchdog();
         var (hasReturned, cost) = Execute(request, path.IsPath ? worker.Meter : null, expected);
         var hold = worker.Leave();
@@ -212,7 +212,7 @@ internal sealed class RequestScheduler
             if (loop is null)
                 request.Connection.Output.FlushNow();
             Restore(context, synchronizationContext);
-            // Without a path, the application was not called, so there is nothing to learn.
+            // Without a path, it was a call of the server itself, so there is nothing to learn.
             if (path.IsPath)
             {
                 Workers.EndFirst();
@@ -258,12 +258,12 @@ internal sealed class RequestScheduler
     private void WakeWatchdog() => ThreadRoot.Run(Watchdog, static watchdog => watchdog.OnActivity(), _log);
 
     private static PathKey GetPath(FastCgiRequest request)
-        // The server itself responds to other requests: they need no thread for the application.
-        => request is { IsForApplication: true, IsDetached: false } ? new PathKey(request.Path) : default;
+        // Other requests are calls of the server itself: they need no thread for the application.
+        => request is { IsForApplication: true, IsDetached: false, IsForStatus: false }
+            ? new PathKey(request.Path)
+            : default;
 
     private Prediction Predict(PathKey path) => path.IsPath ? Predictor.Predict(path) : default;
-
-    private static bool IsForServer(FastCgiRequest request, PathKey path) => !path.IsPath || request.IsForStatus;
 
     // All but these may log, and middleware may block the status.
     private static Hold GetServerHold(FastCgiRequest request)
@@ -275,9 +275,9 @@ internal sealed class RequestScheduler
         try
         {
             // The server's own calls wait neither for threads of the application, nor for the first request.
-            if (IsForServer(request, path))
+            if (!path.IsPath)
             {
-                var hold = Workers.IsOverfull ? GetServerHold(request) : Hold.Nothing;
+                var hold = Workers.IsServerBlocked ? GetServerHold(request) : Hold.Nothing;
                 if (hold == Hold.Nothing)
                     return false;
 

@@ -169,7 +169,8 @@ internal sealed class StallWatchdog(
 
         var (path, response, output) = (worker.Path, worker.GetResponse(), worker.Loop?.Output);
         var taken = call;
-        if (!workers.TryTake(worker, ref taken, hadLoop && !isSleeping ? Hold.Seat : Hold.Thread) || taken == call)
+        var hold = hadLoop && !isSleeping ? Hold.Seat : Hold.Thread;
+        if (!workers.TryTake(worker, ref taken, worker.IsForServer ? Hold.Server : hold) || taken == call)
             return false;
 
         worker.Seen.Call = taken;

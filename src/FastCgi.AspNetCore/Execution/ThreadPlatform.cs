@@ -119,4 +119,5 @@ internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIs
 /// <summary>What a thread has used since its start, in microseconds.</summary>
 /// <param name="Processor">Its CPU time.</param>
 /// <param name="Delayed">How long it waited for a processor or was paused by the garbage collector.</param>
-internal readonly record struct ThreadUsage(long Processor, long Delayed);
+/// <param name="Waits">How often it waited for anything else, such as a lock or a reply; null if unknown.</param>
+internal readonly record struct ThreadUsage(long Processor, long Delayed, long? Waits = null);

@@ -58,7 +58,7 @@ internal sealed partial class WorkerPool
 
     private bool HasRoom(Hold hold, int processors = 0) => hold switch
     {
-        Hold.Server => _held[(int)Hold.Server] < ServerThreads - 1,
+        Hold.Server => Volatile.Read(ref _held[(int)Hold.Server]) < ServerThreads - 1,
         Hold.Loop => HasRoom(Hold.Seat, processors) || _isLoopOverdue,
         Hold.Seat => _held[(int)Hold.Seat] + processors < seats,
         Hold.Thread => ThreadRoom > 0 && !IsFirstRunning,

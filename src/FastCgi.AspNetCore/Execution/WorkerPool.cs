@@ -74,6 +74,9 @@ internal sealed partial class WorkerPool(
     /// <summary>Whether a call blocked a loop when no thread was left. Then, loops only respond to pings.</summary>
     public bool IsOverfull => LongCount > maxBlocked;
 
+    /// <summary>Whether a loop must leave the server's own calls, which may block, to the threads for them.</summary>
+    public bool IsServerBlocked => IsOverfull || !HasRoom(Hold.Server);
+
     public int ServerWaitingCount => _waiting[(int)Hold.Server].Count;
 
     // The number of threads that handlers block or that compute without a seat.
@@ -103,6 +106,9 @@ internal sealed partial class WorkerPool(
             woken.Wake();
         else if (!isThreadComing)
             EnsureSpare();
+        // Only a sample raises the limit of requests that sleep, and those that run may wait for this one.
+        if (hold == Hold.Thread)
+            scheduler.Watchdog.OnActivity();
     }
 
     /// <summary>Queues a request that computes. The caller executes such requests after its loop.</summary>
@@ -247,6 +253,8 @@ internal sealed partial class WorkerPool(
             if (hold == Hold.Thread && before != Hold.Loop && !HasThread)
                 return false;
 
+            if (hold == Hold.Server && !HasRoom(Hold.Server))
+                hold = Hold.Thread;
             if (!worker.TryChange(ref call, hold))
                 return true;
 
@@ -292,9 +300,10 @@ internal sealed partial class WorkerPool(
 
     /// <summary>Called after the watchdog has sampled all threads.</summary>
     /// <param name="processors">The number of processors that the threads of loops use.</param>
-    /// <returns>Whether there is work that a thread can do now.</returns>
+    /// <returns>Whether there is work that a thread can do now, or after the next samples.</returns>
     public bool OnSampled(int processors)
     {
+        bool isLimited;
         using (_lock.Acquire())
         {
             // All seats are taken, and no thread that finished has served a loop since the previous sample.
@@ -303,13 +312,14 @@ internal sealed partial class WorkerPool(
             _wasLoopWaiting = isLoopWaiting;
             if (WaitingCount > 0 && ++_calmSamples > CalmSamples)
                 _maxAsleep = (int)Math.Min(int.MaxValue, _maxAsleep * 2L);
+            isLimited = WaitingCount > 0 && BlockedCount >= _maxAsleep;
             if (IsFirstRunning && time.GetElapsedTime(_firstBegan) > s_maxFirstTime)
                 _firstBegan = Warm;
         }
 
         if (WaitingCount > 0 && BlockedCount >= platform.MaxHandlerThreads)
             WarnOfScarceThreads(Count, exception: null);
-        return WakeForWaiting(processors);
+        return WakeForWaiting(processors) || isLimited;
     }
 
     /// <summary>Wakes a thread if there is work that can be done now.</summary>

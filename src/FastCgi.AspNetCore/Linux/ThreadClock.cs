@@ -11,6 +11,11 @@ internal static partial class ThreadClock
     // CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED: the clock of a thread of this process, by thread id.
     private const int ThreadProcessorClock = 4 | 2;
 
+    // RUSAGE_THREAD, and the position of ru_nvcsw in its result, which has reserved space (musl).
+    private const int UsageOfThread = 1;
+    private const int VoluntarySwitches = 16;
+    private const int UsageLength = 34;
+
     // CLOCK_THREAD_CPUTIME_ID
     private const int ThisThread = 3;
 
@@ -56,10 +61,24 @@ internal static partial class ThreadClock
         return Utf8Parser.TryParse(rest, out long waiting, out _) ? waiting : null;
     }
 
+    /// <returns>How often the current thread has given up its processor in order to wait; null if unknown.</returns>
+    public static unsafe long? GetWaitCount()
+    {
+        // getrusage: two times of two numbers each, then counts.
+        var usage = stackalloc long[UsageLength];
+        // A thread that has never waited is one of a system that does not count, such as gVisor.
+        return nint.Size == sizeof(long) && getrusage(UsageOfThread, usage) == 0 && usage[VoluntarySwitches] > 0
+            ? usage[VoluntarySwitches]
+            : null;
+    }
+
     private static long ToNanoseconds(TimeSpec time) => (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
 
     [LibraryImport(Libc.Library)]
     private static partial int clock_gettime(int clock, out TimeSpec time);
+
+    [LibraryImport(Libc.Library)]
+    private static unsafe partial int getrusage(int who, long* usage);
 
     [LibraryImport(Libc.Library, SetLastError = true)]
     private static unsafe partial int open(byte* path, int flags);

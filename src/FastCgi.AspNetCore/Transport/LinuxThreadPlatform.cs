@@ -19,7 +19,10 @@ internal sealed class LinuxThreadPlatform(ILogger log) : ThreadPlatform(log)
 
     public override ThreadUsage? GetUsageOfThisThread()
         => ThreadClock.GetWaitingTime() is { } waiting
-            ? new(ToMicroseconds(ThreadClock.GetProcessorTime()), ToMicroseconds(waiting) + GetPauses())
+            ? new(
+                ToMicroseconds(ThreadClock.GetProcessorTime()),
+                ToMicroseconds(waiting) + GetPauses(),
+                ThreadClock.GetWaitCount())
             : null;
 
     protected override void OnEnding()

@@ -135,6 +135,25 @@ public sealed class MeasuredCallTests : SchedulerTest
         Assert.Null(cost?.IsAsleep);
     }
 
+    /// <summary>
+    /// A hypervisor takes the processor without a word, and some systems do not report how long a thread waits for one.
+    /// A thread that has only been without a processor has not slept.
+    /// </summary>
+    [Theory]
+    [InlineData(7L, 7L, false)]
+    [InlineData(7L, 8L, true)]
+    [InlineData(null, null, true)]
+    public void ProcessorIsTakenUnseen_ThreadHasNotWaited_CallHasNotSlept(long? before, long? after, bool isAsleep)
+    {
+        Platform.Usage = new ThreadUsage(0, Delayed: 0, before);
+        var meter = Scheduler.CreateMeter();
+        meter.Begin(default);
+        Clock.Advance(TimeSpan.FromMilliseconds(20));
+        Platform.Usage = new ThreadUsage(5_000, Delayed: 0, after);
+
+        Assert.Equal(isAsleep, meter.End()?.IsAsleep);
+    }
+
     /// <summary>The owner of the loop must be known even then: two threads on one loop would mix connections.</summary>
     [Fact]
     public async Task Execute_Throws_TheThreadKeepsItsLoop()

@@ -30,6 +30,41 @@ public sealed class ServerCallTests : SchedulerTest
         Assert.Equal(400, (await frontEnd.ReadResponseAsync(2)).Status);
     }
 
+    /// <summary>Otherwise, middleware that blocks the status would leave no thread to the application.</summary>
+    [Theory, Values("status", "report")]
+    public async Task CallsOfTheServer_BlockLoops_TakeNoThreadOfTheApplication(string what)
+    {
+        var holds = new List<Hold>();
+        void Block()
+        {
+            Platform.Probe!.Sleeps = true;
+            Scheduler.Watchdog.Sample();
+            Scheduler.Watchdog.Sample();
+            Platform.Probe.Sleeps = false;
+            holds.Add(Worker.GetHold(Here.CurrentCall));
+            Assert.Equal(0, Workers.BlockedCount);
+        }
+
+        await using var server = await TestServer.StartAsync(
+            Apps.Do(_ => Block()), static _ => { }, statusPaths: ["/status"]);
+        for (var i = 0; i < MaxServerCalls + 1; i++)
+        {
+            var frontEnd = server.Connect();
+            if (what == "status")
+                Loop.Receive(frontEnd, RecordBytes.Get(1, "/status"));
+            else
+                Loop.Report(frontEnd, Block);
+            Run(Scheduler);
+            Occupy(Hold.Server, 1);
+        }
+
+        Assert.Equal([Hold.Server, Hold.Server], holds);
+        Assert.Equal(1, Workers.ServerWaitingCount);
+        GiveBackAll();
+        Workers.WakeForWaiting();
+        Platform.RunAll();
+    }
+
     /// <summary>Peers cause reports, and must not fill the memory while a log provider blocks.</summary>
     [Fact]
     public void Reports_MoreThanAThousandWait_RestIsDropped()

@@ -197,6 +197,30 @@ public sealed class WorkConservationTests : SchedulerTest
         Assert.Equal(100, scheduler.Workers.ThreadRoom);
     }
 
+    /// <summary>Those that run may wait for it, even if nothing else happens that wakes the watchdog.</summary>
+    [Fact]
+    public void RequestWaitsForThreadsOfRequestsThatSleep_WatchdogIsParked_SamplesUntilItRuns()
+    {
+        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking: 100);
+        scheduler.Workers.EndFirst();
+        scheduler.Watchdog.Start();
+        scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101));
+        var occupied = Enumerable.Range(0, 12).Select(_ => scheduler.Occupy(Hold.Thread)).ToList();
+        Assert.Equal(0, scheduler.Workers.ThreadRoom);
+        while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
+        {
+        }
+
+        scheduler.Workers.Run(new WorkItem(Receive()), Hold.Thread);
+
+        Assert.False(scheduler.Watchdog.IsParked);
+        for (var i = 0; i < 8; i++)
+            Assert.True(scheduler.Watchdog.Sample().HasWaiting);
+        scheduler.Watchdog.Sample();
+        Assert.True(scheduler.Workers.ThreadRoom > 0);
+        occupied.ForEach(scheduler.GiveBack);
+    }
+
     private FastCgiRequest Receive(string path = "/")
     {
         var ready = FrontEnd.Receive(RecordBytes.Get(1, path));

@@ -60,6 +60,7 @@ public sealed class LinuxThreadPlatformTests
         thread.Join();
 
         Assert.InRange(slept.Processor, 0, 40_000);
+        Assert.True(slept.Waits > 0);
         Assert.InRange(computed.Processor, 80_000, nanoseconds / 1_000);
     }
 
@@ -97,7 +98,8 @@ public sealed class LinuxThreadPlatformTests
     private ThreadUsage Difference(ThreadUsage before)
     {
         var now = GetUsage();
-        return new ThreadUsage(now.Processor - before.Processor, now.Delayed - before.Delayed);
+        return new ThreadUsage(
+            now.Processor - before.Processor, now.Delayed - before.Delayed, (now.Waits ?? 0) - (before.Waits ?? 0));
     }
 
     private ThreadUsage GetUsage() => Assert.NotNull(_platform.GetUsageOfThisThread());
