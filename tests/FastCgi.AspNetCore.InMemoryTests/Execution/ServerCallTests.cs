@@ -73,25 +73,6 @@ public sealed class ServerCallTests : SchedulerTest
         Assert.Equal(1_000, _calls.Count);
     }
 
-    /// <summary>Otherwise, the data of disconnected clients would stay in memory while the status blocks.</summary>
-    [Fact]
-    public async Task StatusThatWaits_Aborted_IsRemoved()
-    {
-        await using var server = await StartAsync();
-        var frontEnd = server.Connect();
-        Occupy(Hold.Server, MaxServerCalls);
-        var ready = frontEnd.Receive(RecordBytes.Get(1, "/status"));
-        Scheduler.RunElsewhere(ref ready, frontEnd.Transport.Connection.Output, isLoop: true);
-
-        var dropped = frontEnd.Receive(RecordBytes.Abort());
-        Scheduler.RunElsewhere(ref dropped, frontEnd.Transport.Connection.Output, isLoop: true);
-
-        // Only the report of the abort waits.
-        Assert.Equal(1, Workers.ServerWaitingCount);
-        GiveBackAll();
-        Platform.RunAll();
-    }
-
     private Task<TestServer> StartAsync() => TestServer.StartAsync(
         context =>
         {

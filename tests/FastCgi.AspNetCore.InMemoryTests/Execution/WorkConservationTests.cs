@@ -195,6 +195,10 @@ public sealed class WorkConservationTests : SchedulerTest
         for (var i = 0; i < 3; i++)
             scheduler.Watchdog.Sample();
         Assert.Equal(100, scheduler.Workers.ThreadRoom);
+
+        Platform.HasThreads = true;
+        scheduler.Workers.EnsureSpare();
+        Platform.RunAll();
     }
 
     private FastCgiRequest Receive(string path = "/")
