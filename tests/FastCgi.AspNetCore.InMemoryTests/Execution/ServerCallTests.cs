@@ -81,25 +81,6 @@ public sealed class ServerCallTests : SchedulerTest
         Assert.Equal(1_000, _calls.Count);
     }
 
-    /// <summary>Otherwise, the data of disconnected clients would stay in memory while the status blocks.</summary>
-    [Fact]
-    public async Task StatusThatWaits_Aborted_IsRemoved()
-    {
-        await using var server = await StartAsync();
-        var frontEnd = server.Connect();
-        Occupy(Hold.Thread, MaxBlockingThreads + 1);
-        Occupy(Hold.Server, MaxServerCalls);
-        Loop.Receive(frontEnd, RecordBytes.Get(1, "/status"));
-        Loop.Receive(frontEnd, RecordBytes.Abort());
-
-        Run();
-
-        // Only the report of the abort waits.
-        Assert.Equal(1, Workers.ServerWaitingCount);
-        GiveBackAll();
-        Platform.RunAll();
-    }
-
     private Task<TestServer> StartAsync() => TestServer.StartAsync(
         context =>
         {

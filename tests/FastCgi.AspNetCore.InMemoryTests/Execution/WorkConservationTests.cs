@@ -195,6 +195,10 @@ public sealed class WorkConservationTests : SchedulerTest
         for (var i = 0; i < 3; i++)
             scheduler.Watchdog.Sample();
         Assert.Equal(100, scheduler.Workers.ThreadRoom);
+
+        Platform.HasThreads = true;
+        scheduler.Workers.EnsureSpare();
+        Platform.RunAll();
     }
 
     /// <summary>Those that run may wait for it, even if nothing else happens that wakes the watchdog.</summary>

@@ -136,25 +136,6 @@ public sealed class WorkerPoolTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>Otherwise, the data of disconnected clients would stay in memory while handlers block.</summary>
-    [Fact]
-    public void RequestsThatWait_AllAborted_AreRemoved()
-    {
-        Occupy(Hold.Thread, MaxBlockingThreads);
-        Occupy(Hold.Seat, Platform.Processors);
-        var ready = FrontEnd.Receive(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3), RecordBytes.Get(4));
-        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
-        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
-        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
-        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
-
-        for (var id = 1; id <= 4; id++)
-            Run(RecordBytes.Abort(id));
-
-        Assert.Equal(0, Workers.WaitingCount);
-        Assert.False(Workers.HasComputing);
-    }
-
     /// <summary>
     /// Each seat has a request. The loop waits for the next thread that is free, which receives before it computes
     /// again.
