@@ -92,7 +92,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     }
 
     /// <summary>The limit drops while there are few connections, as with prlimit(1).</summary>
-    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Theory, MemberData(nameof(ServerSetup.Epoll), MemberType = typeof(ServerSetup))]
     public async Task Descriptors_LimitLowered_ThreadsHaveTheirs(ServerSetup setup)
     {
         await using var server = await FaultedServer.StartAsync(setup, LimitDescriptors(1024), isFaulted: false);
