@@ -5,10 +5,12 @@ public class PipeConnectionTests
     [Theory, Values(false, true)]
     public async Task End_WhileAnotherThreadWritesOrFlushes_WaitsForIt(bool flushes)
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        var entered = Waiting.Signal();
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
         {
-            // The rest runs on the thread pool, so that a writer that blocks does not keep the loop.
-            await Task.Yield();
+            entered.SetResult();
+            await go.Task;
             await Apps.Hello(context);
         });
         var pipes = PipeContext.Run(server);
@@ -19,6 +21,10 @@ public class PipeConnectionTests
             pipes.Writer.HoldsNextSpan = true;
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await entered.Task.Within("the handler");
+        // After its batch, the loop sends nothing for the handler.
+        await Waiting.UntilAsync(() => server.Engine.Loops[0].Queue.Output is null, "the end of the batch");
+        go.SetResult();
         await (flushes ? pipes.Writer.IsFlushing : pipes.Writer.IsInSpan).Task.Within("the server to write");
         await pipes.FromWebServer.Writer.CompleteAsync();
         await pipes.IsAborted.Task.Within("the end of the connection");

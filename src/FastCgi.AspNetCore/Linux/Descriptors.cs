@@ -2,7 +2,7 @@ using System.Runtime.Versioning;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>System calls on inherited descriptors. Elsewhere, the argument of fcntl may be passed differently.</summary>
+/// <summary>System calls on inherited descriptors. Other systems call the variadic fcntl differently.</summary>
 [SupportedOSPlatform("linux")]
 internal static partial class Descriptors
 {

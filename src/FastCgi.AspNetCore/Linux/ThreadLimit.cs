@@ -12,25 +12,44 @@ internal static class ThreadLimit
 
     public static int GetForHandlers(string proc, string groups, long? userLimit)
     {
-        var limit = Math.Min(userLimit ?? int.MaxValue, ReadGroupLimit(proc, groups) ?? int.MaxValue);
-        return limit == int.MaxValue ? int.MaxValue : (int)Math.Max(1, limit - Math.Min(limit / Share, Largest));
-    }
-
-    /// <returns>The limit of the process's own group; <see langword="null"/> if unlimited or unknown.</returns>
-    private static long? ReadGroupLimit(string proc, string groups)
-    {
-        foreach (var line in SystemFile.Read($"{proc}/self/cgroup")?.Split('\n') ?? [])
+        var count = userLimit is { } limit ? Subtract(limit, used: 0) : int.MaxValue;
+        foreach (var group in FindGroups(proc, groups))
         {
-            // Number, controller (none in version 2), path. A container sees its own group at the root.
-            if (line.Split(':', 3) is not [_, "" or "pids", _] parts)
-                continue;
-
-            var root = $"{groups}/{parts[1]}";
-            var text = SystemFile.Read($"{root}{parts[2]}/pids.max") ?? SystemFile.Read($"{root}/pids.max");
-            if (int.TryParse(text.AsSpan().Trim(), NumberStyles.None, CultureInfo.InvariantCulture, out var limit))
-                return limit;
+            if (ReadNumber(group, "pids.max") is { } max)
+                count = Math.Min(count, Subtract(max, ReadNumber(group, "pids.current") ?? 0));
         }
 
-        return null;
+        return count;
     }
+
+    private static int Subtract(long limit, long used)
+        => (int)Math.Clamp(limit - Math.Min(limit / Share, Largest) - used, 1, int.MaxValue);
+
+    /// <summary>The control groups of the process, from inner to outer. A container sees only its own.</summary>
+    private static IEnumerable<string> FindGroups(string proc, string groups)
+    {
+        foreach (var line in SystemFile.Read(Path.Combine(proc, "self", "cgroup"))?.Split('\n') ?? [])
+        {
+            // Number, controllers (none in version 2), path.
+            var parts = line.Split(':', 3);
+            if (parts.Length < 3 || !(parts[1].Length == 0 || parts[1].Split(',').Contains("pids")))
+                continue;
+
+            var root = parts[1].Length == 0 ? groups : Path.Combine(groups, parts[1]);
+            for (var path = parts[2].Trim('/'); ; path = Path.GetDirectoryName(path) ?? "")
+            {
+                yield return Path.Combine(root, path);
+                if (path.Length == 0)
+                    break;
+            }
+        }
+    }
+
+    /// <returns><see langword="null"/> for "max" and for an unknown value.</returns>
+    private static long? ReadNumber(string group, string file)
+        => long.TryParse(
+            SystemFile.Read(Path.Combine(group, file)).AsSpan().Trim(), NumberStyles.None, CultureInfo.InvariantCulture,
+            out var number)
+            ? number
+            : null;
 }

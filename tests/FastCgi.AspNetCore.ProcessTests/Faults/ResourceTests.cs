@@ -72,7 +72,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     /// Connections beyond the limit are closed, so that the web server notices, and existing ones continue. The reserve
     /// is enough for threads, which need two descriptors each: .NET ends the process if its pool cannot start one.
     /// </summary>
-    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Theory, MemberData(nameof(ServerSetup.Epoll), MemberType = typeof(ServerSetup))]
     public async Task Descriptors_AllInUse_ServerRecoversWhenTheyAreFree(ServerSetup setup)
     {
         await using var server = await FaultedServer.StartAsync(setup, LimitDescriptors(640), isFaulted: false);
@@ -92,7 +92,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     }
 
     /// <summary>The limit drops while there are few connections, as with prlimit(1).</summary>
-    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Theory, MemberData(nameof(ServerSetup.Epoll), MemberType = typeof(ServerSetup))]
     public async Task Descriptors_LimitLowered_ThreadsHaveTheirs(ServerSetup setup)
     {
         await using var server = await FaultedServer.StartAsync(setup, LimitDescriptors(1024), isFaulted: false);

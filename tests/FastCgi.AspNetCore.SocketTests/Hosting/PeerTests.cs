@@ -34,7 +34,7 @@ public sealed class PeerTests : HostTest
                 listen.AllowedGroups.Add("1234568");
             },
             $"a process of the user {Environment.UserName} and the group ",
-            " because the endpoint's AllowedUsers or AllowedGroups");
+            "AllowedUsers or AllowedGroups");
 
     [Theory, EveryEngine]
     public async Task Connect_AddressNotInTheVariable_IsClosedAtOnce(Engine engine)

@@ -24,9 +24,12 @@ public sealed class RefusedConnectionTests
         using var connection = await server.ConnectAsync();
         Assert.Equal("before", await connection.GetAsync("/before"));
 
-        using var refused = await server.ConnectAsync();
         // A transport may reset it.
-        await Record.ExceptionAsync(() => refused.ReadToEndAsync());
+        await Record.ExceptionAsync(async () =>
+        {
+            using var refused = await server.ConnectAsync();
+            await refused.ReadToEndAsync();
+        });
         await isBlocking.Task.Within("the log");
 
         try

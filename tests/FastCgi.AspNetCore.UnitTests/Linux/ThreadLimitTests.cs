@@ -7,15 +7,15 @@ public sealed class ThreadLimitTests : IDisposable
     public void Dispose() => _folder.Dispose();
 
     [Theory]
-    [InlineData(1, 1)]
-    [InlineData(3, 3)]
-    [InlineData(4, 3)]
-    [InlineData(512, 384)]
-    [InlineData(1_024, 768)]
-    [InlineData(4_915, 4_659)]
-    public void GetForHandlers_LeavesAQuarterAndAtMost256(long limit, int count)
+    [InlineData(3, 0, 3)]
+    [InlineData(4, 0, 3)]
+    [InlineData(512, 20, 364)]
+    [InlineData(1_024, 0, 768)]
+    [InlineData(4_915, 0, 4_659)]
+    [InlineData(20, 18, 1)]
+    public void GetForHandlers_LeavesAQuarterAndAtMost256(long limit, long used, int count)
     {
-        WriteGroup("0::/app", "app", limit);
+        WriteGroup("0::/app", "app", limit, used);
 
         Assert.Equal(count, Get());
     }
@@ -23,13 +23,15 @@ public sealed class ThreadLimitTests : IDisposable
     [Theory]
     [InlineData("0::/app", "app")]
     [InlineData("0::/", "")]
+    [InlineData("0::/app/inner/most", "app")]
     [InlineData("8:pids:/app", "pids/app")]
+    [InlineData("8:cpu,pids:/app", "cpu,pids/app")]
     [InlineData("8:pids:/docker/abc", "pids")]
-    public void GetForHandlers_LimitOfTheGroup_Counts(string group, string folder)
+    public void GetForHandlers_LimitOfTheGroupOrOneAround_Counts(string group, string folder)
     {
-        WriteGroup(group, folder, 200);
+        WriteGroup(group, folder, 200, 100);
 
-        Assert.Equal(150, Get());
+        Assert.Equal(50, Get());
     }
 
     [Theory, InlineData(true), InlineData(false)]
@@ -51,10 +53,11 @@ public sealed class ThreadLimitTests : IDisposable
     private int Get(long? userLimit = null) => ThreadLimit.GetForHandlers(
         _folder.GetPath("proc"), _folder.GetPath("groups"), userLimit);
 
-    private void WriteGroup(string group, string folder, long limit)
+    private void WriteGroup(string group, string folder, long limit, long used)
     {
         Write("proc/self/cgroup", "4:memory:/other\n" + group + "\n");
         Write($"groups/{folder}/pids.max", $"{limit}\n");
+        Write($"groups/{folder}/pids.current", $"{used}\n");
     }
 
     private void Write(string path, string text)
