@@ -1,3 +1,5 @@
+using System.Runtime.Versioning;
+
 namespace FastCgi.Tool.Tests;
 
 /// <summary>The command, and what it finds at an address.</summary>
