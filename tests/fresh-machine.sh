@@ -7,9 +7,11 @@
 # Environment:
 #   COMMANDS   the commands to run in each clone (default: ./samples/demo.sh && ./tests/run.sh)
 #   MACHINE    a folder for the machine, which is kept and reused (default: a temporary folder)
+#   RELEASE    bookworm, trixie, or sid (default: the release of this machine); trixie has Caddy from its backports
 #   SDK        the folder of the .NET SDK (default: the folder of dotnet)
-# The suite, the apt sources, the NuGet configuration, and the certificate authorities are those of this machine. A run
-# of the tests takes about ten minutes on two processors.
+# The mirror, the NuGet configuration, and the certificate authorities are those of this machine. A run of the tests
+# takes about ten minutes on two processors. COMMANDS='tests/nightly.sh --web-servers' runs those that depend on the
+# release.
 set -euo pipefail
 
 commands=${COMMANDS:-./samples/demo.sh && ./tests/run.sh}
@@ -99,16 +101,28 @@ if [ "${1:-}" = inside ]; then
   exit "$failed"
 fi
 
+set_release() {
+  local apt=$machine/etc/apt
+  rm -f "$apt"/sources.list.d/*
+  echo "deb $2 $1 main" >"$apt/sources.list"
+  if [ "$1" = trixie ]; then
+    echo "deb $2 trixie-backports main" >>"$apt/sources.list"
+    printf 'Package: caddy\nPin: release n=trixie-backports\nPin-Priority: 990\n' >"$apt/preferences.d/caddy"
+  fi
+}
+
 make_machine() {
-  local sdk=${SDK:-$(dirname "$(readlink -f "$(command -v dotnet)")")} suite mirror
+  local sdk=${SDK:-$(dirname "$(readlink -f "$(command -v dotnet)")")} suite mirror release
   suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  release=${RELEASE:-$suite}
   mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $suite" "Identifier: Packages" | head -n 1)
-  debootstrap --variant=minbase "$suite" "$machine" "$mirror"
+  debootstrap --keyring=/usr/share/keyrings/debian-archive-keyring.gpg --variant=minbase "$release" "$machine" "$mirror"
   rm -f "$machine/etc/apt/sources.list"
   for folder in /etc/apt /usr/share/keyrings /usr/local/share/ca-certificates /root/.nuget/NuGet; do
     mkdir -p "$machine$folder"
     if [ -d "$folder" ]; then cp -rT "$folder" "$machine$folder"; fi
   done
+  if [ "$release" != "$suite" ]; then set_release "$release" "$mirror"; fi
   cp /etc/resolv.conf "$machine/etc"
   printf '127.0.0.1 localhost\n::1 localhost\n' >"$machine/etc/hosts"
   cp -rT "$sdk" "$machine/usr/share/dotnet"

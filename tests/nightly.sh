@@ -2,13 +2,34 @@
 # Runs tests that take too long for each change: the invariant culture, other orders, a million explored schedules, cut
 # responses behind web servers, long fuzzing, an hour of load, two builds of the packages, and mutants of one folder.
 #   tests/nightly.sh [SOAK-SECONDS]
-# Run tests/run.sh first, which installs the packages. The exit code is 0 if all tests passed.
+#   tests/nightly.sh --web-servers     only the tests that depend on the versions of web servers, and installs packages
+# Otherwise, run tests/run.sh first, which installs the packages. The exit code is 0 if all tests passed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 export CI=true
 configuration=Release
 failed=0
+
+# The versions for the table in docs/releases.md.
+print_versions() {
+  . /etc/os-release
+  echo "$PRETTY_NAME"
+  nginx -v
+  apache2 -v | head -n 1
+  lighttpd -v | head -n 1
+  haproxy -v | head -n 1
+  echo "Caddy $(caddy version)"
+  systemctl --version | head -n 1
+}
+
+if [ "${1:-}" = --web-servers ]; then
+  for project in FrontEndTests ParityTests Tool.Tests ProcessTests Samples.Tests; do
+    tests/run.sh "$project" || failed=1
+  done
+  print_versions 2>&1
+  exit $failed
+fi
 
 run() {
   echo "== $*"

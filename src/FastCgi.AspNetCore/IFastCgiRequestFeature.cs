@@ -26,7 +26,7 @@ public interface IFastCgiRequestFeature
     /// <remarks>
     /// A line is sent when it is complete or on <see cref="TextWriter.Flush"/>, but not before the response headers:
     /// nginx could not read them otherwise. Output beyond <see cref="FastCgiServerLimits.MaxStandardErrorSize"/>, or
-    /// after the end of the response, is dropped. Caddy does not log it.
+    /// after the end of the response, is dropped. Caddy logs it with <c>capture_stderr</c>.
     /// </remarks>
     TextWriter StandardError { get; }
 }

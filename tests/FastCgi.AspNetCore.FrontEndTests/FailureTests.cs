@@ -177,7 +177,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
     [Fact]
     public async Task Failure_DuringResponse_Is502AndLoggedByNginx()
     {
-        const string Line = "upstream sent invalid FastCGI record type: 2";
+        const string Line = "upstream sent unsupported FastCGI protocol version: 9";
         ExpectsFrontEndErrors = true;
         var site = await StartAsync(
             new FrontEndSetup { Kind = FrontEndKind.Nginx, UsesUnixSocket = true },

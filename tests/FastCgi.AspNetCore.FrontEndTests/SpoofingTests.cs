@@ -12,6 +12,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     private const string Target = "/path?query";
     private const string Host = FrontEndDocument.HostName;
     private const string ForgedHost = Host + ":4444";
+    private const string Refused = "refused with 400";
 
     private static readonly (string Name, string Value)[] s_headers =
     [
@@ -73,7 +74,10 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
             StringComparison.Ordinal);
 
         foreach (var (name, value) in s_headers)
-            Assert.Equal((name, plain), (name, await GetAsync(site, name, value)));
+        {
+            var seen = await GetAsync(site, name, value);
+            Assert.True(seen == plain || (seen == Refused && RefusesAliases(setup.Kind)), $"{name}: {seen}");
+        }
     }
 
     /// <summary>Absolute targets, ports in Host, and the scheme of HTTP/2, which a web server may refuse.</summary>
@@ -112,11 +116,12 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         var isPassed = Shortcomings.Has(setup, Ability.HyphensOnly);
         foreach (var name in new[] { "X_Auth_User", "X-Auth_User", "x_auth-user" })
             Assert.Equal((name, isPassed ? "seen: admin" : "seen: "), (name, await GetAsync(site, name, "admin")));
+        var isRefused = RefusesAliases(setup.Kind);
+        var both = isPassed ? "seen: jane,admin" : "seen: jane";
         Assert.Equal(
-            isPassed ? "seen: jane,admin" : "seen: jane",
-            await GetAsync(site, ("X-Auth-User", "jane"), ("X_Auth_User", "admin")));
+            isRefused ? Refused : both, await GetAsync(site, ("X-Auth-User", "jane"), ("X_Auth_User", "admin")));
         // lighttpd passes it, but always with a length, with which the server drops it.
-        Assert.Equal("seen: ", await GetAsync(site, "Transfer_Encoding", "chunked"));
+        Assert.Equal(isRefused ? Refused : "seen: ", await GetAsync(site, "Transfer_Encoding", "chunked"));
     }
 
     /// <summary>What happens with the lines that the pages warn about, and with those that help.</summary>
@@ -143,10 +148,10 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
 
         (string, string)[] headers =
             [("X-Auth-User", "jane"), ("X_Auth_User", "admin"), ("Auth-User", "admin"), ("Auth_User", "admin")];
-        Assert.Equal(seen, await GetAsync(site, headers));
+        Assert.Equal(RefusesAliases(kind) ? Refused : seen, await GetAsync(site, headers));
     }
 
-    /// <summary>Without the documented line that drops them, Caddy passes either one, at random.</summary>
+    /// <summary>Without the documented line, Caddy before 2.11.4 passes either one, at random.</summary>
     [Fact]
     public async Task Get_HeaderWithUnderscoresBesideCaddys_IsDropped()
     {
@@ -225,9 +230,16 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         foreach (var (name, value) in headers)
             Assert.True(request.Headers.TryAddWithoutValidation(name, value));
         using var response = await site.Client.SendAsync(request);
+        if (response.StatusCode == HttpStatusCode.BadRequest)
+            return Refused;
+
         Assert.Equal(HttpStatusCode.OK, response.StatusCode);
         return await response.Content.ReadAsStringAsync();
     }
+
+    /// <summary>Whether the web server rejects two spellings of a name, and others of names that it knows.</summary>
+    private static bool RefusesAliases(FrontEndKind kind)
+        => kind == FrontEndKind.Lighttpd && !InstalledVersions.IsBefore(kind, "1.4.83");
 
     private static void ReturnUser(WebApplication app)
         => app.Run(static context => context.Response.WriteAsync(

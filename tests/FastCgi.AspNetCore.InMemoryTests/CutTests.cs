@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
 /// A started response is complete, or every web server sees that it failed. Over TCP, the connection is reset. Where a
-/// reset looks like a close, or crashes the web server, ABORT_REQUEST follows the record that is being sent.
+/// reset looks like a close, or crashes the web server, bytes that are no record follow the record that is being sent.
 /// </summary>
 public sealed class CutTests
 {
@@ -201,9 +201,9 @@ public sealed class CutTests
     private static void AssertEndsWithAbort(FrontEnd frontEnd, State state)
     {
         var records = frontEnd.ReadAvailable();
-        Assert.Equal(RecordBytes.AbortRequest, records[^1].Type);
-        Assert.All(records.SkipLast(1), static record => Assert.Equal(RecordBytes.Stdout, record.Type));
-        Assert.All(records, static record => Assert.Equal(1, record.Id));
+        Assert.Equal(RecordBytes.CutMark, records[^1].Type);
+        Assert.All(
+            records.SkipLast(1), static record => Assert.Equal((RecordBytes.Stdout, 1), (record.Type, record.Id)));
         // Only the record that was being sent.
         if (state != State.Idle)
             Assert.InRange(records.Sum(static record => record.Content.Length), Taken - 100, Taken + 65_535);

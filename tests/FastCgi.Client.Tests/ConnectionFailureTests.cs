@@ -71,6 +71,21 @@ public sealed class ConnectionFailureTests : IDisposable
         Assert.Null(await connection.ReadRecordAsync());
     }
 
+    /// <summary>Over a Unix socket, our server ends a failed response with bytes that are no record.</summary>
+    [Theory, Values(1, 8)]
+    public async Task CutMark_AfterAPartOfTheResponse_IsAnIncompleteResponse(int length)
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var (connection, sending) = await _application.BeginAsync(client);
+        await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhello"u8), .. Cut[..length]]);
+
+        using var response = await sending;
+        var exception = await response.ReadTextAsync().FailAsync();
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, exception.Error);
+        Assert.EndsWith("The application ended the response before it was complete.", exception.Message);
+        Assert.Null(await connection.ReadRecordAsync());
+    }
+
     /// <summary>After a request for values, an empty result is the answer, not a farewell.</summary>
     [Theory]
     [InlineData(UnknownType, 8)]

@@ -1,4 +1,5 @@
 using System.Security.Cryptography.X509Certificates;
+using FastCgi.Tool.Commands.Configuration;
 
 namespace FastCgi.Tool.Tests;
 
@@ -20,8 +21,23 @@ public sealed class ConfigCommandTests
 
             Assert.Equal(0, code);
             Assert.Contains($"## {heading}\n", document.Text, StringComparison.Ordinal);
-            Assert.Contains($"\n```{kind}\n{text}```\n", document.Text, StringComparison.Ordinal);
+            Assert.Contains($"\n```{kind}\n{ToOldest(text)}```\n", document.Text, StringComparison.Ordinal);
         }
+    }
+
+    /// <summary>Later versions warn about the directives in the document, and earlier ones reject the others.</summary>
+    [Theory]
+    [InlineData("nginx", "1.25.0", "1.25.1", "    listen 443 ssl;\n    http2 on;\n")]
+    [InlineData("caddy", "2.6.2", "2.7", "env PATH_BASE {args[0]}\n")]
+    [InlineData("caddy", "2.7.6", "2.8", "\t\t\ttrust_pool file /etc/ssl/hello/client-ca.pem\n")]
+    public void For_AVersion_HasItsDirectives(string kind, string before, string since, string lines)
+    {
+        var template = ConfigurationTemplate.Read(kind, usesTls: true, isBehindBalancer: false);
+
+        Assert.Equal(template, template.For(null));
+        Assert.DoesNotContain(lines, template.For(Version.Parse(before)).Text, StringComparison.Ordinal);
+        Assert.Contains(lines, template.For(Version.Parse(since)).Text, StringComparison.Ordinal);
+        Assert.Equal(template.Text, ToOldest(template.For(new Version(99, 0)).Text));
     }
 
     /// <summary>The line against header names with underscores is there, in lighttpd as a comment.</summary>
@@ -188,4 +204,9 @@ public sealed class ConfigCommandTests
         Assert.Equal(2, code);
         Assert.Contains(expected, error, StringComparison.Ordinal);
     }
+
+    /// <summary>The directives that each version accepts.</summary>
+    private static string ToOldest(string text)
+        => Regex.Replace(Regex.Replace(text, @" ssl;\n +http2 on;", " ssl http2;"), @"\{args\[(\d)\]\}", "{args.$1}")
+            .Replace("trust_pool file", "trusted_ca_cert_file", StringComparison.Ordinal);
 }

@@ -120,6 +120,9 @@ public sealed class FastCgiClient : IDisposable
             return null;
 
         Assert.Equal(header.Length, read);
+        if (header.SequenceEqual(RecordBytes.Cut))
+            return new ReceivedRecord(RecordBytes.CutMark, 0, []);
+
         var content = new byte[BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4)) + header[6]];
         await _stream.ReadExactlyAsync(content).AsTask().Within("the content of a record");
         return new ReceivedRecord(
@@ -134,11 +137,12 @@ public sealed class FastCgiClient : IDisposable
         {
             var record = await ReadRecordAsync() ?? throw new EndOfStreamException(
                 $"Closed after {content.Length} bytes of an answer.");
+            if (record.Type == RecordBytes.CutMark)
+                throw new EndOfStreamException($"Cut after {content.Length} bytes of an answer.");
+
             Assert.Equal(id, record.Id);
             if (record.Type == RecordBytes.EndRequest)
                 return content.ToArray();
-            if (record.Type == RecordBytes.AbortRequest)
-                throw new EndOfStreamException($"Cut after {content.Length} bytes of an answer.");
 
             Assert.Equal(RecordBytes.Stdout, record.Type);
             content.Write(record.Content);

@@ -91,8 +91,8 @@ public static class Programs
     private static Exception CreateException(string name)
     {
         var package = s_rows.TryGetValue(name, out var row) ? row[0] : name;
-        var message = $"The Debian package {package} is not installed.";
-        return Environment.GetEnvironmentVariable(AreRequired) == "1"
+        var message = $"The Debian package {package.TrimEnd('?')} is not installed.";
+        return Environment.GetEnvironmentVariable(AreRequired) == "1" && !package.EndsWith('?')
             ? new InvalidOperationException(message)
             : new MissingProgramException(message);
     }

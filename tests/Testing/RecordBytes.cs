@@ -13,6 +13,12 @@ public static class RecordBytes
         1, AbortRequest = 2, EndRequest = 3, Params = 4, Stdin = 5, Stdout = 6, Stderr = 7, Data = 8,
         GetValues = 9, GetValuesResult = 10, UnknownType = 11;
 
+    /// <summary>No type, but what reads as one where the server sends bytes that are no record.</summary>
+    public const byte CutMark = 255;
+
+    /// <summary>The bytes that are no record, with which a failed response ends.</summary>
+    public static byte[] Cut { get; } = [9, 9, 9, 9, 9, 9, 9, 9];
+
     public static byte[] Record(
         byte type,
         int id,

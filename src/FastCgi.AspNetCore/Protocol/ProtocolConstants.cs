@@ -24,6 +24,9 @@ internal static class ProtocolConstants
     /// <summary>FCGI_KEEP_CONN: the web server decides when to close the connection (section 5.1).</summary>
     public const byte KeepConnectionFlag = 1;
 
+    /// <summary>Bytes that are no record. To most web servers, they mean that the response has failed.</summary>
+    public static ReadOnlySpan<byte> CutMark => [9, 9, 9, 9, 9, 9, 9, 9];
+
     // Names in GET_VALUES (section 4.1).
     public static ReadOnlySpan<byte> MaxConnectionsName => "FCGI_MAX_CONNS"u8;
     public static ReadOnlySpan<byte> MaxRequestsName => "FCGI_MAX_REQS"u8;

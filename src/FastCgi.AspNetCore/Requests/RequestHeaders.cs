@@ -88,7 +88,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         => request.HasDeclaredLength
             && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Falls back to the server's name: for HTTP/1.0, and for HTTP/3 behind nginx before 1.29.4.</summary>
+    /// <summary>Falls back to the server's name: for HTTP/1.0 and HTTP/3 behind nginx before 1.29.5.</summary>
     private StringValues GetHost()
     {
         if (_host is not null)

@@ -56,8 +56,8 @@ internal enum RequestEnding : byte
     CutByEndRequest,
 
     /// <summary>
-    /// A record that every web server treats as an error (ABORT_REQUEST), then a close. To nginx, a close alone means
-    /// the end of a response without Content-Length.
+    /// Bytes that web servers treat as an error (<see cref="ProtocolConstants.CutMark"/>), then a close. To nginx, a
+    /// close alone means the end of a response without Content-Length.
     /// </summary>
     CutByClose,
 

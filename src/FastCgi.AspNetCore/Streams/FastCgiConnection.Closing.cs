@@ -66,7 +66,7 @@ internal sealed partial class FastCgiConnection
 
     /// <summary>
     /// Ends the connection and its requests. The peer sees an error: a reset or, where a reset looks like the end of
-    /// the response, a record. If that record cannot be sent in time, this is called again.
+    /// the response, bytes that are no record. If they cannot be sent in time, this is called again.
     /// </summary>
     /// <param name="canSend">Whether the peer can parse further records, because no bytes were lost.</param>
     public void Fail(bool canSend = true)
@@ -75,8 +75,7 @@ internal sealed partial class FastCgiConnection
         var ready = new ReadyRequests();
         using (var scope = EnterLock())
         {
-            var started = FindStarted(scope);
-            var mustCut = canSend && !CanReset(scope) && (started is not null || !scope.State.Output.IsIdle);
+            var mustCut = canSend && !CanReset(scope) && (HasStarted(scope) || !scope.State.Output.IsIdle);
             if (!scope.State.Lifetime.TryFail(mustCut, _manager.Now))
                 return;
 
@@ -88,8 +87,7 @@ internal sealed partial class FastCgiConnection
                 // Also for responses that are complete, but not sent.
                 RecordOutput.DropQueued(scope);
                 Output.CutSend(scope);
-                Output.WriteControl(scope, WriteEnding(
-                    stackalloc byte[MaxEndingLength], started?.Id ?? 1, RequestEnding.CutByClose, status: default));
+                Output.WriteControl(scope, ProtocolConstants.CutMark);
                 Output.CloseWhenSent(scope);
             }
         }
@@ -254,15 +252,15 @@ internal sealed partial class FastCgiConnection
     private bool TryCloseIdle(ConnectionScope scope)
         => !IsInRecord(scope, _manager.Now) && scope.State.Lifetime.TryCloseIdle(_manager.Now);
 
-    private static RequestStream? FindStarted(ConnectionScope scope)
+    private static bool HasStarted(ConnectionScope scope)
     {
         foreach (var request in scope.State.Requests)
         {
             if (request.In(scope).HasOutput)
-                return request;
+                return true;
         }
 
-        return null;
+        return false;
     }
 
     private static ReadOnlySpan<byte> WriteEnding(
@@ -284,8 +282,7 @@ internal sealed partial class FastCgiConnection
                 RecordWriter.WriteEndRequest(destination, id, appStatus: 1, ProtocolStatus.RequestComplete);
                 return destination[..RecordWriter.FixedRecordLength];
             case RequestEnding.CutByClose:
-                RecordWriter.WriteHeader(destination, RecordType.AbortRequest, id, contentLength: 0);
-                return destination[..ProtocolConstants.HeaderLength];
+                return ProtocolConstants.CutMark;
             default:
                 return [];
         }

@@ -86,6 +86,8 @@ internal sealed partial class ClientConnection
     {
         while (_reader.Read(ref bytes, out var piece) is var result and not RecordReadResult.NeedMore)
         {
+            if (result == RecordReadResult.UnsupportedVersion && ProtocolConstants.CutMark.StartsWith(bytes))
+                throw Closed("The application ended the response before it was complete.");
             if (result == RecordReadResult.UnsupportedVersion)
                 throw Malformed(
                     $"a record begins with '{HeaderBlock.Show(bytes)}' instead of version 1, so it is not FastCGI");

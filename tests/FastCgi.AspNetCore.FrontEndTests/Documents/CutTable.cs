@@ -1,7 +1,9 @@
+using System.Text.RegularExpressions;
+
 namespace FastCgi.AspNetCore.FrontEndTests.Documents;
 
 /// <summary>The table in <c>docs/decisions/cut-responses.md</c>.</summary>
-internal sealed class CutTable
+internal sealed partial class CutTable
 {
     private readonly string[] _columns;
     private readonly List<string[]> _rows;
@@ -41,7 +43,15 @@ internal sealed class CutTable
     public string[] Get(FrontEndSetup setup, string column)
     {
         var tags = GetTags(setup);
-        var row = Assert.Single(_rows, row => row[0].Split(", ").All(tags.Contains));
+        var row = Assert.Single(_rows, row => IsOfInstalledVersion(setup.Kind, row[0])
+            && VersionRange().Replace(row[0], "").Split(", ").All(tags.Contains));
         return row[Array.IndexOf(_columns, column)].Split(" or ");
     }
+
+    private static bool IsOfInstalledVersion(FrontEndKind kind, string row)
+        => VersionRange().Match(row) is not { Success: true } range
+            || InstalledVersions.IsBefore(kind, range.Groups["version"].Value) == (range.Groups["sign"].Value == "<");
+
+    [GeneratedRegex(" (?<sign>[<≥]) (?<version>[0-9.]+)")]
+    private static partial Regex VersionRange();
 }

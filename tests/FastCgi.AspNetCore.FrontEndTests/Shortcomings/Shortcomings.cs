@@ -18,9 +18,10 @@ internal static class Shortcomings
         new(
             FrontEndKind.Nginx,
             Ability.EarlyHeaders,
-            "Over HTTP/2, response headers reach the client only with the first byte of the body.")
+            "Before 1.26, over HTTP/2, response headers reach the client only with the first byte of the body.")
         {
             Where = static setup => setup.UsesTls,
+            Until = "1.26",
         },
 
         new(FrontEndKind.Apache, Ability.NoticedClient, NoticesClientLate),
@@ -28,7 +29,10 @@ internal static class Shortcomings
         new(
             FrontEndKind.Apache,
             Ability.BufferingHeader,
-            "`X-Accel-Buffering: no` is ignored, so server-sent events need `flushpackets=on`."),
+            "Over HTTP/1.1, `X-Accel-Buffering: no` is ignored, so server-sent events need `flushpackets=on`.")
+        {
+            Where = static setup => !setup.UsesTls,
+        },
         new(
             FrontEndKind.Apache,
             Ability.ContentLength,
@@ -51,16 +55,24 @@ internal static class Shortcomings
             Ability.TargetThatIsNoText,
             "A path with escaped bytes that are not UTF-8, such as `%FF`, is rejected with 400."),
         new(FrontEndKind.Lighttpd, Ability.UploadOfUnknownLength,
-            "An upload without `Content-Length` is rejected over HTTP/2, and with 411 over HTTP/1.1 if "
-                + "`server.stream-request-body` is on.")
+            "An upload without `Content-Length` is rejected with 411 if `server.stream-request-body` is on.")
         {
-            Where = static setup => setup.UsesTls || !setup.BuffersRequests,
+            Where = static setup => !setup.BuffersRequests,
+        },
+        new(FrontEndKind.Lighttpd, Ability.UploadOfUnknownLength,
+            "Before 1.4.79, over HTTP/2, every upload without `Content-Length` is rejected.")
+        {
+            Where = static setup => setup.UsesTls,
+            Until = "1.4.79",
         },
         new(FrontEndKind.Lighttpd, Ability.CutResponse,
-            "An incomplete response without `Content-Length` may look complete."),
+            "Before 1.4.85, an incomplete response without `Content-Length` may look complete.")
+        {
+            Until = "1.4.85",
+        },
         new(FrontEndKind.Lighttpd, Ability.HyphensOnly,
-            "Headers with underscores or other special characters, such as `X_Auth_User`, add a value to "
-                + "`X-Auth-User`. `headers.lua` rejects them. " + SeeSecurity),
+            "Headers with underscores or other special characters, such as `X_Auth_User`, become `X-Auth-User`; before "
+                + "1.4.83, even beside it. `headers.lua` rejects them. " + SeeSecurity),
 
         new(FrontEndKind.HaProxy, Ability.NoticedClient, NoticesClientLate),
         new(
@@ -79,16 +91,18 @@ internal static class Shortcomings
         new(
             FrontEndKind.HaProxy,
             Ability.CutResponse,
-            "Over HTTP/2, an incomplete response without `Content-Length` looks complete.")
+            "Before 3.0, over HTTP/2, an incomplete response without `Content-Length` looks complete.")
         {
             Where = static setup => setup.UsesTls,
+            Until = "3.0",
         },
 
         new(FrontEndKind.Caddy, Ability.NoticedClient, NoticesClientLate),
         new(
             FrontEndKind.Caddy,
             Ability.BufferingHeader,
-            "`X-Accel-Buffering: no` is ignored, so server-sent events need `flush_interval -1`."),
+            "`X-Accel-Buffering: no` is ignored, so streamed responses other than server-sent events need "
+                + "`flush_interval -1`."),
         new(
             FrontEndKind.Caddy,
             Ability.SmallPieces,
@@ -105,7 +119,17 @@ internal static class Shortcomings
             FrontEndKind.Caddy,
             Ability.LocalAddress,
             "Caddy does not pass the address that the client connected to, so `Connection.LocalIpAddress` is null."),
-        new(FrontEndKind.Caddy, Ability.CutResponse, "An incomplete response without `Content-Length` looks complete."),
+        new(FrontEndKind.Caddy, Ability.LargeUploadOfUnknownLength,
+            "Since 2.9, an upload without `Content-Length` is rejected with 411 if it has 4,096 bytes or more, unless "
+                + "`request_buffers` in `reverse_proxy` allows Caddy to hold it in memory.")
+        {
+            Since = "2.9",
+        },
+        new(FrontEndKind.Caddy, Ability.CutResponse,
+            "Before 2.8, an incomplete response without `Content-Length` looks complete.")
+        {
+            Until = "2.8",
+        },
     ];
 
     public static bool Has(FrontEndSetup setup, Ability ability)

@@ -121,7 +121,7 @@ public sealed class EpollSendTests
         context!.Abort();
         Assert.NotEqual(0u, hand.Interest & Libc.EpollOut);
 
-        Assert.Equal(RecordBytes.Record(RecordBytes.AbortRequest, 1), ReadToEnd(hand).TakeLast(8));
+        Assert.Equal(RecordBytes.Cut, ReadToEnd(hand).TakeLast(8));
     }
 
     private static List<byte> ReadToEnd(HandConnection hand)

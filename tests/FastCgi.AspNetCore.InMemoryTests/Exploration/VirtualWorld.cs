@@ -128,7 +128,7 @@ internal sealed class VirtualWorld
     {
         var sent = new SentRecords();
         var error = sent.Parse(CollectionsMarshal.AsSpan(connection.Sent));
-        Check(error is null && !sent.IsAborted, $"{connection.Name}: {error ?? "ABORT_REQUEST was sent."}");
+        Check(error is null && !sent.IsAborted, $"{connection.Name}: {error ?? "A response was cut."}");
         // What was cut in the middle of a send may end anywhere.
         Check(!sent.IsCut || connection.IsCut, $"A record of {connection.Name} is incomplete.");
         var scripts = _scripts.Where(script => script.Connection == connection).ToArray();

@@ -186,6 +186,12 @@ internal sealed class FrontEnd : IAsyncDisposable
         if (header.Length < 8)
             return false;
 
+        if (header.SequenceEqual(RecordBytes.Cut))
+        {
+            record = new WireRecord(0, RecordBytes.CutMark, 0, [], 0);
+            return true;
+        }
+
         int length = BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4));
         var bytes = Transport.CopySent(_position, 8 + length + header[6]).AsSpan();
         if (bytes.Length < 8 + length + header[6])

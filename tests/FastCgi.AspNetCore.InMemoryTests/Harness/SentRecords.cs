@@ -33,7 +33,7 @@ internal sealed class SentRecords
     /// <summary>Whether the answer to a client that speaks HTTP came.</summary>
     public bool IsHttp { get; private set; }
 
-    /// <summary>Whether ABORT_REQUEST came, which HAProxy gets instead of a reset.</summary>
+    /// <summary>Whether the bytes came that HAProxy gets instead of a reset.</summary>
     public bool IsAborted { get; private set; }
 
     /// <summary>Whether the last record is incomplete.</summary>
@@ -65,6 +65,15 @@ internal sealed class SentRecords
                 return sent.EndsWith("\n"u8) ? null : "The answer to an HTTP client is cut.";
             }
 
+            if (IsAborted)
+                return "Something was sent after the end.";
+            IsAborted = sent.StartsWith(RecordBytes.Cut);
+            if (IsAborted)
+            {
+                sent = sent[RecordBytes.Cut.Length..];
+                continue;
+            }
+
             if (sent[0] != 1)
                 return "Something else than a record was sent.";
             IsCut = sent.Length < 8;
@@ -90,9 +99,6 @@ internal sealed class SentRecords
         Shape = ((Shape & 0xF_FFFF) << 10) | (((type * 64UL) + (ulong)detail) & 0x3FF);
         switch (type)
         {
-            case RecordBytes.AbortRequest when id != 0 && content.IsEmpty:
-                IsAborted = true;
-                return null;
             case RecordBytes.EndRequest or RecordBytes.Stdout or RecordBytes.Stderr when id != 0:
                 if (!_answers.TryGetValue(id, out var answer))
                     _answers.Add(id, answer = new SentAnswer());

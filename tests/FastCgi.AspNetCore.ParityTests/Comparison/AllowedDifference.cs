@@ -17,8 +17,12 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
     /// <summary>Whether Kestrel's value is allowed too.</summary>
     public bool IsOptional { get; init; }
 
+    /// <summary>The first version of nginx with the difference.</summary>
+    public string Since { get; init; } = "0.0";
+
     public bool IsAbout(SiteKind site, string request, string value, string kestrel)
-        => Matches(Site, $"{site}") && Matches(Request, request) && Matches(Value, value) && Matches(Kestrel, kestrel);
+        => Matches(Site, $"{site}") && Matches(Request, request) && Matches(Value, value) && Matches(Kestrel, kestrel)
+            && !InstalledVersions.IsBefore(FrontEndKind.Nginx, Since);
 
     public bool Allows(string kestrel, string fastCgi)
         => Matches(FastCgi, fastCgi) || (IsOptional && fastCgi == kestrel);
@@ -29,7 +33,8 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
         {
             var webServer = Site == "*" ? string.Empty : $" through {Site["FastCgiBehind".Length..]}";
             var requests = Request == "*" ? string.Empty : $" of `{Request}`";
-            return $"{requests}{webServer}: `{Kestrel}` → `{FastCgi}`";
+            var since = Since == "0.0" ? string.Empty : $" since {Since}";
+            return $"{requests}{webServer}{since}: `{Kestrel}` → `{FastCgi}`";
         }
     }
 

@@ -95,6 +95,8 @@ internal static class AllowedDifferences
         new(Any, "* *Request*.Headers[X-UPPER]", "u", Absent, UpperCase),
         new(Any, "* *Request*.Headers[X-Upper]", Absent, "u", UpperCase),
         new(Nginx, "* *Request*.Headers[Cookie]", "* | *", "*; *", Joined),
+        new(Nginx, "* *Request*.Headers[Accept]", "* | *", "*, *", Joined) { Since = "1.23" },
+        new(Nginx, "* *Request*.Headers[X-Twice]", "* | *", "*, *", Joined) { Since = "1.23" },
         .. JoinedByApache("* *Request*.Headers[Accept]", "* *Request*.Headers[X-Twice]", "* *Request*.Headers[Cookie]"),
         .. JoinedByApache("header Link", "header WWW-Authenticate", "header X-Order", "header X-Twice"),
         new(
@@ -126,6 +128,10 @@ internal static class AllowedDifferences
         new(Any, "body", "*HEADERS*", "*HEADERS*", "The developer page lists headers in the web server's order.")
         {
             Request = "* /developer/*",
+        },
+        new(Nginx, Any, "*UPPER.example*", "*upper.example*", "nginx passes the host in lower case.")
+        {
+            Since = "1.29.5",
         },
         new(Apache, "informational statuses", Any, "100", "Apache requests the body before the application does.")
         {

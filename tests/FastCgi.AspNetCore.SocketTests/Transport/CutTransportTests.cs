@@ -1,7 +1,8 @@
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>
-/// A started response that fails is cut by a reset or by ABORT_REQUEST after a whole record. It never just stops.
+/// A started response that fails is cut by a reset or, after a whole record, by bytes that are no record. It never just
+/// stops.
 /// InMemoryTests check each reason.
 /// </summary>
 public sealed class CutTransportTests
@@ -71,6 +72,6 @@ public sealed class CutTransportTests
             return;
         }
 
-        Assert.Equal(RecordBytes.AbortRequest, last);
+        Assert.Equal(RecordBytes.CutMark, last);
     }
 }

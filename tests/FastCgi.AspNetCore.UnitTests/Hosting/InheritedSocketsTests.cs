@@ -121,7 +121,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
         Assert.Null(inherited.Refusal);
         Assert.Equal([3], inherited.Resolve(Named("web")).Select(GetNumber));
         Assert.Equal(DescriptorTable.CloseOnExec, DescriptorTable.GetFlags(3));
-        Assert.Equal((null, null, null), GetVariables());
+        Assert.Empty(GetVariables());
         Assert.Empty(InheritedSockets.Claim().Endpoints);
     }
 
@@ -138,7 +138,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
         Assert.Empty(inherited.Endpoints);
         Assert.Equal(isRefused ? $"LISTEN_PID is 1 but this is process {Environment.ProcessId}. A script must start "
             + "the application with exec" : null, inherited.Refusal);
-        Assert.Equal((null, null, null), GetVariables());
+        Assert.Empty(GetVariables());
     }
 
     [Fact]
@@ -169,11 +169,10 @@ public sealed partial class InheritedSocketsTests : IDisposable
         Environment.SetEnvironmentVariable("LISTEN_PID", process);
         Environment.SetEnvironmentVariable("LISTEN_FDS", count);
         Environment.SetEnvironmentVariable("LISTEN_FDNAMES", names);
+        Environment.SetEnvironmentVariable("LISTEN_PIDFDID", process is null ? null : "1234");
     }
 
-    private static (string?, string?, string?) GetVariables()
-        => (
-            Environment.GetEnvironmentVariable("LISTEN_PID"),
-            Environment.GetEnvironmentVariable("LISTEN_FDS"),
-            Environment.GetEnvironmentVariable("LISTEN_FDNAMES"));
+    private static IEnumerable<string> GetVariables()
+        => Environment.GetEnvironmentVariables().Keys.Cast<string>()
+            .Where(static name => name.StartsWith("LISTEN_", StringComparison.Ordinal));
 }

@@ -31,6 +31,9 @@ public static class ConfigurationTemplate
         ("request-buffering", setup.BuffersRequests),
         ("response-buffering", setup.BuffersResponses),
         ("response-streaming", !setup.BuffersResponses),
+        // Directives that later versions call deprecated, and whose replacements earlier ones reject.
+        ("old-http2", InstalledVersions.IsBefore(FrontEndKind.Nginx, "1.25.1")),
+        ("old-caddy", InstalledVersions.IsBefore(FrontEndKind.Caddy, "2.8")),
     ];
 
     /// <summary>The remaining lines have a condition that is false.</summary>

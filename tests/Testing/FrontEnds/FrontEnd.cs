@@ -24,7 +24,9 @@ public abstract class FrontEnd : IAsyncDisposable
 
     /// <summary>The lines of the log that report errors.</summary>
     public IEnumerable<string> Errors
-        => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
+        => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal))
+            // Caddy is stopped while it cleans its storage.
+            && !line.Contains("storage_clean.lock", StringComparison.Ordinal));
 
     protected FrontEndSetup Setup { get; }
 

@@ -71,6 +71,7 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         var process = Take(SocketActivation.ProcessVariable);
         var count = Take(SocketActivation.CountVariable);
         var names = Take(SocketActivation.NamesVariable);
+        Take(SocketActivation.ProcessInodeVariable);
         var isOurs = SocketActivation.IsFor(process, Environment.ProcessId);
         var passed = isOurs ? SocketActivation.Read(process, count, names) : [];
         StandardStreams.Secure();

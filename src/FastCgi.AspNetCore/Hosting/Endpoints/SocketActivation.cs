@@ -7,6 +7,9 @@ internal static class SocketActivation
     public const string CountVariable = "LISTEN_FDS";
     public const string NamesVariable = "LISTEN_FDNAMES";
 
+    /// <summary>The inode of the process's descriptor, beside its id: since systemd 259.</summary>
+    public const string ProcessInodeVariable = "LISTEN_PIDFDID";
+
     // SD_LISTEN_FDS_START, and the default name.
     private const int FirstDescriptor = 3;
     private const string NoName = "unknown";

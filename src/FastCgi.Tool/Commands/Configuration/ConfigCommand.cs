@@ -62,6 +62,8 @@ internal sealed class ConfigCommand : ToolCommand
             return Task.FromResult(WriteSharedHosting(arguments));
         var template = ConfigurationTemplate.Read(
             arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
+        if (template.Kind != ConfigurationTemplate.Systemd)
+            template = template.For(InstalledVersion.Find(template.Kind));
         if (arguments.Has("--tls") && !arguments.Has("--client-certificates"))
             template = template.WithoutClientCertificates();
         var address = arguments.GetValue<FastCgiAddress>("--address");

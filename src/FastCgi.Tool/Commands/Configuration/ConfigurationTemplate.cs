@@ -18,6 +18,13 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
     private static readonly Regex s_unitSocketLine =
         new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n", RegexOptions.Multiline);
 
+    private static readonly (string Kind, Version Since, string Old, string Current)[] s_replacedDirectives =
+    [
+        ("nginx", new(1, 25, 1), @"( *)(listen .*) http2;", "$1$2;\n$1http2 on;"),
+        ("caddy", new(2, 7), @"\{args\.(\d)\}", "{args[$1]}"),
+        ("caddy", new(2, 8), "trusted_ca_cert_file (.*)", "trust_pool file $1"),
+    ];
+
     public const string Systemd = "systemd";
     private const string DocumentedSocket = "/run/hello/app.sock";
     private const string DocumentedPort = "127.0.0.1:9000";
@@ -42,6 +49,21 @@ internal sealed record ConfigurationTemplate(string Kind, string Source, string 
     /// <summary>Without the lines that need an authority for client certificates.</summary>
     public ConfigurationTemplate WithoutClientCertificates()
         => this with { Text = s_clientCertificates.Replace(Text, "") };
+
+    /// <summary>
+    /// With the directives of a version. The documents have those that each version accepts, some with a warning.
+    /// </summary>
+    public ConfigurationTemplate For(Version? version)
+    {
+        var text = Text;
+        foreach (var (kind, since, old, current) in s_replacedDirectives)
+        {
+            if (kind == Kind && version >= since)
+                text = Regex.Replace(text, old, current);
+        }
+
+        return this with { Text = text };
+    }
 
     /// <returns><see langword="null"/> if the address does not fit.</returns>
     public string? TryFill(FastCgiAddress? address, string? name, string? pathBase)

@@ -68,7 +68,7 @@ internal sealed class DoctorCommand : ToolCommand
 
     private async Task<int> RunAsync(ParseResult arguments, string target, CancellationToken cancellationToken)
     {
-        var report = new DoctorReport();
+        var report = new DoctorReport { RunsPrograms = !arguments.Has("--no-connect") };
         var addresses = new AddressInspector(report, arguments, cancellationToken);
         // Not a socket.
         if (File.Exists(target) && (!OperatingSystem.IsLinux() || SocketFile.Read(target) is not { IsSocket: true }))

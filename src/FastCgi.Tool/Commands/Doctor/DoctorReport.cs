@@ -12,13 +12,16 @@ internal sealed record DoctorFinding(
 /// <summary>The findings in a configuration or at an address.</summary>
 internal sealed class DoctorReport
 {
-    // Name, level, evidence, consequence, fix and document of each rule. The document is a page, or a heading of
-    // troubleshooting.md.
+    // Name, level, evidence, consequence, fix and document of each rule, and the version of the web server from which
+    // on it is false, if any. The document is a page, or a heading of troubleshooting.md.
     private static readonly Dictionary<string, string[]> s_rules = ToolCommand.ReadTable("rules.tsv");
 
     private const string Documents = "https://github.com/fastcgi-aspnetcore/FastCgi.AspNetCore/blob/main/docs/";
 
     private static readonly Regex s_word = new(@"\{(?<word>\w+)\}");
+
+    // The columns of a rule.
+    private const int Level = 1, Evidence = 2, Consequence = 3, Line = 4, Document = 5, Until = 6;
 
     private readonly List<DoctorFinding> _findings = [];
     private readonly List<string> _facts = [];
@@ -27,6 +30,9 @@ internal sealed class DoctorReport
     /// <summary>The names of all findings, which never change.</summary>
     public static string[] Ids { get; } =
         [.. s_rules.Keys.Select(static rule => rule.Split('.')[1]).Distinct().Order(StringComparer.Ordinal)];
+
+    /// <summary>Whether the web server may be asked for its version.</summary>
+    public bool RunsPrograms { get; init; } = true;
 
     public int Problems => _findings.Count(static finding => finding.Level == DoctorFinding.Problem);
     public int Notes => _findings.Count - Problems;
@@ -38,18 +44,35 @@ internal sealed class DoctorReport
     /// <summary>Adds an unchecked part of a configuration.</summary>
     public void AddNotUnderstood(string text) => AddOnce(_notUnderstood, text);
 
+    /// <summary>Adds a finding, unless the installed web server is too new for it.</summary>
+    public void AddForVersion(string rule, Seen seen, Place place)
+    {
+        if (s_rules[rule].ElementAtOrDefault(Until) is { } until)
+        {
+            var server = place.Server.Name;
+            var installed = RunsPrograms ? InstalledVersion.Find(server) : null;
+            if (installed >= Version.Parse(until))
+                return;
+
+            if (installed is null)
+                AddFact($"the version of {server} is unknown; from {until} on, {rule.Split('.')[1]} is no mistake");
+        }
+
+        Add(rule, seen, place);
+    }
+
     /// <summary>Adds a finding with the texts of a rule.</summary>
     public void Add(string rule, Seen seen, Place? place = null)
     {
         string[] row = [.. s_rules[rule].Select(text => s_word.Replace(text, word => Fill(word, seen, place)))];
-        var (level, evidence, consequence, line) = (row[1], row[2], row[3], row[4]);
+        var (level, evidence, consequence, line) = (row[Level], row[Evidence], row[Consequence], row[Line]);
         if (level == DoctorFinding.Fact)
         {
             AddFact($"{seen.Where}: {evidence}: {consequence} ({line})");
             return;
         }
 
-        var document = Documents + (row[5].StartsWith('#') ? "troubleshooting.md" : "") + row[5];
+        var document = Documents + (row[Document].StartsWith('#') ? "troubleshooting.md" : "") + row[Document];
         AddOnce(_findings, new(rule.Split('.')[1], level, seen.Where, evidence, consequence, line, document));
     }
 

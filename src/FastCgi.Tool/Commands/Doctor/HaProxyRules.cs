@@ -2,8 +2,8 @@ namespace FastCgi.Tool.Commands.Doctor;
 
 internal static class HaProxyRules
 {
-    // With more, HAProxy before 2.9.8 returns 500 under load (haproxy#2568).
-    private const int MostRequests = 30;
+    // The default of Limits.MaxRequestsPerConnection.
+    private const int MostRequests = 100;
 
     public static Rule<HaProxyPlace>[] All { get; } =
     [
@@ -19,7 +19,9 @@ internal static class HaProxyRules
             .SelectMany(static section => section.Block).FirstOrDefault(static line
                 => line.Is("http-response", "del-header", "Set-Cookie") && line.Arguments.Length == 2)),
         new("haproxy.keep-conn-missing", place => place.Application?.Find("no", "option", "keep-conn")),
-        new("haproxy.max-reqs", place
+        // haproxy#3346
+        new("haproxy.max-reqs.crowded", place => place.Application?.Find("option", "mpxs-conns")),
+        new("haproxy.max-reqs.many", place
             => place.Application?.Find("option", "max-reqs") is { Arguments: [_, var most] } line
             && int.TryParse(most, CultureInfo.InvariantCulture, out var requests) && requests > MostRequests
                 ? line

@@ -80,6 +80,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     public IEnumerable<Directive> Listens => Pass.GetAll("listen");
     public Directive? Tls => Listens.FirstOrDefault(IsTls);
+    public bool HasUpstream => Upstream is not null;
     public Directive? Keepalive => Upstream?.Find("keepalive");
 
     // http://unix:/path:/ or http://name/

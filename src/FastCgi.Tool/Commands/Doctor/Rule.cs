@@ -16,7 +16,7 @@ internal sealed class Rule<T>(string name, Func<T, bool> when, Func<T, object?> 
     public void Apply(DoctorReport report, T place)
     {
         foreach (var seen in Match(place))
-            report.Add(name, seen, place);
+            report.AddForVersion(name, seen, place);
     }
 
     private IEnumerable<Seen> Match(T place) => (when(place) ? find(place) : null) switch
