@@ -28,7 +28,6 @@ internal sealed class FrontEnd : IAsyncDisposable
     {
         _scheduler = scheduler;
         Transport = transport;
-        transport.Connection = connection;
         _connection = connection;
     }
 

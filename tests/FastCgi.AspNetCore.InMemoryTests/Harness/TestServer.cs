@@ -122,6 +122,8 @@ internal sealed class TestServer : IAsyncDisposable
         var transport = new MemoryTransport();
         _transports.Add(transport);
         var connection = new FastCgiConnection(Connections, transport);
+        // The clock of another thread may close the connection as soon as it is added.
+        transport.Connection = connection;
         Assert.True(Connections.TryAdd(connection), "The connection was rejected.");
         return new FrontEnd(transport, connection, _server.Scheduler) { Server = this };
     }
