@@ -54,10 +54,12 @@ internal sealed class Doctor(
         var seconds = Math.Max(1, time.GetElapsedTime(_lastCheck, now).TotalSeconds);
         _lastCheck = now;
         var totals = connections.GetTotals();
-        var connectionRate = (totals.Connections - _totals.Connections) / seconds;
+        var opened = totals.Connections - _totals.Connections;
+        // If most requests use an open connection, no web server that matters opens one for each.
+        var areKept = totals.Requests - _totals.Requests >= 2 * opened;
         _totals = totals;
 
-        CheckFrontEnds(connectionRate);
+        CheckFrontEnds(areKept ? 0 : opened / seconds);
         CheckResponses();
         CheckGivenUpRequests();
         CheckThreads(seconds);
