@@ -26,14 +26,19 @@ public sealed partial class EventListTests
         var rows = LogMessages.All.Where(static message => message.Attribute.Level >= LogLevel.Information)
             .OrderBy(static message => message.Attribute.EventId)
             .Select(static message => GetRow(message.Name, message.Attribute));
-        return string.Join('\n', ["| event | level | message |", "|---|---|---|", .. rows, ""]);
+        return string.Join('\n', ["| event | message |", "|---|---|", .. rows, ""]);
     }
 
     private static string GetRow(string name, LoggerMessageAttribute message)
     {
-        // The level of a message without one varies by call.
-        var level = message.Level == LogLevel.None ? "varies" : message.Level.ToString();
-        return $"| <a id=\"event-{message.EventId}\"></a>{message.EventId} {name} | {level} | "
+        var level = message.Level switch
+        {
+            LogLevel.Warning => "",
+            // The level of a message without one varies by call.
+            LogLevel.None => " (varies)",
+            _ => $" ({message.Level})",
+        };
+        return $"| <a id=\"event-{message.EventId}\"></a>{message.EventId} {name}{level} | "
             + $"{Shorten(message.Message)} |";
     }
 
