@@ -3,8 +3,8 @@ using System.Net.Http.Headers;
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>
-/// mod_fcgid starts the application as an authorizer and uses its three roles, with the configuration that docs/roles.md
-/// links to.
+/// mod_fcgid starts the application as an authorizer and uses its three roles, with the configuration in
+/// samples/Authorizer.
 /// </summary>
 public sealed class FcgidAuthorizerTests : IDisposable
 {
