@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// HAProxy with the settings in docs/multiplexing.md, which sends up to 30 concurrent requests over one
+/// HAProxy with the settings in docs/front-ends/haproxy.md, which sends up to 30 concurrent requests over one
 /// connection.
 /// </summary>
 public sealed class MultiplexedConnectionTests
