@@ -96,7 +96,10 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime
     {
         var setup = new FrontEndSetup
         {
-            Kind = kind, UsesUnixSocket = kind != FrontEndKind.HaProxy, UsesTls = true, IsDocumented = true,
+            Kind = kind,
+            UsesUnixSocket = kind != FrontEndKind.HaProxy,
+            UsesTls = true,
+            IsDocumented = true,
         };
         var address = _folder.GetAddress(setup.UsesUnixSocket);
         _application = await TestApplication.StartAsync(address, Configure, configureBuilder: builder =>
