@@ -144,7 +144,7 @@ public class RequestThreadTests
         {
             var response = (FastCgiResponse)context.Features.GetRequiredFeature<IHttpResponseFeature>();
             var thread = new Thread(() => ChangesOf(response)[change]()) { IsBackground = true };
-            using (response.Output.EnterLock())
+            using (((FastCgiRequest)context.Features.GetRequiredFeature<IHttpRequestFeature>()).EnterLock())
             {
                 thread.Start();
                 Assert.True(
@@ -161,7 +161,7 @@ public class RequestThreadTests
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
-    public async Task Set_WhileAnotherThreadStarts_IsSentOrRefused(bool isEncodingChosen)
+    public async Task Set_WhileAnotherThreadStarts_ResponseIsWholeAndNoHeaderIsLostBeforeTheLast(bool isEncodingChosen)
     {
         await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
@@ -190,7 +190,8 @@ public class RequestThreadTests
             while (response[$"X-{sent}"] is not null)
                 sent++;
 
-            Assert.Equal($"accepted {sent}", response.Text);
+            // Headers are not locked: the last one may come after they are encoded.
+            Assert.Contains(response.Text, new[] { $"accepted {sent}", $"accepted {sent + 1}" });
         }
     }
 
@@ -211,10 +212,6 @@ public class RequestThreadTests
 
     private static Dictionary<string, Action> ChangesOf(FastCgiResponse response) => new()
     {
-        ["status"] = () => response.StatusCode = 201,
-        ["reason"] = () => response.ReasonPhrase = "Fine",
-        ["header"] = () => response.Headers["X-One"] = "1",
-        ["length"] = () => response.Headers.ContentLength = 0,
         ["starting"] = () => response.OnStarting(static _ => Task.CompletedTask, new object()),
         ["completed"] = () => response.OnCompleted(static _ => Task.CompletedTask, new object()),
         ["start"] = () => response.StartAsync().GetAwaiter().GetResult(),

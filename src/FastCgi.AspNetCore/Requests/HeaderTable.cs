@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// Header fields in the order they were added, without validation; names are case-insensitive. Up to
-/// <see cref="IndexThreshold"/>, a linear search is fast. Not thread-safe. A mutable struct: do not copy it.
+/// <see cref="IndexThreshold"/>, a linear search is fast. Threads may read it at once.
 /// </summary>
 internal struct HeaderTable()
 {
@@ -56,7 +56,8 @@ internal struct HeaderTable()
 
         if (_index is not null)
             _index[name] = Count;
-        _entries[Count++] = new(name, value);
+        _entries[Count] = new(name, value);
+        Count++;
     }
 
     public void SetContentLength(long value, StringValues text = default)
@@ -72,8 +73,8 @@ internal struct HeaderTable()
             return false;
 
         Count--;
+        // The last entry stays in the array: another thread may be reading it.
         Array.Copy(_entries, position + 1, _entries, position, Count - position);
-        _entries[Count] = default;
         _index = null;
         if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
             ContentLength = null;
@@ -92,9 +93,11 @@ internal struct HeaderTable()
     {
         if (_index is null)
         {
-            _index = new Dictionary<string, int>(Count, StringComparer.OrdinalIgnoreCase);
+            var index = new Dictionary<string, int>(Count, StringComparer.OrdinalIgnoreCase);
             for (var i = 0; i < Count; i++)
-                _index[_entries[i].Key] = i;
+                index[_entries[i].Key] = i;
+            // Only now, because another thread may read too.
+            Volatile.Write(ref _index, index);
         }
 
         return _index.TryGetValue(name, out var position) ? position : -1;

@@ -69,8 +69,8 @@ internal sealed class ServerRun : IAsyncDisposable
     {
         var transport = new MemoryTransport();
         var connection = new FastCgiConnection(Server.Connections!, transport);
-        Assert.True(Server.Connections!.TryAdd(connection), "The connection was rejected.");
         transport.Connection = connection;
+        Assert.True(Server.Connections!.TryAdd(connection), "The connection was rejected.");
         return new FrontEnd(transport, connection, Server.Scheduler!);
     }
 
