@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// Shortcomings that exist in the installed versions, where a short test can show it. Otherwise, an improvement of a
-/// web server would go unnoticed, because the cases that need the ability do not run behind it.
+/// Shows, where a short test can, that shortcomings exist in the installed versions. Other tests skip web servers with
+/// a shortcoming, so they do not show an improvement.
 /// </summary>
 public sealed class ShortcomingTests(ITestOutputHelper output) : FrontEndTest(output)
 {

@@ -8,10 +8,6 @@ internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
     public bool AllowsEntering(uint user, IReadOnlyList<uint> groups)
         => Allows(user, groups, UnixFileMode.OtherExecute);
 
-    /// <summary>Whether only root may write.</summary>
-    public bool IsRoots
-        => User == 0 && (Mode & UnixFileMode.OtherWrite) == 0 && (Group == 0 || (Mode & UnixFileMode.GroupWrite) == 0);
-
     public string ModeText => Convert.ToString((int)Mode, 8).PadLeft(4, '0');
 
     /// <summary>Follows the kernel: root may do everything; otherwise, the first matching class applies.</summary>

@@ -54,10 +54,12 @@ internal sealed class Doctor(
         var seconds = Math.Max(1, time.GetElapsedTime(_lastCheck, now).TotalSeconds);
         _lastCheck = now;
         var totals = connections.GetTotals();
-        var connectionRate = (totals.Connections - _totals.Connections) / seconds;
+        var opened = totals.Connections - _totals.Connections;
+        // If most requests use an open connection, no web server that matters opens one for each.
+        var areKept = totals.Requests - _totals.Requests >= 2 * opened;
         _totals = totals;
 
-        CheckFrontEnds(connectionRate);
+        CheckFrontEnds(areKept ? 0 : opened / seconds);
         CheckResponses();
         CheckGivenUpRequests();
         CheckThreads(seconds);
@@ -85,12 +87,12 @@ internal sealed class Doctor(
             one => _log.HostNotPassed(
                 one.Software, one.LackingHost, one.Samples, FrontEndLines.Host(one.Software)));
 
-        // Only web servers that support keep-alive: a single request of a tool means nothing. A web server's share of
-        // the sampled requests without keep-alive is its share of the new connections.
-        var unkept = Math.Max(1, seen.Sum(static one => one.Samples - one.Kept));
+        // Only web servers that support keep-alive: a single request of a tool means nothing. Each sample is a new
+        // connection, so a web server's share of the samples is its share of the new connections.
+        var samples = seen.Sum(static one => one.Samples);
         var spender = seen.Where(static one => one.Kept == 0 && FrontEndLines.KeptConnections(one.Software) is not null)
             .MaxBy(static one => one.Samples);
-        var rate = connectionRate * (spender?.Samples ?? 0) / unkept;
+        var rate = connectionRate * (spender?.Samples ?? 0) / samples;
         Judge(nameof(FastCgiLog.ConnectionsNotKept), IsSpawned || rate < ManyConnections ? null : spender,
             one => _log.ConnectionsNotKept(one.Software, rate, FrontEndLines.KeptConnections(one.Software)!));
     }

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Messages of the doctor, and of advice that needs no single request.</summary>
 internal static partial class FastCgiLog
 {
     [LoggerMessage(100, LogLevel.Warning,

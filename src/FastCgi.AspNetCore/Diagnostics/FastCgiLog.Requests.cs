@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Messages about requests and responses, including advice.</summary>
 internal static partial class FastCgiLog
 {
     [LoggerMessage(EventId = 40, Message = OfRequest + "An unhandled exception was thrown by the application.")]

@@ -37,5 +37,4 @@ internal static class Invariants
     }
 }
 
-/// <summary>A bug in this server.</summary>
 internal sealed class InvariantException(string message) : InvalidOperationException(message);

@@ -9,7 +9,6 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
 
     public static ILogger Wrap(ILogger logger) => logger as SafeLogger ?? new SafeLogger(logger);
 
-    /// <summary>The server uses no scopes.</summary>
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull
         => null;

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Writes the errors of a request to the error log of its web server.</summary>
 [ProviderAlias("FastCgiStandardError")]
 internal sealed class StandardErrorLoggerProvider(IHttpContextAccessor contextAccessor) : ILoggerProvider
 {

@@ -160,7 +160,6 @@ internal sealed class StallWatchdog(
         return worker.Seen.ProcessorTime >= 0 && processorTime - worker.Seen.ProcessorTime >= ComputingNanoseconds;
     }
 
-    /// <returns>Whether the thread has lost its loop or seat.</returns>
     private bool TryTake(Worker worker, long call, bool isSleeping)
     {
         var hadLoop = Worker.GetHold(call) == Hold.Loop;

@@ -164,7 +164,6 @@ internal sealed partial class WorkerPool(
     /// Called when the thread of a loop has handled all events. If requests wait for a seat, it leaves the loop to the
     /// next thread and executes one. Otherwise it waits for events, and another thread gets its processor.
     /// </summary>
-    /// <returns>Whether the thread has lost the loop.</returns>
     public bool TryLeaveLoop(Worker worker)
     {
         if (!HasWaiting)
@@ -324,7 +323,6 @@ internal sealed partial class WorkerPool(
 
     /// <summary>Wakes a thread if there is work that can be done now.</summary>
     /// <param name="processors">The number of processors that are in use without a seat.</param>
-    /// <returns>Whether there is such work.</returns>
     public bool WakeForWaiting(int processors = 0)
     {
         Worker? woken;

@@ -10,7 +10,6 @@ namespace FastCgi.AspNetCore.Hosting;
 
 internal static class ServerRegistration
 {
-    /// <summary>Registers the server in place of the previously registered one.</summary>
     public static void Add(IServiceCollection services, IConfiguration configuration)
     {
         var registered = services.LastOrDefault(static service => service.ServiceType == typeof(IServer));

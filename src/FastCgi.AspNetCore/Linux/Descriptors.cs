@@ -18,7 +18,6 @@ internal static partial class Descriptors
     private const int ReadOnly = 0;
     private const int AcceptsConnections = 30;
 
-
     /// <returns>Null if unknown, most likely because no descriptor is left to read the folder.</returns>
     public static long? Count()
     {

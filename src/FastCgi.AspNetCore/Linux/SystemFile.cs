@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Reads files that describe the system, such as those in /proc.</summary>
 internal static class SystemFile
 {
     /// <returns>The text of a file; <see langword="null"/> if it cannot be read.</returns>

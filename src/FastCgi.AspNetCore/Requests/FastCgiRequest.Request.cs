@@ -121,7 +121,6 @@ internal abstract partial class FastCgiRequest :
                 ? identifier
                 : null;
 
-    /// <summary>The host before the application sets it.</summary>
     public string? OriginalHost => (_headers ?? Keep(ref _headers, new RequestHeaders(this))).OriginalHost;
 
     public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);

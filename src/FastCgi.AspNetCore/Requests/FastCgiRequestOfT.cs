@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>Runs the application for a request.</summary>
 /// <remarks>Without <c>IHostContextContainer</c>: a reused context could show another client's data.</remarks>
 internal sealed class FastCgiRequest<TContext>(
     ServerContext server, IHttpApplication<TContext> application, FastCgiConnection connection, in RequestStart start)

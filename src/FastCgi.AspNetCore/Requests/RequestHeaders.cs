@@ -23,7 +23,6 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
         set => base.ContentLength = value;
     }
 
-    /// <summary>The host before the application sets it.</summary>
     public string? OriginalHost => GetHost();
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)

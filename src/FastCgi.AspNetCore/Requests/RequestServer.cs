@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>Creates the context of a server whose requests run an application.</summary>
 internal static class RequestServer
 {
     /// <param name="getMaxDescriptors">Gets the current limit; <see langword="null"/> if there is none.</param>

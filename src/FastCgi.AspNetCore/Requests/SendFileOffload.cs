@@ -47,7 +47,6 @@ internal sealed class SendFileOffload
         return obstacle;
     }
 
-    /// <summary>Finds the reason why the response would not be correct with this header.</summary>
     public string? FindObstacle(
         FilePart part, KeyValuePair<string, string> header, int statusCode, IHeaderDictionary request,
         IHeaderDictionary response)

@@ -6,7 +6,6 @@ using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>Responds to requests for the status with HTML or JSON.</summary>
 internal static class StatusEndpoint
 {
     public static Task RespondAsync(HttpContext context)

@@ -3,7 +3,6 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>The limits, first those whose usage is known.</summary>
 internal static class StatusLimits
 {
     public static IEnumerable<LimitStatus> Read(

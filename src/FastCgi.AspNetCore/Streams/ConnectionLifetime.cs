@@ -22,7 +22,6 @@ internal enum ConnectionPhase : byte
     Closed,
 }
 
-/// <summary>The action that a transport must take on a connection.</summary>
 internal enum CloseAction : byte
 {
     None,
@@ -30,7 +29,6 @@ internal enum CloseAction : byte
     /// <summary>Close the connection: the web server neither expects nor sends anything more.</summary>
     Close,
 
-    /// <summary>Reset the connection, so that the web server detects an error.</summary>
     Reset,
 
     /// <summary>Reset the connection, unless there is input. nginx retries a request on a reset connection.</summary>
@@ -40,7 +38,6 @@ internal enum CloseAction : byte
     HalfClose,
 }
 
-/// <summary>The records or the reset that end a request.</summary>
 internal enum RequestEnding : byte
 {
     /// <summary>The end of STDOUT and END_REQUEST.</summary>
@@ -173,7 +170,6 @@ internal struct ConnectionLifetime
 
     /// <summary>Ends a failed connection. Call it again if the record of a cut cannot be sent.</summary>
     /// <param name="mustCut">Whether a response would look complete without the record of a cut.</param>
-    /// <returns>Whether this call decided the end.</returns>
     public bool TryFail(bool mustCut, long now)
     {
         if (IsOver)

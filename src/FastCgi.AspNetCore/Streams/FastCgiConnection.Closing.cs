@@ -36,7 +36,6 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Aborts a request: the client sees an incomplete response, and other responses are not harmed.</summary>
-    /// <returns>Whether this call aborted the request.</returns>
     public bool TryAbort(RequestStream request, Exception reason)
     {
         RequestEnding ending;
@@ -193,7 +192,6 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>The only way to remove a request from the table.</summary>
-    /// <returns>Whether this call removed the request.</returns>
     private static bool TryRemove(ConnectionScope scope, RequestStream request, RequestOutcome outcome)
     {
         if (request.IsDetached)

@@ -73,7 +73,6 @@ internal abstract partial class RequestStream
     }
 
     /// <summary>Takes the records of one turn: one large record, or several that fit the length of one.</summary>
-    /// <returns>Whether nothing is left.</returns>
     public bool TakeTurn(ConnectionScope scope, ref BufferChain batch)
     {
         ref var state = ref In(scope);

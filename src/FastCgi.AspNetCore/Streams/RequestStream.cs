@@ -68,7 +68,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     }
 
     /// <summary>Claims the request for the thread that has dequeued it. An aborted one is claimed, too.</summary>
-    /// <returns>Whether this call claimed the request. At most one does.</returns>
     public bool TryClaim() => !Interlocked.Exchange(ref _isClaimed, true);
 
     public void RunLater()
@@ -152,7 +151,6 @@ internal enum RequestPhase : byte
     /// <summary>The parameters are complete, so the request waits to be executed, or is.</summary>
     Ready,
 
-    /// <summary>The request has left its connection, with an outcome.</summary>
     Detached,
 }
 
@@ -160,13 +158,10 @@ internal enum RequestOutcome : byte
 {
     None,
 
-    /// <summary>The response is complete.</summary>
     Complete,
 
-    /// <summary>The response is one that clients recognize as incomplete.</summary>
     Incomplete,
 
-    /// <summary>The web server, the application, or this server aborted the request.</summary>
     Aborted,
 }
 

@@ -12,7 +12,6 @@ internal struct UseCount
 
     public readonly bool IsUsed => (Volatile.Read(in _uses) & ~IsClosing) > 0;
 
-    /// <returns>Whether the resource is still open.</returns>
     public bool TryBegin()
     {
         var uses = Volatile.Read(ref _uses);

@@ -201,7 +201,7 @@ public sealed class WorkConservationTests : SchedulerTest
         Platform.RunAll();
     }
 
-    /// <summary>Those that run may wait for it, even if nothing else happens that wakes the watchdog.</summary>
+    /// <summary>Requests that run may wait for this one while nothing else wakes the watchdog.</summary>
     [Fact]
     public void RequestWaitsForThreadsOfRequestsThatSleep_WatchdogIsParked_SamplesUntilItRuns()
     {

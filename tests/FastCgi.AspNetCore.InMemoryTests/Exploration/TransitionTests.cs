@@ -156,7 +156,7 @@ public sealed class TransitionTests
             }
         }
 
-        /// <summary>Whoever has the request executes it, the application returns, and the peer closes.</summary>
+        /// <summary>The thread that dequeues the request executes it; then the peer closes.</summary>
         public async Task EndAsync(string what)
         {
             _holderGo.TrySetResult();

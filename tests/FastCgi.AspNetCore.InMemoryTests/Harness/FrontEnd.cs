@@ -20,15 +20,13 @@ internal sealed record WireResponse(
 /// <summary>A simulated web server: sends bytes into a connection and reads the records from it.</summary>
 internal sealed class FrontEnd : IAsyncDisposable
 {
-    private readonly FastCgiConnection _connection;
     private readonly RequestScheduler _scheduler;
     private int _position;
 
-    public FrontEnd(MemoryTransport transport, FastCgiConnection connection, RequestScheduler scheduler)
+    public FrontEnd(MemoryTransport transport, RequestScheduler scheduler)
     {
         _scheduler = scheduler;
         Transport = transport;
-        _connection = connection;
     }
 
     /// <summary>The server, if this is its only connection; they are disposed together.</summary>
@@ -40,13 +38,13 @@ internal sealed class FrontEnd : IAsyncDisposable
     public bool IsPaused { get; private set; }
 
     /// <summary>Whether all requests are complete, so that the server can close without waiting.</summary>
-    public bool IsInputComplete => Fuzzing.ConnectionState.IsInputComplete(_connection);
+    public bool IsInputComplete => Fuzzing.ConnectionState.IsInputComplete(Transport.Connection);
 
     /// <summary>Pushes bytes as one receive.</summary>
     public void Send(params byte[][] parts)
     {
         var ready = Receive(parts);
-        _scheduler.Run(ref ready, _connection.Output);
+        _scheduler.Run(ref ready, Transport.Connection.Output);
     }
 
     /// <summary>Pushes bytes as one receive, and runs nothing.</summary>
@@ -54,7 +52,7 @@ internal sealed class FrontEnd : IAsyncDisposable
     {
         Transport.Settle();
         var ready = new ReadyRequests();
-        IsPaused = !_connection.OnReceived(parts.SelectMany(static part => part).ToArray(), ref ready);
+        IsPaused = !Transport.Connection.OnReceived(parts.SelectMany(static part => part).ToArray(), ref ready);
         return ready;
     }
 
@@ -66,7 +64,8 @@ internal sealed class FrontEnd : IAsyncDisposable
     }
 
     /// <summary>Closes the connection, as a front-end does when its client disconnects.</summary>
-    public void Close() => _connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
+    public void Close()
+        => Transport.Connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
 
     /// <summary>The next record, waiting for it.</summary>
     public async Task<WireRecord> ReadRecordAsync()

@@ -12,6 +12,13 @@ internal sealed class MemoryTransport : ConnectionTransport
     private int _senderId;
     private int _capacity = int.MaxValue;
 
+    public MemoryTransport(ConnectionManager connections)
+    {
+        // Set before the manager knows the connection, because the clock of another thread may close it at once.
+        Connection = new FastCgiConnection(connections, this);
+        Assert.True(connections.TryAdd(Connection), "The connection was rejected.");
+    }
+
     public override EndPoint? RemoteEndPoint => null;
 
     public override bool CanReset => HasReset;
@@ -25,7 +32,7 @@ internal sealed class MemoryTransport : ConnectionTransport
     public override long? UndeliveredLength => Undelivered;
 
     /// <summary>The connection to notify when a held send ends.</summary>
-    public FastCgiConnection Connection { get; set; } = null!;
+    public FastCgiConnection Connection { get; }
 
     /// <summary>Called with "Send" or "Close" before each, so that a test can make it fail.</summary>
     public Action<string>? Calling { get; set; }

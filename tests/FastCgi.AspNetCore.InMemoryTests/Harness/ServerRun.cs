@@ -65,14 +65,7 @@ internal sealed class ServerRun : IAsyncDisposable
     }
 
     /// <summary>Opens a connection, as a web server does.</summary>
-    public FrontEnd Connect()
-    {
-        var transport = new MemoryTransport();
-        var connection = new FastCgiConnection(Server.Connections!, transport);
-        transport.Connection = connection;
-        Assert.True(Server.Connections!.TryAdd(connection), "The connection was rejected.");
-        return new FrontEnd(transport, connection, Server.Scheduler!);
-    }
+    public FrontEnd Connect() => new(new MemoryTransport(Server.Connections!), Server.Scheduler!);
 
     public async ValueTask DisposeAsync()
     {

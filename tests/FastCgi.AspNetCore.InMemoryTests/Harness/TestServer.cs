@@ -119,13 +119,9 @@ internal sealed class TestServer : IAsyncDisposable
     /// <summary>Opens a connection, as a web server does.</summary>
     public FrontEnd Connect()
     {
-        var transport = new MemoryTransport();
+        var transport = new MemoryTransport(Connections);
         _transports.Add(transport);
-        var connection = new FastCgiConnection(Connections, transport);
-        // The clock of another thread may close the connection as soon as it is added.
-        transport.Connection = connection;
-        Assert.True(Connections.TryAdd(connection), "The connection was rejected.");
-        return new FrontEnd(transport, connection, _server.Scheduler) { Server = this };
+        return new FrontEnd(transport, _server.Scheduler) { Server = this };
     }
 
     /// <summary>Opens a connection for a GET.</summary>
@@ -180,7 +176,7 @@ internal sealed class TestServer : IAsyncDisposable
         Assert.Equal(0, Context.Admission.QueuedCount);
         Assert.Equal((0, 0), Context.Admission.TakenCount);
         Assert.Equal(0, Connections.CountRequests());
-        Assert.All(_transports, static transport => Assert.Equal(0, transport.Connection?.RequestCount ?? 0));
+        Assert.All(_transports, static transport => Assert.Equal(0, transport.Connection.RequestCount));
     }
 
     private void AssertNoError()

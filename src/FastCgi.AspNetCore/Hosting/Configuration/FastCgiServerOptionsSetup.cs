@@ -117,7 +117,6 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             throw Unknown(unknown);
     }
 
-    /// <summary>Reports the path of a value that the setter or its parser rejects.</summary>
     private static void Set(IConfigurationSection setting, Action apply, bool isList = false)
     {
         if (!isList && setting.GetChildren().FirstOrDefault() is { } member)

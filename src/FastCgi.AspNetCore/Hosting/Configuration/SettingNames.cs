@@ -2,7 +2,6 @@ using FastCgi.AspNetCore.Hosting.Endpoints;
 
 namespace FastCgi.AspNetCore.Hosting.Configuration;
 
-/// <summary>Finds settings by their names, and those that a misspelled name may mean.</summary>
 internal static class SettingNames
 {
     public const string Root = "FastCgi";

@@ -116,7 +116,6 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     }
 }
 
-/// <summary>All inherited sockets with a name.</summary>
 internal sealed class InheritedSocketEndPoint(string name) : EndPoint
 {
     public string Name => name;

@@ -2,7 +2,6 @@ namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 using static SettingValues;
 
-/// <summary>Endpoint options as text, in configuration and in the query of an address.</summary>
 internal static class ListenSettings
 {
     private static readonly Dictionary<string, Action<string?, FastCgiListenOptions>> s_settings =

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Parses settings. A <see cref="FormatException"/> explains what is expected.</summary>
 internal static class SettingValues
 {
     public static string Required(string? value) => value ?? throw new FormatException("a value is missing.");

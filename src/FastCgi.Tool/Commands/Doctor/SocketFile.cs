@@ -5,6 +5,10 @@ internal sealed record SocketFile(string Path, FilePermissions Permissions, stri
 {
     public bool IsSocket => Type == "socket";
 
+    /// <summary>Whether only root owns the file and may change it.</summary>
+    public bool IsRoots => Permissions is { User: 0, Mode: var mode, Group: var group }
+        && (mode & UnixFileMode.OtherWrite) == 0 && (group == 0 || (mode & UnixFileMode.GroupWrite) == 0);
+
     public string Describe() => $"mode {Permissions.ModeText}, {Owner}";
 
     /// <returns><see langword="null"/> if the file is absent or not accessible.</returns>

@@ -50,7 +50,7 @@ internal sealed record WebServer(
             return;
         }
 
-        if (Environment.IsPrivilegedProcess && !isTrusted && SocketFile.Read(main)?.Permissions.IsRoots == false)
+        if (Environment.IsPrivilegedProcess && !isTrusted && SocketFile.Read(main) is { IsRoots: false })
         {
             report.AddNotUnderstood(
                 $"{commands[^1].Split(' ')[0]} did not check {main}, because it would run modules that the file names, "
