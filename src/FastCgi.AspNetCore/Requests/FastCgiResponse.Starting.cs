@@ -117,12 +117,14 @@ internal sealed partial class FastCgiResponse
             CompleteHeaders(ref headers, statusCode);
             var contentLength = replacedLength ?? headers.ContentLength;
             var encodedFields = _headers.Encode();
-            var maxLength = CgiResponseWriter.GetMaxLength(headers.Entries, ReasonPhrase, encodedFields);
+            // Once, because another thread may add more.
+            var fields = headers.Entries;
+            var maxLength = CgiResponseWriter.GetMaxLength(fields, ReasonPhrase, encodedFields);
             var bytes = maxLength <= BufferPool.SmallBlockSize
                 ? t_head ??= new byte[BufferPool.SmallBlockSize]
                 : new byte[maxLength];
             var length = CgiResponseWriter.Write(
-                bytes, sentStatusCode, ReasonPhrase, headers.Entries, encodedFields, contentLength,
+                bytes, sentStatusCode, ReasonPhrase, fields, encodedFields, contentLength,
                     isStatusFirst: IsAuthorizer, out var lengthPosition);
             var canHaveLength = !_isHead && statusCode is not (204 or 304);
             return new EncodedHead(

@@ -16,7 +16,15 @@ internal struct HeaderTable()
     /// <summary>The number in <c>Content-Length</c>, which has the same value as the text.</summary>
     public long? ContentLength { get; private set; }
 
-    public readonly ReadOnlySpan<KeyValuePair<string, StringValues>> Entries => _entries.AsSpan(0, Count);
+    public readonly ReadOnlySpan<KeyValuePair<string, StringValues>> Entries
+    {
+        get
+        {
+            // First, because another thread may add an entry, and so replace the array by a longer one.
+            var count = Count;
+            return _entries.AsSpan(0, count);
+        }
+    }
 
     /// <returns>The index in <see cref="Entries"/>; negative if the header does not exist.</returns>
     public int Find(string name)

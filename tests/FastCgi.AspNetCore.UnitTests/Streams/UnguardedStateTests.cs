@@ -23,7 +23,7 @@ public sealed class UnguardedStateTests
         ["FastCgiConnection._peer"] = "Any thread may compute the same text.",
         ["FastCgiConnection._unreturnedCount"] = Exchanged,
         ["FastCgiConnection._uses"] = Exchanged,
-        ["FastCgiRequest.<ApplicationError>"] = OneThread,
+        ["FastCgiRequest.<ApplicationError>"] = "Written under the lock, and read without it as one reference.",
         ["FastCgiRequest.<HasStartedReading>"] = Application,
         ["FastCgiRequest.<Input>"] = BeforePublication,
         ["FastCgiRequest.<IsPing>"] = BeforePublication,
