@@ -45,7 +45,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
             Assert.Equal(1, code);
             Assert.Contains("problem no-socket  /nonexistent/app.sock\n", output, StringComparison.Ordinal);
             Assert.Contains(
-                "add   --urls 'fastcgi://unix:/nonexistent/app.sock?mode=0660&group=",
+                "fix     --urls 'fastcgi://unix:/nonexistent/app.sock?mode=0660&group=",
                 output,
                 StringComparison.Ordinal);
         }
@@ -56,13 +56,13 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         "nginx",
         "fastcgi_pass unix:/run/hello/app.sock;",
         "proxy_pass http://unix:/run/hello/app.sock:;",
-        "include fastcgi_params;\n        fastcgi_pass unix:SOCKET;")]
+        "include fastcgi_params;\n          fastcgi_pass unix:SOCKET;")]
     [InlineData(
         "apache",
         "|fcgi://hello/",
         "|http://hello/",
         "ProxyPass \"/\" \"unix:SOCKET|fcgi://hello/\" flushpackets=on")]
-    [InlineData("haproxy", " proto fcgi", "", "use-fcgi-app hello\n        server app SOCKET proto fcgi")]
+    [InlineData("haproxy", " proto fcgi", "", "use-fcgi-app hello\n          server app SOCKET proto fcgi")]
     [InlineData(
         "lighttpd",
         "fastcgi.server",
@@ -78,9 +78,9 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
 
         var (code, output, _) = await RunAsync(wrong.Replace(Socket, SocketPath, StringComparison.Ordinal));
         Assert.Equal(1, code);
-        Assert.Contains("problem http-to-fastcgi  ", output, StringComparison.Ordinal);
+        Assert.Contains("problem other-protocol  ", output, StringComparison.Ordinal);
         var added = line.Replace("SOCKET", SocketPath, StringComparison.Ordinal);
-        Assert.Contains("add   " + added, output, StringComparison.Ordinal);
+        Assert.Contains("fix     " + added, output, StringComparison.Ordinal);
 
         (code, output, _) = await RunAsync(right.Replace(Socket, SocketPath, StringComparison.Ordinal));
         Assert.True(code == 0, output);
@@ -112,7 +112,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
 
         Assert.Equal(1, code);
         Assert.Matches(
-            @"problem head-buffer  fastcgi://unix:.*\n  seen  /large returns 5\d\d\d bytes of response headers",
+            @"problem head-buffer  fastcgi://unix:.*\n  found   /large returns 5\d\d\d bytes of response headers",
             output);
     }
 
@@ -163,7 +163,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
 
         Assert.True(code == 1, output + error);
         Assert.Contains(
-            $"problem web-server-check  {_folder.GetPath("site.conf")}\n  seen  {command}",
+            $"problem web-server-check  {_folder.GetPath("site.conf")}\n  found   {command}",
             output,
             StringComparison.Ordinal);
         Assert.Contains(line, output, StringComparison.Ordinal);

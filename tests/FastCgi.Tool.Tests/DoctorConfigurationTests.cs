@@ -21,7 +21,7 @@ public sealed class DoctorConfigurationTests : IDisposable
         Assert.Equal(
             isFound, output.Contains($"problem chroot  {_folder.GetPath("site.conf")}:18\n", StringComparison.Ordinal));
         Assert.Equal(
-            isFound, output.Contains("add   server app 127.0.0.1:9000 proto fcgi\n", StringComparison.Ordinal));
+            isFound, output.Contains("fix     server app 127.0.0.1:9000 proto fcgi\n", StringComparison.Ordinal));
     }
 
     /// <summary>A section inherits from the preceding defaults.</summary>
@@ -124,7 +124,7 @@ public sealed class DoctorConfigurationTests : IDisposable
             output,
             StringComparison.Ordinal);
         Assert.Contains(
-            $"problem check-local  {_folder.GetPath("conf-enabled/50-hello.conf")}:1\n",
+            $"problem only-files  {_folder.GetPath("conf-enabled/50-hello.conf")}:1\n",
             output,
             StringComparison.Ordinal);
         Assert.Contains(": 1 problem, ", output, StringComparison.Ordinal);
@@ -157,7 +157,7 @@ public sealed class DoctorConfigurationTests : IDisposable
             "doctor", _folder.Write("site.conf", Encoding.UTF8.GetBytes(text)), "--path", "/large");
 
         Assert.Equal(isEnough, !output.Contains("problem head-buffer  ", StringComparison.Ordinal));
-        Assert.Equal(isEnough, !output.Contains("add   tune.bufsize 32768\n", StringComparison.Ordinal));
+        Assert.Equal(isEnough, !output.Contains("fix     tune.bufsize 32768\n", StringComparison.Ordinal));
     }
 
     private static string GetConfiguration(string server, string heading)

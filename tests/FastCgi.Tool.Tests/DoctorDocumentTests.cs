@@ -1,10 +1,6 @@
 using System.Reflection;
-using System.Reflection.Metadata;
-using System.Reflection.Metadata.Ecma335;
-using System.Reflection.PortableExecutable;
 using FastCgi.AspNetCore;
-using FastCgi.Tool.Commands;
-using FastCgi.Tool.Commands.Doctor;
+using FastCgi.Tool.Commands.Doctor.Rules;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.Tool.Tests;
@@ -21,6 +17,9 @@ public sealed partial class DoctorDocumentTests
                 static message => message.Message)),
     ];
 
+    private static readonly string[] s_ids =
+        [.. RuleList.All.Select(static rule => rule.Id).Order(StringComparer.Ordinal)];
+
     [Fact]
     public void Rules_Each_IsOnTheToolsPage()
     {
@@ -29,7 +28,7 @@ public sealed partial class DoctorDocumentTests
         var named = Code().Matches(text[start..text.IndexOf("\n## config\n", start, StringComparison.Ordinal)]).Select(
             static match => match.Groups["name"].Value).Distinct().Order(StringComparer.Ordinal);
 
-        Assert.Equal(DoctorReport.Ids, named);
+        Assert.Equal(s_ids, named);
     }
 
     [Fact]
@@ -47,48 +46,24 @@ public sealed partial class DoctorDocumentTests
     [Fact]
     public void EachRule_LinksToAHeading()
     {
-        var links = ToolCommand.ReadTable("rules.tsv").Values
-            .Where(static row => row[1] != "fact")
-            .Select(static row => row[5].Split('#'))
-            .DistinctBy(static link => string.Join('#', link))
-            .ToList();
+        var links = RuleList.All.SelectMany(static rule => rule.Cases.Select(static one => one.Page).Append(rule.Page))
+            .OfType<string>().Distinct().Select(static page => page.Split('#')).ToList();
 
         Assert.NotEmpty(links);
-        Assert.All(links, static link => Assert.Contains(
-            link[1], ReadAnchors(link[0].Length == 0 ? "troubleshooting.md" : Path.GetFileName(link[0]))));
+        Assert.All(links, static link => Assert.Contains(link[1], ReadAnchors(Path.GetFileName(link[0]))));
     }
 
-    /// <summary>Without its text, a rule would end in an exception.</summary>
+    /// <summary>Each rule has a case, and each case has a rule.</summary>
     [Fact]
-    public void EachRule_HasATextAndAPlaceInTheCode()
-    {
-        var table = ToolCommand.ReadTable("rules.tsv").Keys.Where(static name => name != "rule").ToHashSet();
-        var named = ReadLiterals().Where(static text => RuleName().IsMatch(text)).ToHashSet();
-
-        Assert.Empty(named.Except(table));
-        // The name of the web server is added to these.
-        Assert.All(table.Except(named), static name
-            => Assert.Matches(@"\.(http-to-fastcgi(\.\w+)?|other-protocol|abstract-socket)$", name));
-    }
-
-    [Fact]
-    public void EachRule_HasACase()
+    public void Rules_AndCases_AreTheSame()
     {
         var cases = string.Join('\n', Directory.GetFiles(AppContext.BaseDirectory, "DoctorCases.tsv").Concat(
             Directory.GetFiles(Path.Combine(AppContext.BaseDirectory, "Sources"))).Select(File.ReadAllText));
-        var without = DoctorReport.Ids.Where(id
-            => !Regex.IsMatch(cases, $@"(problem|note) {id}\b|AssertProblemAsync\(\s*""{id}""|\(""{id}"","));
+        var named = Regex.Matches(cases, @"(?<=[\t""])(?:problem|note) (?<id>[a-z-]+)(?=[\s""])"
+                + @"|AssertProblemAsync\(\s*""(?<id>[a-z-]+)""")
+            .Select(static match => match.Groups["id"].Value).Distinct().Order(StringComparer.Ordinal);
 
-        Assert.Equal([], without);
-    }
-
-    /// <summary>The texts in the code of the tool.</summary>
-    private static IEnumerable<string> ReadLiterals()
-    {
-        using var file = new PEReader(File.OpenRead(typeof(DoctorReport).Assembly.Location));
-        var reader = file.GetMetadataReader();
-        for (var handle = MetadataTokens.UserStringHandle(1); !handle.IsNil; handle = reader.GetNextHandle(handle))
-            yield return reader.GetUserString(handle);
+        Assert.Equal(s_ids, named);
     }
 
     private static IEnumerable<string> ReadAnchors(string page)
@@ -98,9 +73,6 @@ public sealed partial class DoctorDocumentTests
 
     private static string Read(string name)
         => File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name));
-
-    [GeneratedRegex(@"^(address|all|nginx|apache|lighttpd|haproxy|caddy)\.[a-z]+(-[a-z]+)*(\.[a-z]+)?$")]
-    private static partial Regex RuleName();
 
     [GeneratedRegex("`(?<name>[a-z]+(-[a-z]+)*)`")]
     private static partial Regex Code();

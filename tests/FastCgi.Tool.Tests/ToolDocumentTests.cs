@@ -44,7 +44,7 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
     [InlineData(
         "tool doctor of a configuration",
         "problem params-missing  hello.conf:8\n",
-        "  add   include fastcgi_params;\n",
+        "  fix     include fastcgi_params;\n",
         "hello.conf: 1 problem, 0 notes\nexit code 1\n")]
     [InlineData("tool config", "    server_name shop.example.com;\n", "        fastcgi_pass 127.0.0.1:")]
     [InlineData("tool top", "requests     1 active, 0 queued, ", "GET /fastcgi-status")]

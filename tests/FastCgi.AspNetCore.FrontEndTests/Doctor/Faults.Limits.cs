@@ -81,12 +81,6 @@ internal static partial class Faults
             FrontEndKind.Nginx,
             "fastcgi_buffering off;",
             (Include, $"{Include} fastcgi_ignore_headers X-Accel-Buffering;"));
-        yield return new("uploads are held", FrontEndKind.Nginx)
-        {
-            Wrong = [(Include, $"{Include} client_max_body_size 1g;")],
-            Right = [(Include, $"{Include} client_max_body_size 1g; fastcgi_request_buffering off;")],
-            Rule = ("upload-held", "fastcgi_request_buffering off;"),
-        };
         yield return new("a directive of proxy_pass", FrontEndKind.Nginx)
         {
             Wrong = [("fastcgi_read_timeout 120s;", "proxy_read_timeout 120s;")],
@@ -96,7 +90,7 @@ internal static partial class Faults
         {
             Wrong = [("    \"check-local\" => \"disable\",\n", "")],
             Visit = static async client => (await client.GetAsync("/page")).Dispose(),
-            Rule = ("check-local", "\"check-local\" => \"disable\""),
+            Rule = ("only-files", "\"check-local\" => \"disable\""),
         };
     }
 
@@ -145,7 +139,7 @@ internal static partial class Faults
             Wrong = [("    fastcgi_keep_conn on;\n", "")],
             Visit = AskOftenAsync,
             Event = ("ConnectionsNotKept", "fastcgi_keep_conn on;"),
-            Rule = ("keep-conn-missing", "fastcgi_keep_conn on;"),
+            Rule = ("keepalive-missing", "fastcgi_keep_conn on;"),
         };
         yield return new("connections are not kept", FrontEndKind.Apache)
         {

@@ -1,16 +1,21 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
+/// <summary>What the doctor may do, and the request that it sends.</summary>
+/// <param name="IsOffline">Whether it only reads: it runs and sends nothing.</param>
+/// <param name="IsTrusted">Whether to run modules named by a file that users other than root can change.</param>
+internal sealed record DoctorOptions(
+    string Path, (string Name, string Value)[] Parameters, TimeSpan Timeout, bool IsOffline, bool IsTrusted);
+
 /// <summary>Checks an address: its socket, the protocol, and the process.</summary>
 internal sealed class AddressInspector(
-    DoctorReport report, ParseResult arguments, CancellationToken cancellationToken)
+    DoctorReport report, DoctorOptions options, CancellationToken cancellationToken)
 {
+    private const string LongerQueue = "sysctl -w net.core.somaxconn=4096";
+
     private static readonly SocketError[] s_busy =
         [SocketError.WouldBlock, SocketError.TryAgain, SocketError.TimedOut, SocketError.NoBufferSpaceAvailable];
 
     private readonly Dictionary<string, ProbeResult> _seen = new(StringComparer.Ordinal);
-    private readonly string _path = arguments.GetText("--path")!;
-    private readonly TimeSpan _timeout = arguments.GetTimeout();
-    private readonly bool _isOffline = arguments.Has("--no-connect");
 
     /// <param name="userName">The user that must be able to connect; null for any usual user of web servers.</param>
     /// <param name="buffer">The web server's limit of response headers; <see langword="null"/> for none.</param>
@@ -21,11 +26,12 @@ internal sealed class AddressInspector(
             && !where.StartsWith($"fastcgi://{ip}:", StringComparison.OrdinalIgnoreCase))
         {
             // .NET reads 010 as an octal number, other programs as a decimal one.
-            report.Add("address.ambiguous", new(where, $"{ip}"));
+            report.Add(AddressRules.Ambiguous, new(where, $"it can be read as {ip}",
+                Fix: "# write four decimal numbers without leading zeros, such as 127.0.0.1"));
             return;
         }
 
-        if (_isOffline)
+        if (options.IsOffline)
             return;
 
         if (OperatingSystem.IsLinux() && address.IsUnix && address.EndPoint.ToString() is ['/', ..] path
@@ -47,29 +53,21 @@ internal sealed class AddressInspector(
 
         var size = buffer is { IsOfOneHeader: true } ? result.LongestHeader : result.HeadSize;
         if (size > buffer?.Size)
-            report.Add(buffer.Rule, new(where, _path, $"{size}", $"{buffer.Size}"));
-    }
+        {
+            var what = buffer.IsOfOneHeader
+                ? $"a response header of {size} bytes"
+                : $"{size} bytes of response headers";
+            report.Add(LimitRules.HeadBuffer, new(where, $"{options.Path} returns {what}, but the buffer of "
+                + $"{buffer.Server} has only {buffer.Size} bytes", buffer.Effect, buffer.Fix));
+        }
 
-    /// <summary>Checks whether the processes at several addresses share their Data Protection keys.</summary>
-    public void InspectKeys(string where, IReadOnlyList<FastCgiAddress> all)
-    {
-        if (all.Count < 2)
-            return;
-
-        var processes = _isOffline || !OperatingSystem.IsLinux() ? [] : all.Select(ListeningProcess.Find).ToList();
-        if (processes.Count > 0 && processes.All(static process => process?.ProcessId is not null)
-            && (processes.DistinctBy(static process => process!.ProcessId).Count() == 1
-                || processes.Select(static process => process!.FindKeyFolder()).Distinct().ToList() is [not null]))
-            return;
-
-        report.Add("address.keys-not-shared", new(where, $"{all.Count}"));
     }
 
     public async Task<bool> SpeaksFastCgiAsync(FastCgiAddress address)
-        => !_isOffline && (await ProbeAsync(address)).Spoken == Spoken.FastCgi;
+        => !options.IsOffline && (await ProbeAsync(address)).Spoken == Spoken.FastCgi;
 
     private ApplicationProbe CreateProbe(FastCgiAddress address)
-        => new(address, _path, arguments.GetParameters(), _timeout, cancellationToken);
+        => new(address, options.Path, options.Parameters, options.Timeout, cancellationToken);
 
     private async Task<ProbeResult> ProbeAsync(FastCgiAddress address)
         => _seen.TryGetValue(address.ToString(), out var seen)
@@ -86,8 +84,9 @@ internal sealed class AddressInspector(
         if (socket is not { IsSocket: true })
         {
             var group = wanted.Count > 0 ? wanted[0].Group : "www-data";
-            report.Add(socket is null ? "address.no-socket" : "address.not-a-socket",
-                new(path, socket?.Type ?? "", group));
+            report.Add(AddressRules.NoSocket, new(path,
+                socket is null ? "it does not exist, or you may not enter a parent folder" : $"it is a {socket.Type}",
+                Fix: CreateAddress(path, group)));
             return false;
         }
 
@@ -104,11 +103,16 @@ internal sealed class AddressInspector(
 
         var names = string.Join(", ", wanted.Select(static each => each.Name));
         if (file == socket)
-            report.Add("address.permission.socket", new(path, socket.Describe(), names, user.Group));
+            report.Add(AddressRules.Permission, new(path, $"{socket.Describe()}: {names} cannot connect",
+                Fix: CreateAddress(path, user.Group)));
         else
-            report.Add("address.permission.folder", new(file!.Path, file.Describe(), names, path));
+            report.Add(AddressRules.Permission, new(file!.Path,
+                $"{file.Describe()}: {names} cannot enter this folder of {path}", Fix: $"chmod o+x {file.Path}"));
         return true;
     }
+
+    private static string CreateAddress(string path, string group)
+        => $"--urls 'fastcgi://unix:{path}?mode=0660&group={group}'";
 
     /// <returns>Whether an application speaks FastCGI.</returns>
     private bool ReportFailure(string where, ProbeResult result)
@@ -117,35 +121,43 @@ internal sealed class AddressInspector(
             throw CannotRun(
                 $"You are not permitted to connect to {where}. Run this as root or as the web server's user.");
 
-        var (rule, value) = result switch
+        var (rule, text, fix) = result switch
         {
-            { ConnectError: { } busy } when s_busy.Contains(busy) => ("address.backlog-full.refused", $"{busy}"),
-            { ConnectError: { } error } => ("address.nobody-listens", $"{error}"),
-            { Spoken: Spoken.Http } => ("address.speaks-http", ""),
-            { Spoken: Spoken.Tls } => ("address.speaks-tls", ""),
-            { Spoken: Spoken.FastCgi } => ("", ""),
-            { Flaw: ApplicationProbe.Silence } => ("address.no-answer.silent", Invariant($"{_timeout.TotalSeconds}")),
-            _ => ("address.no-answer.other", result.Flaw ?? ""),
+            { ConnectError: { } busy } when s_busy.Contains(busy) => (AddressRules.BacklogFull,
+                $"the connection is not accepted ({busy}): its queue is full, or a firewall drops it", LongerQueue),
+            { ConnectError: { } error }
+                => (AddressRules.NobodyListens, $"the connection failed ({error})", $"--urls {where}"),
+            { Spoken: (Spoken.Http or Spoken.Tls) and var other } => (AddressRules.NotFastCgi,
+                $"the application speaks {other.ToString().ToUpperInvariant()}, not FastCGI", $"--urls {where}"),
+            { Spoken: Spoken.FastCgi } => (null, "", ""),
+            { Flaw: ApplicationProbe.Silence } => (AddressRules.NoAnswer,
+                Invariant($"it accepts connections, but sends no response within {options.Timeout.TotalSeconds} s"),
+                "dotnet-stack report -p PID"),
+            _ => (AddressRules.NoAnswer, $"its response is not FastCGI: {result.Flaw}", "dotnet-stack report -p PID"),
         };
-        if (rule.Length > 0)
-            report.Add(rule, new(where, value));
-        return rule.Length == 0;
+        if (rule is not null)
+            report.Add(rule, new(where, text, Fix: fix));
+        return rule is null;
     }
 
     private void ReportResponse(string where, ProbeResult result)
     {
         if (result.Flaw is { } flaw)
         {
-            report.Add("address.bad-answer", new(where, _path, flaw));
+            report.Add(AddressRules.NoAnswer,
+                new(where, $"GET {options.Path}: {flaw}", Fix: "fastcgi request ADDRESS / -v"));
             return;
         }
 
         var (status, size, time) = (result.Status, result.HeadSize, result.Elapsed.TotalMilliseconds);
-        report.AddFact(Invariant($"{where}: GET {_path} returns {status} in {time:0} ms, {size} bytes of headers"));
+        report.AddFact(
+            Invariant($"{where}: GET {options.Path} returns {status} in {time:0} ms, {size} bytes of headers"));
         if (result.IsPhp)
-            report.Add("address.php-fpm", new(where));
+            report.Add(AddressRules.PhpFpm, new(where, "php-fpm responds with 'Primary script unknown'",
+                Fix: "--urls fastcgi://127.0.0.1:9001"));
         if (status >= 500)
-            report.Add("address.error-status", new(where, _path, $"{status}"));
+            report.Add(AddressRules.ErrorStatus, new(where, $"GET {options.Path} returns {status}",
+                Fix: "--Logging:LogLevel:FastCgi.AspNetCore Debug"));
     }
 
     private void InspectProcess(string where, ListeningProcess listener)
@@ -154,13 +166,13 @@ internal sealed class AddressInspector(
         report.AddFact(
             $"{where}: {waiting}{(listener.ProcessId is { } id ? $" for {listener.Name}, process {id}" : "")}");
         if (listener.Backlog > 0 && listener.Waiting > listener.Backlog * 0.8)
-            report.Add("address.backlog-full.waiting", new(where, waiting));
+            report.Add(AddressRules.BacklogFull, new(where, waiting, Fix: LongerQueue));
         if (ListeningProcess.ReadDescriptors(listener.ProcessId) is not var (open, limit))
             return;
 
         var seen = $"the process has {open} of {limit} descriptors open";
         report.AddFact($"{where}: {seen}");
         if (open > limit * 0.8)
-            report.Add("address.descriptors", new(where, seen));
+            report.Add(AddressRules.Descriptors, new(where, seen, Fix: "LimitNOFILE=65536"));
     }
 }

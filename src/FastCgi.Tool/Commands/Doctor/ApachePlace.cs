@@ -18,21 +18,24 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         || (pass.Is("RewriteRule") && pass.FindAround("VirtualHost") is null);
 
     public override string Path => path;
+    public override string FastCgiLines => $"ProxyPass \"{path}\" "
+        + $"\"{target.Replace(scheme + "://", "fcgi://", StringComparison.Ordinal)}\" flushpackets=on timeout=120";
+
     public override string Description => $"{path} to {target}";
     public override bool IsFastCgi => scheme == "fcgi" || Members.Any(static member => member.Contains("fcgi://"));
     public override bool UsesOtherProtocol => scheme is "uwsgi" or "scgi";
     public override object? Site => Host;
 
     // HUGE_STRING_LEN without the end of the line; no directive changes it.
-    public override HeadBuffer HeadBuffer => new("apache.head-buffer", 8_190, IsOfOneHeader: true);
+    public override HeadBuffer HeadBuffer => new(8_190, "Apache",
+        "Apache returns 500 and logs 'AH01070: Error parsing script headers'",
+        "# Apache has no setting for it: shorten the header in the application", IsOfOneHeader: true);
 
     /// <summary>The path of ProxyPass; a pattern has none.</summary>
     public override string? Base => path.Length > 0 && !Pass.Is("RewriteRule") ? path.TrimEnd('/') : null;
 
     public override bool IsWhole => !Visible.Any(static directive => directive.IsUnread);
     public override IEnumerable<string> Targets => IsBalancer ? Members.Select(GetAddress) : [GetAddress(target)];
-    public override string HttpMistake => scheme == "http" ? "http-to-fastcgi.http" : "http-to-fastcgi.other";
-
     public double ReadTimeout
         => double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
 
@@ -65,8 +68,6 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         .FirstOrDefault(static line => line.FindAround("VirtualHost") is not null && !InSection(line));
 
     public Directive? Host => Pass.FindAround("VirtualHost");
-    public bool HasTargetPath => Rest(target).Contains('/');
-
     /// <summary>The directives of the same virtual host, and those outside of all virtual hosts.</summary>
     public IEnumerable<Directive> Visible
         => root.All.Where(line => line.FindAround("VirtualHost") is var host && (host is null || host == Host));
@@ -88,14 +89,6 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         return root.All.ToList().Select(directive => TryCreate(directive, root)).OfType<ApachePlace>();
     }
 
-    public override string? GetWord(string name) => name switch
-    {
-        "location" => path.Length > 0 ? path : "/",
-        "target" => target,
-        "fcgi" => target.Replace(scheme + "://", "fcgi://", StringComparison.Ordinal),
-        _ => base.GetWord(name),
-    };
-
     private static ApachePlace? TryCreate(Directive directive, Directive root)
     {
         var isProxyPass = directive.Is("ProxyPass") || directive.Is("ProxyPassMatch");
@@ -107,7 +100,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             { Arguments: [var only, ..] } when isProxyPass => (around, only),
             { Arguments: [['p', 'r', 'o', 'x', 'y', ':', .. var handler]] } when directive.Is("SetHandler")
                 => (around, handler),
-            { Arguments: [_, var to, var flags] } when directive.Is("RewriteRule") && ApacheRules.HasFlag(flags, "P")
+            { Arguments: [_, var to, var flags] } when directive.Is("RewriteRule") && HasFlag(flags, "P")
                 => ("/", to),
             _ => ("", ""),
         };
@@ -140,6 +133,9 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         && directive.First is not null
         && directive.Around.SkipLast(1).All(static section => section.Is("VirtualHost") || section.Is("IfModule")));
 
+    public Directive? FindEncodedSlashes()
+        => FindGlobal("AllowEncodedSlashes") is { } line && line.Is(line.Name, "NoDecode") ? line : null;
+
     public bool IsOn(string name) => Find(name).LastOrDefault() is { First: var value }
         && "on".Equals(value, StringComparison.OrdinalIgnoreCase);
 
@@ -158,32 +154,46 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         && set.Arguments is [_, "REQUEST_URI", _]
         && url.StartsWith(set.FindAround("Location")?.First ?? "/", StringComparison.Ordinal));
 
-    /// <summary>Exclusions of the same host that are too late to apply.</summary>
-    public IEnumerable<Directive> FindLateExclusions() => !IsProxyPass || Pass.FindAround("Location") is not null
-        ? []
-        : Visible.SkipWhile(directive => directive != Pass).Where(later => later.Arguments is [var excluded, "!", ..]
-            && later.FindAround("VirtualHost") == Host
-            && (later.Is("ProxyPassMatch")
-                || (later.Is("ProxyPass") && excluded.StartsWith(path, StringComparison.Ordinal))));
+    /// <summary>A section for the path with a line, as it is written.</summary>
+    public string Locate(string line, string? location = null)
+        => $"<Location \"{location ?? (path.Length > 0 ? path : "/")}\">\n    {line}\n</Location>";
 
-    public Directive? FindDenial() => Find("Require").LastOrDefault(static line => !line.Around.Any(IsCondition)
-        && (line.FindAround("Location") ?? line.FindAround("Proxy")) is not null)
-            is { Arguments: ["all", "denied"] } last ? last : null;
+    /// <summary>Whether an exclusion comes before the line of the place, so that it applies.</summary>
+    public bool IsBefore(Directive exclusion) => !IsProxyPass || Pass.FindAround("Location") is not null
+        || Visible.TakeWhile(line => line != Pass).Contains(exclusion);
 
-    /// <summary>Finds an earlier virtual host with the same address, and a name or an alias of this one.</summary>
-    public IEnumerable<Seen> FindDuplicate()
-    {
-        if (Host is not { } own)
-            return [];
+    public bool LacksPathBase => IsWhole && IsBelowRoot && !IsPartOfApplication
+        && Visible.Where(static line => line.Is("FallbackResource")).All(fallback => fallback.First != Base)
+        && !Find("SetEnv").Any(static set => set.Arguments is ["PATH_BASE", _]) && !Find("ProxyFCGISetEnvIf").Any();
 
-        return from other in root.All.TakeWhile(other => other != own)
-               where other.Is("VirtualHost") && GetAddresses(other).Intersect(GetAddresses(own)).Any()
-               let names = GetNames(other).ToList()
-               let same = GetNames(own).FirstOrDefault(
-                   name => names.Exists(earlier => GlobFiles.Matches(earlier.Name, name.Name)))
-               where same.Line is not null
-               select new Seen(own.Where, same.Line.Name, same.Name, other.Where, other.First ?? "");
-    }
+    /// <summary>Finds values that do not begin the path of their location.</summary>
+    public IEnumerable<Seen> FindWrongPathBases()
+        => from set in Visible
+           where set.Is("SetEnv", "PATH_BASE") && set.Arguments.Length == 2
+           let location = set.FindAround("Location")?.First?.TrimEnd('/')
+           where location is not null && !IsBelow(location, set.Arguments[1])
+           let value = set.Arguments[1].TrimEnd('/')
+           let shown = location.Length > 0 ? location : "/"
+           select new Seen(set.Where, $"<Location {shown}> passes PATH_BASE {value}",
+               Fix: location.Length > 0 ? $"SetEnv PATH_BASE {location}" : Locate($"SetEnv PATH_BASE {value}", value));
+
+    /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
+    public IEnumerable<Seen> FindErrorPages(bool isRefused)
+        => from page in Visible
+           where page.Is("ErrorDocument") && page.Arguments is [_, ['/', ..]]
+               && isRefused == (page.First is "401" or "403")
+           let url = page.Arguments[1]
+           where Serves(url) && !SetsTarget(url)
+           select new Seen(page.Where, $"the application serves '{page.Text}'",
+               Fix: Locate($"ProxyFCGISetEnvIf \"true\" REQUEST_URI \"{url}\"", url));
+
+    /// <summary>Finds a rule that changes the URL without redirecting the client.</summary>
+    public Directive? FindUnseenRewrite() => !IsOn("RewriteEngine") ? null
+        : Visible.FirstOrDefault(static rule => rule.Is("RewriteRule")
+            && rule.Arguments is [_, ['/', ..], var flags] && HasFlag(flags, "PT") && !HasFlag(flags, "R"));
+
+    private static bool HasFlag(string flags, string flag)
+        => flags.Trim('[', ']').Split(',').Any(text => text.Split('=')[0].Trim() == flag);
 
     /// <summary>Whether modules are loaded, in the file or in Debian's <c>mods-enabled</c>, but not this one.</summary>
     public bool LacksModule()
@@ -197,16 +207,6 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             folder = folder.Parent;
         return folder is not null && !File.Exists(folder + "/mods-enabled/proxy_fcgi.load");
     }
-
-    private static IEnumerable<string> GetAddresses(Directive host) => host.Arguments
-        .Select(static address => address.Replace("_default_", "*", StringComparison.OrdinalIgnoreCase));
-
-    /// <summary>The names, without a scheme and a port.</summary>
-    private static IEnumerable<(string Name, Directive Line)> GetNames(Directive host)
-        => from line in host.All
-           where line.Is("ServerName") || line.Is("ServerAlias")
-           from name in line.Arguments
-           select (Rest(name).Split(':')[0].ToLowerInvariant(), line);
 
     public bool Applies(Directive line) => line.First is not null && line.Around.SkipLast(1).All(IsAround);
 

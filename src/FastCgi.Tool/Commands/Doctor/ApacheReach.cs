@@ -20,7 +20,7 @@ internal static class ApacheReach
             ? []
             : place.Visible.Where(line
             => Place.Files.Any(file => Excludes(place, line, place.Base + file))
-            && !Excludes(place, line, place.Base + "/css") && !place.FindLateExclusions().Contains(line)
+            && !Excludes(place, line, place.Base + "/css") && place.IsBefore(line)
             && place.Serves(place.Base + "/x"));
 
     /// <summary>Finds lines that refuse methods, such as those of APIs.</summary>

@@ -71,7 +71,7 @@ internal sealed class ApacheTrust
     public static IEnumerable<Seen> FindChosen(ApachePlace place)
         => new ApacheTrust(place) is not { _isClosed: false } trust ? [] : trust._chosen
             .Where(static pair => Stranger.Trusts(pair.Key) && pair.Value is not null)
-            .Select(static pair => new Seen(pair.Value!.Where, pair.Value.Text, pair.Key));
+            .Select(static pair => Stranger.See(pair.Value!, pair.Key));
 
     /// <summary>Finds <c>HTTPS on</c> for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(ApachePlace place)

@@ -47,8 +47,8 @@ internal sealed class CaddyTrust
                 && (trust.IsOfClient(value) || (isSelected && value.Length > 0 && !value.Contains('{'))))
             .Concat(place.SiteLines.Where(line => (line.Is("request_header") || line.Is("header_up"))
                 && line.Arguments is ["Host", var host, ..] && trust.IsOfClient(host)))
-            .Select(static line => new Seen(line.Where, line.Text,
-                line.First!.Replace("Host", "HTTP_HOST", StringComparison.Ordinal)));
+            .Select(static line => Stranger.See(
+                line, line.First!.Replace("Host", "HTTP_HOST", StringComparison.Ordinal)));
     }
 
     /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>

@@ -39,3 +39,16 @@ internal sealed class Directive(string name, string[] arguments, string file, in
 
     public Directive? FindAround(string name) => Around.FirstOrDefault(block => block.Is(name));
 }
+
+/// <summary>Lines as evidence of a rule, by default with their own texts.</summary>
+internal static class LineEvidence
+{
+    public static IEnumerable<Seen> See(this Directive? line, string? text = null)
+        => line is null ? [] : [new(line.Where, text ?? line.Text)];
+
+    public static IEnumerable<Seen> See(this Directive? line, Func<Directive, string> describe)
+        => line is null ? [] : line.See(describe(line));
+
+    public static IEnumerable<Seen> See(this IEnumerable<Directive> lines, Func<Directive, string>? describe = null)
+        => lines.SelectMany(line => line.See(describe?.Invoke(line)));
+}

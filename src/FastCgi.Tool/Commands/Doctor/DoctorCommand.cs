@@ -68,44 +68,39 @@ internal sealed class DoctorCommand : ToolCommand
 
     private async Task<int> RunAsync(ParseResult arguments, string target, CancellationToken cancellationToken)
     {
-        var report = new DoctorReport { RunsPrograms = !arguments.Has("--no-connect") };
-        var addresses = new AddressInspector(report, arguments, cancellationToken);
+        var options = new DoctorOptions(arguments.GetText("--path")!, arguments.GetParameters(), arguments.GetTimeout(),
+            arguments.Has("--no-connect"), arguments.Has("--trust"));
+        var report = new DoctorReport { RunsPrograms = !options.IsOffline };
+        var addresses = new AddressInspector(report, options, cancellationToken);
         // Not a socket.
         if (File.Exists(target) && (!OperatingSystem.IsLinux() || SocketFile.Read(target) is not { IsSocket: true }))
-            await InspectAsync(report, addresses, arguments, target);
+            await InspectAsync(report, addresses, options, target, arguments.GetText("--server"));
         else
-            await addresses.InspectAsync(
-                FastCgiAddress.Parse(target), userName: null, new("nginx.head-buffer.exceeded", 4096));
-        if (arguments.Has("--no-connect") && report.IsEmpty)
+            await addresses.InspectAsync(FastCgiAddress.Parse(target), userName: null, HeadBuffer.OfNginx(4096));
+        if (options.IsOffline && report.IsEmpty)
             report.AddNotUnderstood($"{target}: with --no-connect, only configurations are checked");
         report.Write(Terminal, target, arguments.IsJson());
         return report.Problems > 0 || (arguments.Has("--strict") && report.Notes > 0) ? ExitCode.Failure : ExitCode.Ok;
     }
 
     private static async Task InspectAsync(
-        DoctorReport report, AddressInspector addresses, ParseResult arguments, string file)
+        DoctorReport report, AddressInspector addresses, DoctorOptions options, string file, string? name)
     {
         var characters = 0;
         var text = ConfigurationReader.ReadFile(file, ref characters);
         var content = text.TrimStart(ConfigurationReader.ByteOrderMark);
-        var server = WebServer.Recognize(arguments.GetText("--server"), file, content);
-        if (!arguments.Has("--no-connect"))
-            server.Check(report, file, content, isTrusted: arguments.Has("--trust"));
+        var server = WebServer.Recognize(name, file, content);
+        if (!options.IsOffline)
+            server.Check(report, file, content, options.IsTrusted);
 
         var places = server.Find(report, file, text).ToList();
-        foreach (var balancer in places.GroupBy(static place => (place.Balancer, place.Path)))
+        foreach (var place in places)
         {
-            var sharing = new List<FastCgiAddress>();
-            foreach (var place in balancer)
-            {
-                (place.Server, place.All) = (server, places);
-                await place.InspectAsync(report, addresses, sharing);
-            }
-
-            addresses.InspectKeys(balancer.Key.Balancer, [.. sharing.DistinctBy(static address => address.ToString())]);
+            (place.Server, place.All) = (server, places);
+            await place.InspectAsync(report, addresses);
         }
 
-        if (report.Problems == 0 && !places.Any(static place => place.IsFastCgi))
+        if (report.Problems == 0 && !places.Exists(static place => place.IsFastCgi))
             throw CannotRun(server.Without);
     }
 }

@@ -2,39 +2,19 @@ namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>A problem or a note: its place, evidence, consequence, fix, and document.</summary>
 internal sealed record DoctorFinding(
-    string Id, string Level, string Where, string Evidence, string Consequence, string Line, string Document)
-{
-    public const string Problem = "problem";
-    public const string Note = "note";
-    public const string Fact = "fact";
-}
+    string Id, string Level, string Where, string Evidence, string Consequence, string Line, string Document);
 
 /// <summary>The findings in a configuration or at an address.</summary>
 internal sealed class DoctorReport
 {
-    // Name, level, evidence, consequence, fix and document of each rule, and the version of the web server from which
-    // on it is false, if any. The document is a page, or a heading of troubleshooting.md.
-    private static readonly Dictionary<string, string[]> s_rules = ToolCommand.ReadTable("rules.tsv");
-
-    private const string Documents = "https://github.com/fastcgi-aspnetcore/FastCgi.AspNetCore/blob/main/docs/";
-
-    private static readonly Regex s_word = new(@"\{(?<word>\w+)\}");
-
-    // The columns of a rule.
-    private const int Level = 1, Evidence = 2, Consequence = 3, Line = 4, Document = 5, Until = 6;
-
     private readonly List<DoctorFinding> _findings = [];
     private readonly List<string> _facts = [];
     private readonly List<string> _notUnderstood = [];
 
-    /// <summary>The names of all findings, which never change.</summary>
-    public static string[] Ids { get; } =
-        [.. s_rules.Keys.Select(static rule => rule.Split('.')[1]).Distinct().Order(StringComparer.Ordinal)];
-
     /// <summary>Whether the web server may be asked for its version.</summary>
     public bool RunsPrograms { get; init; } = true;
 
-    public int Problems => _findings.Count(static finding => finding.Level == DoctorFinding.Problem);
+    public int Problems => _findings.Count(static finding => finding.Level == "problem");
     public int Notes => _findings.Count - Problems;
     public bool IsEmpty => _findings.Count + _facts.Count + _notUnderstood.Count == 0;
 
@@ -44,44 +24,32 @@ internal sealed class DoctorReport
     /// <summary>Adds an unchecked part of a configuration.</summary>
     public void AddNotUnderstood(string text) => AddOnce(_notUnderstood, text);
 
-    /// <summary>Adds a finding, unless the installed web server is too new for it.</summary>
-    public void AddForVersion(string rule, Seen seen, Place place)
+    /// <summary>Adds what a rule has found, unless the installed web server is too old or too new for it.</summary>
+    public void Add(Rule rule, RuleCase one, Seen seen, Place place)
     {
-        if (s_rules[rule].ElementAtOrDefault(Until) is { } until)
+        if (one.Since is not null || one.Until is not null)
         {
             var server = place.Server.Name;
             var installed = RunsPrograms ? InstalledVersion.Find(server) : null;
-            if (installed >= Version.Parse(until))
+            if (installed < one.Since || installed >= one.Until)
                 return;
-
             if (installed is null)
-                AddFact($"the version of {server} is unknown; from {until} on, {rule.Split('.')[1]} is no mistake");
+                AddFact($"the version of {server} is unknown; {rule.Id} is a mistake only "
+                    + $"{(one.Since is { } since ? $"from {since} on" : $"before {one.Until}")}");
         }
 
-        Add(rule, seen, place);
+        Add(rule with { Level = one.Level ?? rule.Level, Page = one.Page ?? rule.Page }, seen);
     }
 
-    /// <summary>Adds a finding with the texts of a rule.</summary>
-    public void Add(string rule, Seen seen, Place? place = null)
+    /// <summary>Adds evidence of a rule.</summary>
+    public void Add(Rule rule, Seen seen)
     {
-        string[] row = [.. s_rules[rule].Select(text => s_word.Replace(text, word => Fill(word, seen, place)))];
-        var (level, evidence, consequence, line) = (row[Level], row[Evidence], row[Consequence], row[Line]);
-        if (level == DoctorFinding.Fact)
-        {
-            AddFact($"{seen.Where}: {evidence}: {consequence} ({line})");
-            return;
-        }
-
-        var document = Documents + (row[Document].StartsWith('#') ? "troubleshooting.md" : "") + row[Document];
-        AddOnce(_findings, new(rule.Split('.')[1], level, seen.Where, evidence, consequence, line, document));
-    }
-
-    private static string Fill(Match match, Seen seen, Place? place)
-    {
-        var word = match.Groups["word"].Value;
-        if (int.TryParse(word, NumberStyles.None, CultureInfo.InvariantCulture, out var index))
-            return seen.Values.ElementAtOrDefault(index) ?? "";
-        return word == "seen" ? seen.Where : place?.GetWord(word) ?? match.Value;
+        var (effect, fix) = (seen.Effect ?? rule.Effect, seen.Fix ?? "");
+        if (rule.Level == Level.Fact)
+            AddFact($"{seen.Where}: {seen.Text}: {effect} ({fix.ReplaceLineEndings(" ")})");
+        else
+            AddOnce(_findings, new(
+                rule.Id, rule.Level.ToString().ToLowerInvariant(), seen.Where, seen.Text, effect, fix, rule.Url));
     }
 
     /// <summary>Several places may use one address.</summary>
@@ -102,15 +70,15 @@ internal sealed class DoctorReport
 
         foreach (var fact in _facts.Concat(_notUnderstood.Select(static text => $"not checked: {text}")))
             console.Out.WriteLine(PlainText.Line(fact));
-        foreach (var finding in _findings.OrderBy(static finding => finding.Level == DoctorFinding.Note))
+        foreach (var finding in _findings.OrderByDescending(static finding => finding.Level))
         {
-            Func<string, string> color = finding.Level == DoctorFinding.Problem ? console.Red : console.Yellow;
+            Func<string, string> color = finding.Level == "problem" ? console.Red : console.Yellow;
             console.Out.WriteLine($"\n{color(finding.Level)} {finding.Id}  {PlainText.Line(finding.Where)}");
-            console.Out.WriteLine($"  seen  {PlainText.Line(finding.Evidence)}");
-            console.Out.WriteLine($"  then  {PlainText.Line(finding.Consequence)}");
+            console.Out.WriteLine($"  found   {PlainText.Line(finding.Evidence)}");
+            console.Out.WriteLine($"  effect  {PlainText.Line(finding.Consequence)}");
             console.Out.WriteLine(
-                $"  add   {PlainText.Lines(finding.Line).Replace("\n", "\n        ", StringComparison.Ordinal)}");
-            console.Out.WriteLine($"  see   {finding.Document}");
+                $"  fix     {PlainText.Lines(finding.Line).Replace("\n", "\n          ", StringComparison.Ordinal)}");
+            console.Out.WriteLine($"  docs    {finding.Document}");
         }
 
         var notChecked = _notUnderstood.Count > 0 ? $", {_notUnderstood.Count} not checked" : "";

@@ -11,11 +11,10 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         => HasFastCgi(Pass) || (Get(Backend, "default-server") is { } usual && HasFastCgi(usual));
 
     public override string Description => $"{Backend.Text} to {Target}";
-    // The name of abns@ is as long as the address allows, unlike those of other programs.
     public override bool ReachesAbstract => Target.StartsWith("abnsz@", StringComparison.Ordinal);
-    public override string Balancer => Pass.Arguments.Contains("backup") ? Where : Backend.Where;
     public override string? User => Global("user")?.First;
-    public override HeadBuffer HeadBuffer => new("haproxy.head-buffer", BufferSize - RewriteReserve);
+    public override HeadBuffer HeadBuffer
+        => new(BufferSize - RewriteReserve, "HAProxy", "HAProxy returns 502", "tune.bufsize 32768");
 
     public override IEnumerable<string> Targets => Chroot is not null
         ? []
@@ -28,6 +27,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         : (line.Where, NginxPlace.Measure(line.Arguments.ElementAtOrDefault(1), 0, static unit
             => unit switch { "us" => 1e-6, "s" => 1, "m" => 60, "h" => 3600, "d" => 86400, _ => 1e-3 }));
 
+    public override string FastCgiLines => $"use-fcgi-app hello\nserver {Pass.First} {Target} proto fcgi";
+
     public Directive Backend => Pass.Parent!;
 
     /// <summary>The address: <c>server name address</c>, or <c>server-template prefix count address</c>.</summary>
@@ -39,21 +40,11 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     /// <summary>The line that moves HAProxy to another root folder, if the socket is below the usual one.</summary>
     public Directive? Chroot => Target is ['/', ..] && Global("chroot") is { First: not null } line ? line : null;
 
-    public bool IsMainFile => root.Find("global") is not null;
-
     /// <summary>The sections that send requests to the backend.</summary>
     public IEnumerable<Directive> Frontends => Backend.Is("listen")
         ? [Backend]
         : root.Block.Where(section => (section.Is("frontend") || section.Is("listen")) && section.Block.Any(line
             => (line.Is("default_backend") || line.Is("use_backend")) && line.First == Backend.First));
-
-    /// <summary>The values of PATH_BASE, with the paths of their conditions.</summary>
-    public IEnumerable<(string Where, string Value, List<string> Paths, bool IsUnconditional)> PathBases =>
-        from line in Application?.Block ?? []
-        where line.Is("set-param", "PATH_BASE") && line.Arguments.Length > 1
-        let paths = line.Arguments.SkipWhile(static word => word is not ("path_beg" or "path"))
-            .Where(static word => word.StartsWith('/')).Select(static path => path.TrimEnd('/')).Distinct()
-        select (line.Where, line.Arguments[1].TrimEnd('/'), paths.ToList(), line.Arguments.Length == 2);
 
     private int BufferSize
         => int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size) ? size : UsualBuffer;
@@ -72,7 +63,27 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     public static Directive? Get(Directive section, params string[] words)
         => section.Find(words) ?? (section.Parent is { Name: "defaults" } defaults ? Get(defaults, words) : null);
 
-    public override string? GetWord(string name) => name == "target" ? Target : base.GetWord(name);
+    /// <summary>Finds the application that does not get the credentials of clients.</summary>
+    public Directive? FindDroppedAuthorization() => Application is { } app
+        && (app.Find("pass-header", "Authorization") ?? app.Find("set-param", "HTTP_AUTHORIZATION")) is null
+            ? app
+            : null;
+
+    /// <summary>Finds a trusted load balancer whose scheme is not passed.</summary>
+    public IEnumerable<Seen> FindTrustedBalancer()
+    {
+        var balancer = Frontends.Select(static section => section.Find("http-request", "set-src"))
+            .FirstOrDefault(static line => line is not null);
+        if (Application is not { } app || balancer is null)
+            return [];
+
+        // HAProxy sets HTTPS itself where it ends TLS.
+        var schemes = app.Block.Where(static line
+            => line.Is("set-param", "REQUEST_SCHEME") || line.Is("set-param", "HTTPS"));
+        return schemes.All(static line => line.Arguments is [_, "https", "if", "{", "ssl_fc", "}"])
+            ? app.See($"a load balancer is trusted ({balancer.Where}), but REQUEST_SCHEME describes its connection")
+            : [];
+    }
 
     private static bool HasFastCgi(Directive line) => $"{line.Text} ".Contains(" proto fcgi ");
 

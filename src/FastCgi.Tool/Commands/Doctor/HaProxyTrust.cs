@@ -50,7 +50,7 @@ internal sealed class HaProxyTrust
         var trust = new HaProxyTrust(place);
         return trust.IsClosed ? [] : (place.Application?.Block ?? []).Concat(trust._rules)
             .Where(line => line.Arguments.Length > 1 && Stranger.Trusts(GetParameter(line)) && trust.IsChosen(line))
-            .Select(static line => new Seen(line.Where, line.Text, GetParameter(line)!));
+            .Select(static line => Stranger.See(line, GetParameter(line)!));
     }
 
     /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>

@@ -3,8 +3,6 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>A backend of lighttpd's <c>fastcgi.server</c>, <c>scgi.server</c> or <c>proxy.server</c>.</summary>
 internal sealed class LighttpdPlace(Directive pass, string path, Directive backend, Directive root) : Place(pass)
 {
-    private static readonly Regex s_group = new(@"\((?:[^()\\]|\\.)*\)[?*+]?");
-    private static readonly string[] s_rewrites = ["url.rewrite", "url.rewrite-once"];
     private static readonly string[] s_passes = ["fastcgi.server", "scgi.server", "proxy.server"];
 
     public override string Path => path;
@@ -19,27 +17,16 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
 
     public double ReadTimeout => Parse(this["read-timeout"]);
 
-    public bool LacksModule => IsWhole && Visible("server.modules").ToList() is { Count: > 0 } modules
-        && !modules.Exists(static list => list.All.Prepend(list).Any(static module => module.First == "mod_fastcgi"));
-
     /// <summary>Whether a script may check the names of headers.</summary>
-    public bool HasScript => root.All.Any(static line => line.Name.StartsWith("magnet.", StringComparison.Ordinal));
+    private bool HasScript => root.All.Any(static line => line.Name.StartsWith("magnet.", StringComparison.Ordinal));
 
-    /// <summary>Whether a line sets the URL that the application sees.</summary>
-    public bool SetsTarget => root.All.Any(static line
-        => line.Name.StartsWith("setenv.", StringComparison.Ordinal) && line.Find("REQUEST_URI") is not null);
+    public override string FastCgiLines
+        => $"fastcgi.server = (\"{path}\" => (({Address}, \"check-local\" => \"disable\")))";
 
-    /// <summary>The values of PATH_BASE, with the conditions on the URL and the start of its pattern.</summary>
-    public IEnumerable<(string Where, string Value, string? Condition, string? Pattern)> PathBases =>
-        from set in Visible("setenv.add-environment", "setenv.set-environment")
-        where set.Find("PATH_BASE") is not null
-        let url = set.Around.FirstOrDefault(static block
-            => block.Name.StartsWith("$HTTP[\"url\"]", StringComparison.Ordinal))?.Name
-        let pattern = url?.Split(' ') is [_, "=~" or "=^" or "==", var text, ..] ? text.TrimStart('^') : null
-        select (set.Where, set.Find("PATH_BASE")!.First?.TrimEnd('/') ?? "", url, pattern);
-
-    /// <summary>Lists of patterns with the URLs that replace them.</summary>
-    public IEnumerable<Directive> Rewrites => Visible(s_rewrites);
+    /// <summary>Headers that lighttpd sets, unless a script checks the names that clients send.</summary>
+    public IEnumerable<Directive> SetHeaders => !IsWhole || HasScript ? [] :
+        Visible("setenv.set-request-header", "setenv.add-request-header")
+            .SelectMany(static list => list.Block).Where(static item => !item.Is("Host"));
 
     private string Address => this["socket"] is { } socket
         ? $"\"socket\" => \"{socket}\""
@@ -68,17 +55,13 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
                select new LighttpdPlace(pass, prefix.Name.Length > 0 ? prefix.Name : "/", backend, root);
     }
 
-    /// <summary>Whether a rewrite changes at most the prefix that leads to the application.</summary>
-    public bool KeepsPath(Directive rule)
+    /// <summary>Finds the line, or its absence, that holds the response until it is complete.</summary>
+    public IEnumerable<Seen> FindHeldResponse()
     {
-        var group = 0;
-        var kept = s_group.Replace(rule.Name.TrimStart('^').TrimEnd('$'), _ => $"${++group}").Replace("\\", "");
-        var target = rule.First ?? "";
-        return target == kept || (target.StartsWith(path, StringComparison.Ordinal) && target[path.Length..] is var rest
-            && (rest == kept || rest == "/" + kept || rest is "$0"));
+        const string Default = "server.stream-response-body is 0, the default";
+        var line = Pass.Get("server.stream-response-body");
+        return line is null ? See(IsWhole, Default) : (line.First == "0" ? line : null).See(Default);
     }
-
-    public override string? GetWord(string name) => name == "address" ? Address : base.GetWord(name);
 
     /// <summary>The lines with these names, name by name.</summary>
     public IEnumerable<Directive> Visible(params string[] names)

@@ -18,7 +18,7 @@ internal static class LighttpdTrust
            where Test(line) == Chance.Chosen && Test(place.Pass) != Chance.Never
            from item in line.Block
            where Stranger.Trusts(item.Name)
-           select new Seen(item.Where, $"{item.Name} in {line.Parent!.Name}", item.Name);
+           select Stranger.See(item, item.Name, $"{item.Name} in {line.Parent!.Name}");
 
     /// <summary>Finds <c>HTTPS</c> for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(LighttpdPlace place)

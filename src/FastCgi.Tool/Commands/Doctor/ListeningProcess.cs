@@ -28,15 +28,6 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
         return open is null || !limit.Success ? null : (open.Length, Parse(limit, "soft"));
     }
 
-    /// <summary>The home and current folders, which determine the default folder of the Data Protection keys.</summary>
-    public string? FindKeyFolder()
-    {
-        var environment = TryRead(() => File.ReadAllText($"/proc/{ProcessId}/environ"))?.Split('\0') ?? [];
-        return environment.FirstOrDefault(static pair => pair is ['H', 'O', 'M', 'E', '=', _, ..]) is { } home
-            ? TryRead(() => $"{home} {new DirectoryInfo($"/proc/{ProcessId}/cwd").LinkTarget}")
-            : null;
-    }
-
     /// <returns><see langword="null"/> if it is not visible.</returns>
     private static T? TryRead<T>(Func<T?> read)
         where T : class

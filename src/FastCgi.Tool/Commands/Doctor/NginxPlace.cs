@@ -6,22 +6,19 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The value of a variable whose way is followed.</summary>
     public const char Mark = '\uE003';
 
-    private static readonly Regex s_port = new(@":(\d+\z|/)");
     private static readonly Regex s_timePart = new(@"\G\d+[a-z]*\s*");
+    private static readonly string[] s_checks = ["auth_basic", "auth_request", "auth_jwt"];
     private static readonly string[] s_passes = ["fastcgi_pass", "uwsgi_pass", "scgi_pass", "proxy_pass"];
 
     public override bool IsFastCgi => Pass.Is("fastcgi_pass");
     public override bool UsesOtherProtocol => Pass.Is("uwsgi_pass") || Pass.Is("scgi_pass");
-    public override string Balancer => Upstream?.Where ?? Where;
     public override string? User => root.Find("user")?.First;
     public override string? Base => Prefix?.TrimEnd('/');
     public override object? Site => Pass.FindAround("server");
-    public override HeadBuffer HeadBuffer => new("nginx.head-buffer.exceeded", GetSize("fastcgi_buffer_size", 4096));
+    public override HeadBuffer HeadBuffer => HeadBuffer.OfNginx(GetSize("fastcgi_buffer_size", 4096));
 
     public override string Description
         => $"{(Location.Length > 0 ? $"location {string.Join(' ', Location)}, " : "")}fastcgi_pass {Pass.First}";
-
-    public override string HttpMistake => Url is ["http", _] ? "http-to-fastcgi.http" : "http-to-fastcgi.other";
 
     /// <summary>The addresses of an upstream, or the address itself.</summary>
     public override IEnumerable<string> Targets => Url switch
@@ -40,6 +37,8 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         .Select(static part => Measure(part.Value.Trim(), 0, static unit
             => unit switch { "ms" => 0.001, "m" => 60, "h" => 3600, "d" => 86400, "w" => 604800, _ => 1 }))
         .DefaultIfEmpty(60).Sum();
+
+    public override string FastCgiLines => $"include fastcgi_params;\nfastcgi_pass {Targets.FirstOrDefault("")};";
 
     public string[] Location => Pass.FindAround("location")?.Arguments ?? [];
 
@@ -97,8 +96,6 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         return root.All.Where(static inner => inner.First is not null && IsPass(inner))
             .OrderBy(static inner => Array.IndexOf(s_passes, inner.Name)).Select(pass => new NginxPlace(pass, root));
     }
-
-    public override string? GetWord(string name) => name == "prefix" ? Prefix : base.GetWord(name);
 
     public static bool IsTls(Directive listen) => listen.Arguments.Intersect(["ssl", "quic"]).Any();
 
@@ -177,17 +174,72 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             ? line
             : null;
 
-    /// <summary>Finds an earlier server with the same name and port.</summary>
-    public IEnumerable<Seen> FindDuplicate()
+    public bool LacksPathBase => IsWhole && PathBase is null && Get("fastcgi_split_path_info") is null
+        && !IsPartOfApplication && IsBelowRoot
+        && InServer("try_files").All(files => files.Arguments.LastOrDefault() != Prefix);
+
+    /// <summary>Finds an <c>AUTH_TYPE</c> although no directive authenticates the user.</summary>
+    public Directive? FindUncheckedUser() => Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } line
+        && s_checks.All(check => GetUnless(check, "off") is null) && Get("ssl_verify_client", "on") is null
+            ? line
+            : null;
+
+    /// <summary>Finds the line that passes headers with underscores, and the line that drops them.</summary>
+    public IEnumerable<Seen> FindUnderscores()
     {
-        if (Site is not Directive own)
+        var (on, off) = (Get("underscores_in_headers", "on"), Get("ignore_invalid_headers", "off"));
+        return on is not null
+            ? [new(on.Where, on.Text, Fix: "underscores_in_headers off;")]
+            : off.See().Select(static seen => seen with { Fix = "ignore_invalid_headers on;" });
+    }
+
+    public IEnumerable<Seen> FindGuard(string parameter, string original)
+        => See(Guarded is not null && PassesOriginal(parameter, original),
+            $"it is the target of '{Guarded?.Text}' ({Guarded?.Where}), and passes ${original}");
+
+    /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
+    public IEnumerable<Seen> FindErrorPages(bool isRefused)
+        => !PassesOriginal("REQUEST_URI", "request_uri") ? [] : InServer("error_page")
+            .Where(page => page.Arguments.Length > 1 && isRefused == page.Arguments.Intersect(["401", "403"]).Any()
+                && Serves(page.Arguments[^1])
+                // A named location usually serves the requests that match no file.
+                && (isRefused || page.Arguments[^1][0] != '@'))
+            .See(static page => $"the application serves '{page.Text}'");
+
+    /// <summary>Finds a <c>rewrite</c> that changes the URL without redirecting the client.</summary>
+    public Directive? FindUnseenRewrite() => !PassesOriginal("REQUEST_URI", "request_uri") ? null
+        : InServer("rewrite").FirstOrDefault(static rewrite
+            => rewrite.Arguments is [_, ['/', ..] or ['$', not 's', ..], ..]
+                && rewrite.Arguments[^1] is not ("redirect" or "permanent"));
+
+    /// <summary>Finds a port of HTTP/3 without a host that the application sees.</summary>
+    public IEnumerable<Seen> FindQuicWithoutHost()
+        => !IsWhole || LacksParameters || Get("http3", "off") is not null
+            || GetParameter("HTTP_HOST").Any(static value => value.Trim('$', '{', '}') is not ("" or "http_host"))
+            ? []
+            : Listens.FirstOrDefault(static listen => listen.Arguments.Contains("quic"))
+                .See(static listen => $"{listen.Text}, but HTTP_HOST is not passed from $host");
+
+    public IEnumerable<Seen> FindHostsWithoutPort()
+    {
+        var host = GetParameter("HTTP_HOST").LastOrDefault(static value => value.Length > 0);
+        if (host is not ("$host" or "$server_name") || Set("SERVER_PORT", "443") is not null)
             return [];
 
-        var ends = Describe(own).ToHashSet();
-        return from other in Blocks.Where(static block => block.Is("server")).TakeWhile(other => other != own)
-               let same = Describe(other).FirstOrDefault(ends.Contains)
-               where same.Name is not null
-               select new Seen(own.Where, same.Name, other.Where);
+        return Listens.Where(static listen => GetPort(listen) is not (80 or 443 or 0)).See(
+            listen => $"clients use port {GetPort(listen)}, but HTTP_HOST is {host}, without a port");
+    }
+
+    /// <summary>Finds a trusted load balancer whose scheme is not passed.</summary>
+    public IEnumerable<Seen> FindTrustedBalancer()
+    {
+        if (LacksParameters || Tls is not null
+            || Pass.GetAll("set_real_ip_from").FirstOrDefault() is not { } balancer
+            || GetParameter("HTTPS").Any(static value => value != "$https")
+            || GetParameter("REQUEST_SCHEME").Any(static value => value != "$scheme"))
+            return [];
+        return [new(Where, $"a load balancer is trusted ({balancer.Where}), but HTTPS and REQUEST_SCHEME describe its "
+            + "connection")];
     }
 
     /// <summary>A size in bytes, such as <c>16k</c>.</summary>
@@ -202,18 +254,14 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             : usual;
     }
 
-    public static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
-
-    private static IEnumerable<(string Listen, string Name)> Describe(Directive server)
+    /// <returns>0 for a socket.</returns>
+    private static int GetPort(Directive listen)
     {
-        var names = server.Block.Where(static inner => inner.Is("server_name"))
-            .SelectMany(static name => name.Arguments).DefaultIfEmpty("").ToList();
-        // 80, *:80, 0.0.0.0:80 and 0.0.0.0 are one address.
-        var listens = server.Block.Where(static inner => inner.First is not null && inner.Is("listen"))
-            .Select(static listen => listen.First!)
-            .Select(static listen => listen.All(char.IsAsciiDigit) || s_port.IsMatch(listen) ? listen : listen + ":80")
-            .Select(static listen => listen.Replace("*:", "").Replace("0.0.0.0:", ""));
-        return listens.DefaultIfEmpty("80").SelectMany(_ => names, static (listen, name)
-            => (listen, name.ToLowerInvariant()));
+        var end = (listen.First ?? "").Split(':');
+        if (end is ["unix", _, ..])
+            return 0;
+        return int.TryParse(end[^1], CultureInfo.InvariantCulture, out var port) ? port : 80;
     }
+
+    public static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
 }

@@ -15,7 +15,7 @@ internal static class NginxReach
 
     /// <summary>Finds lines that refuse methods, such as those of APIs.</summary>
     public static IEnumerable<Seen> FindRefusedMethods(NginxPlace place)
-        => Place.FindRefused(method => FindRefusal(place, name => NginxRules.ReadMethod(name, method))
+        => Place.FindRefused(method => FindRefusal(place, name => ReadMethod(name, method))
             ?? place.Pass.Around.SelectMany(static block => block.Block).FirstOrDefault(line => line.Is("limit_except")
                 && !line.Arguments.Contains(method, StringComparer.OrdinalIgnoreCase)
                 && line.Find("deny", "all") is not null));
@@ -36,7 +36,7 @@ internal static class NginxReach
 
     /// <summary>Finds locations that take style sheets and scripts by their extension.</summary>
     /// <param name="hasRoot">Whether a folder is set that may contain the files.</param>
-    public static IEnumerable<Directive> FindTakenFiles(NginxPlace place, bool hasRoot)
+    public static IEnumerable<Seen> FindTakenFiles(NginxPlace place, bool hasRoot)
         => from file in Place.Files
            where IsMain(place)
            let location = Find(place, place.Base + file)
@@ -45,7 +45,20 @@ internal static class NginxReach
            let root = location.Get("root")
            where hasRoot == root is not null && root?.First?.Contains("wwwroot") != true
            group file by location into taken
-           select taken.Key;
+           from seen in taken.Key.See(static line => $"{line.Text} passes nothing to the application")
+           select seen;
+
+    /// <summary>Finds a <c>try_files</c> that never asks the application for what is no file.</summary>
+    public static Directive? FindMissingFiles(NginxPlace place) => IsOfScripts(place) ? null
+        : place.Pass.Parent!.Block.Find(static line => line is { Name: "try_files", Arguments: [.., ['=', ..]] });
+
+    /// <summary>Finds the line that removes the application's cookies, unless they are not to be cached.</summary>
+    public static Directive? FindHiddenCookies(NginxPlace place) => place.IsCached ? null : place.Pass.Around
+        .Select(static block => block.Block.FindAll(static line => line.Is("fastcgi_hide_header")))
+        .FirstOrDefault(static lines => lines.Count > 0)?.Find(static line => line.Is(line.Name, "Set-Cookie"));
+
+    public static Directive? FindRepeatedPosts(NginxPlace place) => place.Get("fastcgi_next_upstream") is { } line
+        && line.Arguments.Contains("non_idempotent") && place.Targets.Take(2).Count() > 1 ? line : null;
 
     /// <summary>Finds a <c>try_files</c> that serves the folder in place of the application's front page.</summary>
     public static Directive? FindFolder(NginxPlace place)
@@ -68,6 +81,14 @@ internal static class NginxReach
 
     private static bool IsRefusal(Directive line, int least) => line.Is("return")
         && int.TryParse(line.First, CultureInfo.InvariantCulture, out var status) && status >= least;
+
+    /// <summary>The variables of a request with a certain method.</summary>
+    private static string? ReadMethod(string name, string method) => name switch
+    {
+        "request_method" => method,
+        "request" => method + " /",
+        _ => null,
+    };
 
     /// <summary>Whether ordinary requests reach the place.</summary>
     private static bool IsMain(NginxPlace place) => !IsOfScripts(place) && place.Serves(place.Base + "/x");

@@ -18,12 +18,13 @@ internal static class NginxTrust
         => place.TrustsEverybody && !IsClosed(place) ? place.Balancers[0] : null;
 
     /// <summary>Finds parameters whose values clients choose, by their names.</summary>
-    public static IEnumerable<Directive> FindChosen(NginxPlace place, Predicate<string> isWanted)
+    public static IEnumerable<Seen> FindChosen(NginxPlace place, Predicate<string> isWanted)
         => IsClosed(place) ? [] : place.Parameters.Select(static line => line.First ?? "").Distinct()
             .Where(name => Stranger.Trusts(name) && isWanted(name)).SelectMany(place.Effective)
             // The line that trusts everybody is reported.
             .Where(line => line.Arguments[1].Trim('{', '}', '$') != "remote_addr"
-                && place.Values.Get(line.Arguments[1]).IsOfClient);
+                && place.Values.Get(line.Arguments[1]).IsOfClient)
+            .Select(static line => Stranger.See(line, line.First!));
 
     /// <summary>Finds constants that claim https for requests that arrive over http.</summary>
     public static IEnumerable<Directive> FindConstantScheme(NginxPlace place)
@@ -57,6 +58,12 @@ internal static class NginxTrust
                 static name => name == "http_authorization" ? "" : null);
         return knows ? null : place.Get("fastcgi_cache");
     }
+
+    /// <summary>Finds the line by which a cached response gives the cookie of one user to others.</summary>
+    public static Directive? FindCachedCookies(NginxPlace place) => place.IsCached
+        && place.Pass.GetAll("fastcgi_hide_header").All(static hidden => !hidden.Is(hidden.Name, "Set-Cookie"))
+            ? place.FindIgnored("Set-Cookie")
+            : null;
 
     /// <summary>Whether one of two requests is not cached, or they have different keys.</summary>
     public static bool KeepsApart(NginxPlace place, Func<string, string?> known, Func<string, string?> other)

@@ -30,8 +30,6 @@ internal abstract class Place(Directive pass)
     /// <summary>All places of the configuration.</summary>
     public IReadOnlyList<Place> All { get; set; } = [];
 
-    /// <summary>The group of addresses that share the requests.</summary>
-    public virtual string Balancer => Where;
     public virtual string? User => null;
     public virtual HeadBuffer? HeadBuffer => null;
 
@@ -62,23 +60,6 @@ internal abstract class Place(Directive pass)
     public virtual bool IsWhole
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
 
-    /// <summary>The rule about a protocol other than FastCGI, which the application speaks.</summary>
-    public virtual string HttpMistake => "http-to-fastcgi";
-
-    /// <summary>A placeholder in rule texts, such as <c>{path}</c>.</summary>
-    public virtual string? GetWord(string name) => name switch
-    {
-        "where" => Where,
-        "line" => $"{pass.Line}",
-        "text" => pass.Text,
-        "name" => pass.Name,
-        "pass" => pass.First,
-        "path" => Path,
-        "base" => Base,
-        "target" => Targets.FirstOrDefault(""),
-        _ => null,
-    };
-
     /// <summary>Finds lines that refuse methods of APIs.</summary>
     public static IEnumerable<Seen> FindRefused(Func<string, Directive?> find)
         => from method in s_methods
@@ -86,7 +67,8 @@ internal abstract class Place(Directive pass)
            // Not all requests of strangers.
            where line is not null && line != find("GET")
            group method by line into refused
-           select new Seen(refused.Key.Where, refused.Key.Text, string.Join(", ", refused));
+           select new Seen(refused.Key.Where, refused.Key.Text,
+               $"requests with {string.Join(", ", refused)} do not reach the application");
 
     /// <summary>Whether a path is the given one or below it.</summary>
     public static bool IsBelow(string? path, string start)
@@ -106,25 +88,30 @@ internal abstract class Place(Directive pass)
         }
     }
 
-    public async Task InspectAsync(DoctorReport report, AddressInspector addresses, List<FastCgiAddress> sharing)
+    /// <summary>The lines that pass requests to an application with FastCGI.</summary>
+    public abstract string FastCgiLines { get; }
+
+    public IEnumerable<Seen> See(bool isSeen, string text) => isSeen ? [new(Where, text)] : [];
+
+    /// <summary>Finds targets that are abstract sockets.</summary>
+    public IEnumerable<Seen> FindAbstract() => Targets.Where(IsUnreachable)
+        .Select(target => new Seen(Where, $"{target} is the name of an abstract socket"));
+
+    public async Task InspectAsync(DoctorReport report, AddressInspector addresses)
     {
         if (IsFastCgi)
         {
             report.AddFact($"{Where}: {Description}");
-            Server.Apply(report, this);
+            RuleList.Apply(report, this);
         }
         else if (UsesOtherProtocol && !All.Any(static place => place.IsFastCgi))
         {
-            report.Add($"{Server.Name}.other-protocol", new(Where), this);
+            report.Add(AddressRules.OtherProtocol, new(Where, pass.Text, Fix: FastCgiLines));
         }
 
-        foreach (var target in Targets)
+        foreach (var target in Targets.Where(target => !IsUnreachable(target)))
         {
-            if (IsFastCgi && !ReachesAbstract && target.StartsWith("unix:@", StringComparison.Ordinal))
-            {
-                report.Add($"{Server.Name}.abstract-socket", new(Where, target), this);
-            }
-            else if (!FastCgiAddress.TryParse(target, out var address))
+            if (!FastCgiAddress.TryParse(target, out var address))
             {
                 if (IsFastCgi)
                     report.AddNotUnderstood(target is ['$', not '{', ..]
@@ -133,16 +120,26 @@ internal abstract class Place(Directive pass)
             }
             else if (IsFastCgi)
             {
-                sharing.Add(address);
                 await addresses.InspectAsync(address, User, HeadBuffer);
             }
             else if (await addresses.SpeaksFastCgiAsync(address))
             {
-                report.Add($"{Server.Name}.{HttpMistake}", new(Where), this);
+                report.Add(AddressRules.OtherProtocol,
+                    new(Where, $"{pass.Text}, but the application there speaks FastCGI", Fix: FastCgiLines));
             }
         }
     }
+
+    /// <summary>Whether the web server cannot connect to the application's abstract socket.</summary>
+    private bool IsUnreachable(string target)
+        => IsFastCgi && !ReachesAbstract && target.StartsWith("unix:@", StringComparison.Ordinal);
 }
 
-/// <summary>A web server's limit of all response headers, or of one, and the rule about it.</summary>
-internal sealed record HeadBuffer(string Rule, long Size, bool IsOfOneHeader = false);
+/// <summary>A web server's limit of all response headers, or of one, with the effect and the fix.</summary>
+internal sealed record HeadBuffer(long Size, string Server, string Effect, string Fix, bool IsOfOneHeader = false)
+{
+    /// <summary>For an address, the default of nginx.</summary>
+    public static HeadBuffer OfNginx(long size) => new(size, "nginx",
+        "nginx returns 502 and logs 'upstream sent too big header'",
+        "fastcgi_buffer_size 16k;\nfastcgi_buffers 8 16k;");
+}

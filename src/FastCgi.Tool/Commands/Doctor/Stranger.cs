@@ -26,6 +26,11 @@ internal static class Stranger
 
     public static bool Trusts(string? parameter) => parameter is not null && s_trusted.IsMatch(parameter);
 
+    /// <summary>A line by which strangers choose a parameter.</summary>
+    public static Seen See(Directive line, string parameter, string? text = null)
+        => new(line.Where, text ?? line.Text,
+            $"any client chooses {parameter}, which the application trusts, with a header");
+
     /// <summary>Whether only programs of this machine can connect.</summary>
     public static bool IsLocal(string listen) => s_local.IsMatch(listen);
 

@@ -1,27 +1,47 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>Recognizes, reads, and checks the files of a web server. <c>servers.tsv</c> contains its texts.</summary>
+/// <summary>Recognizes, reads, and checks the files of a web server.</summary>
+/// <param name="Files">Where distributions have its main file.</param>
+/// <param name="Form">A line that only its configurations have.</param>
+/// <param name="MainForm">A line that only its main file has.</param>
+/// <param name="Commands">The commands that check a file, of which the first installed one is run.</param>
+/// <param name="Without">The message about a configuration without FastCGI.</param>
 internal sealed record WebServer(
-    string Name, Func<DoctorReport, string, string, IEnumerable<Place>> Find, Action<DoctorReport, Place> Apply)
+    string Name, Func<DoctorReport, string, string, IEnumerable<Place>> Find, string[] Files,
+    string Form, string MainForm, string[] Commands, string Without)
 {
-    private static readonly Dictionary<string, string[]> s_texts = ToolCommand.ReadTable("servers.tsv");
-
     private static readonly Regex s_error = new(
         "emerg|\\[ALERT\\]|[Ss]yntax error|[Ee]rror|Invalid|cannot|unknown|failed|expected");
 
-    private readonly string[] _texts = s_texts[Name];
-
     public static IReadOnlyList<WebServer> All { get; } =
     [
-        Create("apache", ApachePlace.Find, ApacheRules.All), Create("lighttpd", LighttpdPlace.Find, LighttpdRules.All),
-        Create("haproxy", HaProxyPlace.Find, HaProxyRules.All), Create("caddy", CaddyPlace.Find, CaddyPlace.Rules),
-        Create("nginx", NginxPlace.Find, NginxRules.All),
+        new("apache", ApachePlace.Find, ["/etc/apache2/apache2.conf", "/etc/httpd/conf/httpd.conf"],
+            @"(?i)^\s*(<(VirtualHost|Location|Directory|Proxy)"
+            + @"|(ProxyPass|SetHandler|LoadModule|ServerRoot|IncludeOptional|RewriteRule)\s+\S)",
+            @"(?i)^\s*(LoadModule|ServerRoot)\b|mods-enabled",
+            ["apachectl -t -f {file} -d {folder}", "apache2 -t -f {file} -d {folder}",
+            "httpd -t -f {file} -d {folder}"],
+            "The configuration has no ProxyPass, SetHandler or RewriteRule that passes requests to FastCGI. "
+            + "The doctor follows includes, but not mod_macro."),
+        new("lighttpd", LighttpdPlace.Find, ["/etc/lighttpd/lighttpd.conf"],
+            @"^\s*(server|fastcgi|scgi|proxy|ssl|setenv|extforward)\.[\w-]+\s*(=|\+=|:=)",
+            @"^\s*server\.document-root\s*=", ["lighttpd -tt -f {file}"],
+            "The configuration has no fastcgi.server. The doctor follows includes, but not include_shell."),
+        new("haproxy", HaProxyPlace.Find, ["/etc/haproxy/haproxy.cfg"],
+            @"^((global|defaults)(\s+\w+)?|(frontend|backend|listen|fcgi-app)\s+[^\s;{]+)[ \t]*(#.*)?\r?$",
+            "^(global|defaults)", ["haproxy -c -f {file}"],
+            "The configuration has no server with 'proto fcgi'. If it is in a folder of files, check each file."),
+        new("caddy", CaddyPlace.Find, ["/etc/caddy/Caddyfile"],
+            @"^\s*(reverse_proxy|php_fastcgi|forward_auth|transport\s+fastcgi|file_server|handle)\b[^;]*$", "",
+            ["caddy validate --adapter caddyfile --config {file}"],
+            "The configuration has no php_fastcgi and no 'transport fastcgi'."),
+        new("nginx", NginxPlace.Find, ["/etc/nginx/nginx.conf"],
+            @"^\s*(((http|events|server|stream|types)|(upstream|location|map)\s[^;{}]*)\s*\{"
+            + @"|(fastcgi_(pass|param)|(proxy|uwsgi|scgi)_pass|worker_processes|server_name)\s+\S"
+            + @"|include\s[^;{}]+;|\# configuration file /)",
+            @"^\s*events\b", ["nginx -t -q -c {file} -p {folder}"],
+            "The configuration has no fastcgi_pass. Check the main file, or the output of 'nginx -T' in a file."),
     ];
-
-    public string[] Files => _texts[1].Split(' ');
-
-    /// <summary>The message about a configuration without FastCGI.</summary>
-    public string Without => _texts[5];
 
     public static WebServer Recognize(string? name, string file, string text)
     {
@@ -29,7 +49,7 @@ internal sealed record WebServer(
             throw CannotRun($"{file} is not a text file.");
         if (string.IsNullOrWhiteSpace(text))
             throw CannotRun($"{file} is empty.");
-        return All.FirstOrDefault(server => name is null ? server.Matches(2, text) : server.Name == name)
+        return All.FirstOrDefault(server => name is null ? Matches(text, server.Form) : server.Name == name)
             ?? throw CannotRun($"{file} does not look like a configuration of "
                 + $"{string.Join(", ", All.Select(static known => known.Name))}. If it is one, use --server.");
     }
@@ -38,27 +58,26 @@ internal sealed record WebServer(
     /// <param name="isTrusted">Whether to run modules named by a file that users other than root can change.</param>
     public void Check(DoctorReport report, string file, string text, bool isTrusted)
     {
-        var commands = _texts[4].Split("; ");
+        var program = Commands[^1].Split(' ')[0];
         var path = Path.GetFullPath(file);
         // A file that others include is checked with its main file.
-        var main = Matches(3, text) ? path : Files.FirstOrDefault(usual => File.Exists(usual)
+        var main = Matches(text, MainForm) ? path : Files.FirstOrDefault(usual => File.Exists(usual)
             && path.StartsWith(Path.GetDirectoryName(usual) + "/", StringComparison.Ordinal));
         if (main is null)
         {
-            report.AddFact(
-                $"{file}: {commands[^1].Split(' ')[0]} did not check it, because it is not a main configuration file");
+            report.AddFact($"{file}: {program} did not check it, because it is not a main configuration file");
             return;
         }
 
         if (Environment.IsPrivilegedProcess && !isTrusted && SocketFile.Read(main) is { IsRoots: false })
         {
             report.AddNotUnderstood(
-                $"{commands[^1].Split(' ')[0]} did not check {main}, because it would run modules that the file names, "
+                $"{program} did not check {main}, because it would run modules that the file names, "
                     + "as root, and others than root can change the file. If you trust it, use --trust");
             return;
         }
 
-        foreach (var command in commands)
+        foreach (var command in Commands)
         {
             // The folders of packaged configurations are built into the web servers.
             var parts = Files.Contains(main) ? Regex.Replace(command, " -[pd] {folder}", "") : command;
@@ -72,13 +91,7 @@ internal sealed record WebServer(
         }
     }
 
-    /// <summary>Whether a text matches the regular expression in a column of the table.</summary>
-    private bool Matches(int column, string text) => Regex.IsMatch(text, _texts[column], RegexOptions.Multiline);
-
-    private static WebServer Create<T>(
-        string name, Func<DoctorReport, string, string, IEnumerable<Place>> find, Rule<T>[] rules)
-        where T : Place
-        => new(name, find, (report, place) => Array.ForEach(rules, rule => rule.Apply(report, (T)place)));
+    private static bool Matches(string text, string form) => Regex.IsMatch(text, form, RegexOptions.Multiline);
 
     private static void Report(DoctorReport report, string file, string command, int code, string output)
     {
@@ -93,6 +106,7 @@ internal sealed record WebServer(
         else if (line.Contains("ermission denied"))
             report.AddNotUnderstood($"{command}: {line}. Run this as root.");
         else
-            report.Add("all.web-server-check", new(file, command, line));
+            report.Add(AddressRules.WebServerCheck,
+                new(file, $"{command}: {line}", Fix: "# correct the line in the message"));
     }
 }
