@@ -54,12 +54,12 @@ public sealed class RequestBoundaryTests
             app => RunExtensions.Run(app, context =>
             {
                 context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders("X-Odd", "é");
-                context.Response.OnStarting(Apps.Do(static () => LockOrder.RequireNone("OnStarting")));
+                context.Response.OnStarting(Apps.Do(static () => HeldLock.RequireNone("OnStarting")));
                 return context.Response.WriteAsync("hello");
             }),
             options => options.ResponseHeaderEncodingSelector = static _ =>
             {
-                LockOrder.RequireNone("The choice of an encoding");
+                HeldLock.RequireNone("The choice of an encoding");
                 return Encoding.UTF8;
             });
 
@@ -67,23 +67,65 @@ public sealed class RequestBoundaryTests
         Assert.Null(Invariants.FirstViolation);
     }
 
+    /// <summary>To receive, to write, to end, when the application returns, and after the send.</summary>
     [Fact]
-    public async Task GET_Plain_TakesEachLockAtMostThreeTimes()
+    public async Task GET_Plain_AcquiresTheLockAtMostFiveTimes()
+        => Assert.InRange(
+            await CountLocksAsync(
+                static context => context.Response.Body.WriteAsync("Hello"u8.ToArray()).AsTask(), RecordBytes.Get()),
+            1,
+            5);
+
+    /// <summary>Besides: when the application awaits, and for each read.</summary>
+    [Fact]
+    public async Task POST_BodyReadAfterAnAwait_AcquiresTheLockAtMostEightTimes()
+        => Assert.InRange(
+            await CountLocksAsync(
+                static async context =>
+                {
+                    await Task.Yield();
+                    var body = await context.Request.BodyReader.ReadAsync();
+                    Assert.Equal((true, 100L), (body.IsCompleted, body.Buffer.Length));
+                    context.Request.BodyReader.AdvanceTo(body.Buffer.End);
+                    await context.Response.Body.WriteAsync("Hello"u8.ToArray());
+                },
+                RecordBytes.Post(1, "/", new byte[100])),
+            1,
+            8);
+
+    private static async Task<int> CountLocksAsync(RequestDelegate application, byte[] request)
     {
+        // Continuations run here, so that the locks of all are counted.
+        var posted = new Queue<(SendOrPostCallback Callback, object? State)>();
         // Without hosting's log, which asks for headers.
         await using var frontEnd = await TestServer.ConnectAsync(
-            static app => app.Run(static context => context.Response.Body.WriteAsync("Hello"u8.ToArray()).AsTask()),
+            app => app.Run(context =>
+            {
+                SynchronizationContext.SetSynchronizationContext(new QueueContext(posted));
+                return application(context);
+            }),
             services: static services => services.Configure<LoggerFilterOptions>(
                 static options => options.MinLevel = LogLevel.Warning));
-        await frontEnd.AskAsync();
-        var before = LockOrder.Counts;
+        // As if the watchdog ran: the only write is sent with the end.
+        frontEnd.Server.Deadlines = static _ => true;
+        CountLocks();
+        return CountLocks();
 
-        frontEnd.Send(RecordBytes.Get());
+        int CountLocks()
+        {
+            var before = HeldLock.Count;
+            frontEnd.Send(request);
+            while (posted.TryDequeue(out var next))
+                next.Callback(next.State);
+            Assert.Single(frontEnd.Transport.CountEnds());
+            return HeldLock.Count - before;
+        }
+    }
 
-        var after = LockOrder.Counts;
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.InRange(after.Request - before.Request, 1, 3);
-        Assert.InRange(after.Connection - before.Connection, 1, 3);
+    private sealed class QueueContext(Queue<(SendOrPostCallback Callback, object? State)> posted)
+        : SynchronizationContext
+    {
+        public override void Post(SendOrPostCallback d, object? state) => posted.Enqueue((d, state));
     }
 
     private static RequestDelegate ReplaceHeaders(string? name) => context =>

@@ -2,7 +2,7 @@ using ThreadState = System.Threading.ThreadState;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Two threads change a request, or one ends it: no change is lost or incomplete.</summary>
+/// <summary>Two threads of the application change a request, or one ends it.</summary>
 public class RequestThreadTests
 {
     private const int Rounds = 100;
@@ -10,6 +10,9 @@ public class RequestThreadTests
 
     // Of what goes wrong in each second one.
     private const int FewRounds = 20;
+
+    private const int SetBefore = 20;
+    private const int SetAtMost = 400;
 
     public static TheoryData<string> Changes => [.. ChangesOf(null!).Keys];
 
@@ -144,7 +147,7 @@ public class RequestThreadTests
         {
             var response = (FastCgiResponse)context.Features.GetRequiredFeature<IHttpResponseFeature>();
             var thread = new Thread(() => ChangesOf(response)[change]()) { IsBackground = true };
-            using (response.Output.EnterLock())
+            using (((FastCgiRequest)context.Features.GetRequiredFeature<IHttpRequestFeature>()).EnterLock())
             {
                 thread.Start();
                 Assert.True(
@@ -158,63 +161,92 @@ public class RequestThreadTests
         Assert.InRange((await frontEnd.AskAsync()).Status, 200, 201);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task Set_WhileAnotherThreadStarts_IsSentOrRefused(bool isEncodingChosen)
+    /// <summary>
+    /// Headers are not locked, so of those set while the response starts, some may be lost. But those set before are
+    /// sent, later ones are refused, and no other response gets any of them.
+    /// </summary>
+    [Theory, Values(false, true)]
+    public async Task Set_WhileAnotherThreadStarts_SpoilsAtMostItsOwnResponse(bool isEncodingChosen)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            async context =>
-            {
-                // HttpResponse itself is not made for two threads that use it first.
-                _ = context.Response.Headers;
-                using var start = new Barrier(2);
-                var setter = Task.Factory.StartNew(
-                    () =>
-                    {
-                        start.SignalAndWait(Waiting.Patience);
-                        return SetUntilRefused(context.Response);
-                    },
-                    TaskCreationOptions.LongRunning);
-                start.SignalAndWait(Waiting.Patience);
-                await context.Response.StartAsync();
-                await context.Response.WriteAsync($"accepted {await setter}");
-            },
+        await using var server = await TestServer.StartAsync(
+            context => context.Request.Path == "/racing" ? SetWhileStartingAsync(context) : SetAsync(context),
             options => options.ResponseHeaderEncodingSelector =
                 isEncodingChosen ? static _ => Encoding.UTF8 : options.ResponseHeaderEncodingSelector);
+        var racing = server.Connect();
+        var other = server.Connect();
 
         for (var round = 0; round < ManyRounds; round++)
         {
-            var response = await frontEnd.AskAsync();
-            var sent = 0;
-            while (response[$"X-{sent}"] is not null)
-                sent++;
-
-            Assert.Equal($"accepted {sent}", response.Text);
+            var spoiled = Task.Run(() => racing.AskAsync(RecordBytes.Get(uri: "/racing")));
+            AssertIsWhole(await other.AskAsync(), "Y", "w", SetBefore, SetBefore);
+            var response = await spoiled.Within("the racing request");
+            AssertIsWhole(response, "X", "v", SetBefore, int.Parse(response.Text, CultureInfo.InvariantCulture));
         }
     }
 
-    private static int SetUntilRefused(HttpResponse response)
+    /// <summary>The response has the names from 0 to at least and at most these numbers, each once.</summary>
+    private static void AssertIsWhole(WireResponse response, string prefix, string value, int atLeast, int atMost)
     {
-        for (var count = 0; ; count++)
+        var names = response.Headers.Select(static header => header.Key).Where(static name => name[1] == '-').ToList();
+        Assert.InRange(names.Count, atLeast, atMost);
+        Assert.Equal(Enumerable.Range(0, names.Count).Select(number => Name(prefix, number)), names);
+        Assert.All(names, name => Assert.Equal(value, response[name]));
+    }
+
+    private static string Name(string prefix, int number)
+        => string.Create(CultureInfo.InvariantCulture, $"{prefix}-{number}");
+
+    private static void SetBeforeStart(HttpContext context, string prefix, string value)
+    {
+        for (var i = 0; i < SetBefore; i++)
+            context.Response.Headers[Name(prefix, i)] = value;
+    }
+
+    private static Task SetAsync(HttpContext context)
+    {
+        SetBeforeStart(context, "Y", "w");
+        return context.Response.StartAsync();
+    }
+
+    private static async Task SetWhileStartingAsync(HttpContext context)
+    {
+        SetBeforeStart(context, "X", "v");
+        var headers = context.Response.Headers;
+        using var start = new Barrier(2);
+        var setter = Task.Factory.StartNew(
+            () =>
+            {
+                start.SignalAndWait(Waiting.Patience);
+                return SetUntilRefused(headers);
+            },
+            TaskCreationOptions.LongRunning);
+        start.SignalAndWait(Waiting.Patience);
+        await context.Response.StartAsync();
+        var accepted = await setter;
+        Assert.Throws<InvalidOperationException>(() => headers[Name("X", accepted)] = "v");
+        await context.Response.WriteAsync(accepted.ToString(CultureInfo.InvariantCulture));
+    }
+
+    private static int SetUntilRefused(IHeaderDictionary headers)
+    {
+        var count = SetBefore;
+        try
         {
-            try
+            while (count < SetAtMost)
             {
-                response.Headers[string.Create(CultureInfo.InvariantCulture, $"X-{count}")] = "v";
-            }
-            catch (InvalidOperationException)
-            {
-                return count;
+                headers[Name("X", count)] = "v";
+                count++;
             }
         }
+        catch (InvalidOperationException)
+        {
+        }
+
+        return count;
     }
 
     private static Dictionary<string, Action> ChangesOf(FastCgiResponse response) => new()
     {
-        ["status"] = () => response.StatusCode = 201,
-        ["reason"] = () => response.ReasonPhrase = "Fine",
-        ["header"] = () => response.Headers["X-One"] = "1",
-        ["length"] = () => response.Headers.ContentLength = 0,
         ["starting"] = () => response.OnStarting(static _ => Task.CompletedTask, new object()),
         ["completed"] = () => response.OnCompleted(static _ => Task.CompletedTask, new object()),
         ["start"] = () => response.StartAsync().GetAwaiter().GetResult(),

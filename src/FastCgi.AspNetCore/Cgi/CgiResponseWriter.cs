@@ -3,7 +3,10 @@ using Microsoft.AspNetCore.WebUtilities;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>Writes response headers (RFC 3875, section 6.2), except <c>Status</c> and hop-by-hop fields.</summary>
+/// <summary>
+/// Writes response headers (RFC 3875, section 6.2), except <c>Status</c> and hop-by-hop fields. Content-Length is
+/// written from its number, which is also that of the body.
+/// </summary>
 internal static class CgiResponseWriter
 {
     public static int GetMaxLength(
@@ -19,6 +22,7 @@ internal static class CgiResponseWriter
         return fields[..WriteFields(fields, headers, encodings)];
     }
 
+    /// <param name="lengthPosition">The position of Content-Length, if it is added later.</param>
     /// <remarks>HAProxy changes a status before <c>Location</c>; lighttpd's authorizer requires it first.</remarks>
     public static int Write(
         Span<byte> destination,
@@ -27,7 +31,8 @@ internal static class CgiResponseWriter
         ReadOnlySpan<KeyValuePair<string, StringValues>> headers,
         byte[]? encodedFields,
         long? contentLength,
-        bool isStatusFirst = false)
+        bool isStatusFirst,
+        out int lengthPosition)
     {
         if (reasonPhrase is not null && HttpCharacters.IndexOfControl(reasonPhrase) >= 0)
             throw new InvalidOperationException("The reason phrase contains a control character.");
@@ -43,19 +48,22 @@ internal static class CgiResponseWriter
             written += encodedFields.Length;
         }
 
+        lengthPosition = written;
         if (contentLength is not null)
-        {
-            written += WriteNumber(destination[written..], "Content-Length: "u8, contentLength.Value);
-            written += WriteLineEnd(destination[written..]);
-        }
-
+            written += WriteLength(destination[written..], contentLength.Value);
         if (!isStatusFirst)
             written += WriteStatus(destination[written..], statusCode, reasonPhrase);
         return written + WriteLineEnd(destination[written..]);
     }
 
+    public static int WriteLength(Span<byte> destination, long contentLength)
+    {
+        var written = WriteNumber(destination, "Content-Length: "u8, contentLength);
+        return written + WriteLineEnd(destination[written..]);
+    }
+
     /// <summary>Whether a field is <c>Status</c> or hop-by-hop (RFC 9110, 7.6.1): web servers obey these.</summary>
-    public static bool IsReserved(string name) => name.Length switch
+    public static bool IsReserved(string? name) => name is not null && name.Length switch
     {
         6 => Is(name, "Status"),
         7 => Is(name, Known.Upgrade) || Is(name, Known.Trailer),
@@ -64,6 +72,11 @@ internal static class CgiResponseWriter
         17 => Is(name, Known.TransferEncoding),
         _ => false,
     };
+
+    /// <summary>Also, the name is null if another thread is removing the header.</summary>
+    private static bool IsUnsent(string? name)
+        => name is null || IsReserved(name)
+            || (name.Length == Known.ContentLength.Length && Is(name, Known.ContentLength));
 
     private static bool Is(string name, string reserved)
         => string.Equals(name, reserved, StringComparison.OrdinalIgnoreCase);
@@ -74,6 +87,9 @@ internal static class CgiResponseWriter
         var length = 0;
         foreach (var (name, values) in headers)
         {
+            if (name is null)
+                continue;
+
             var encoding = encodings?.GetValueOrDefault(name);
             for (var i = 0; i < values.Count; i++)
             {
@@ -92,7 +108,7 @@ internal static class CgiResponseWriter
         var written = 0;
         foreach (var (name, values) in headers)
         {
-            if (IsReserved(name))
+            if (IsUnsent(name))
                 continue;
 
             var encoding = encodings?.GetValueOrDefault(name) ?? Encoding.ASCII;

@@ -15,7 +15,7 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
 
     public bool IsEnabled(LogLevel logLevel)
     {
-        LockOrder.RequireNone("A log provider");
+        HeldLock.RequireNone("A log provider");
         try
         {
             return logger.IsEnabled(logLevel);
@@ -34,7 +34,7 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
         Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        LockOrder.RequireNone("A log provider");
+        HeldLock.RequireNone("A log provider");
         try
         {
             logger.Log(logLevel, eventId, state, exception, formatter);

@@ -22,21 +22,17 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            if (_lazy?.Body is null)
+            if (_lazy?.Body is not { } body)
                 return Input;
 
-            using var scope = EnterLock();
-            if (_lazy.Body is not { } body)
-                return Input;
-
-            if (_lazy.BodyReader?.Body != body)
+            if (_lazy.BodyReader is not { } replaced || replaced.Body != body)
             {
-                _lazy.BodyReader = new ReplacedReader(body, PipeReader.Create(body));
+                _lazy.BodyReader = replaced = new ReplacedReader(body, PipeReader.Create(body));
                 Response.OnCompleted(
-                    static async reader => await ((PipeReader)reader).CompleteAsync(), _lazy.BodyReader.Reader);
+                    static async reader => await ((PipeReader)reader).CompleteAsync(), replaced.Reader);
             }
 
-            return _lazy.BodyReader.Reader;
+            return replaced.Reader;
         }
     }
 

@@ -35,10 +35,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     public void OnResponded() => TrySettle(s_responded, out _);
 
-    protected override Exception OnAborting(AbortCause cause, Exception? error, ref ReadyRequests ready)
+    protected override Exception OnAborting(
+        ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
         if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
-            ReportIfGivenUp(ref ready);
+            ReportIfGivenUp(scope, ref ready);
         return error ?? (cause == AbortCause.WebServer
             ? new ConnectionResetException("The web server aborted the request.")
             : new ConnectionAbortedException("The connection was closed by the server."));
@@ -62,12 +63,12 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     {
         using var scope = EnterLock();
         Response.Close(scope);
-        Close(static () => new ObjectDisposedException(nameof(HttpRequest)));
+        Close(scope, static () => new ObjectDisposedException(nameof(HttpRequest)));
     }
 
-    private void ReportIfGivenUp(ref ReadyRequests ready)
+    private void ReportIfGivenUp(ConnectionScope scope, ref ReadyRequests ready)
     {
-        if (Server.Advisor is null || HasResponded || Response.BytesWritten > 0)
+        if (Server.Advisor is null || HasResponded || Response.GetBytesWritten(scope) > 0)
             return;
 
         var age = Server.Time.GetElapsedTime(BeganAt);

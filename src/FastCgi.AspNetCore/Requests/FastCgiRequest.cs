@@ -34,8 +34,7 @@ internal abstract partial class FastCgiRequest(
     public string? Path => _head.Path;
     public ILogger Log => server.Log;
 
-    /// <summary>Enters the lock of the request, which exists once the parameters are complete.</summary>
-    public RequestScope EnterLock() => Response.Output.EnterLock();
+    public ConnectionScope EnterLock() => Connection.EnterLock();
 
     protected override void Prepare(byte[] parameters)
     {
@@ -102,7 +101,7 @@ internal abstract partial class FastCgiRequest(
             age,
             GetActivity(scope),
             ReceivedBodyLength,
-            Response.BytesWritten);
+            Response.GetBytesWritten(scope));
     }
 
     public override void OnSlow(RequestDescription description, ref ReadyRequests ready)

@@ -9,7 +9,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
     public bool AllowSynchronousIO { get; set; }
 
-    public long BytesWritten { get; private set; }
+    public long GetBytesWritten(ConnectionScope scope) => Output.In(scope).BytesWritten;
 
     // Obsolete for applications, but a server must implement it.
 #pragma warning disable CS0618
@@ -27,7 +27,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
         get
         {
             using var scope = _request.EnterLock();
-            return Output.In(scope).UnflushedLength;
+            return Output.In(scope).Staged.UnflushedLength;
         }
     }
 
@@ -40,12 +40,13 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        Output.In(scope).CheckAdvance(bytes);
-        CountWrite(bytes, _headers.In(scope).ContentLength);
-        if (HasStarted && !CanWriteBody)
+        ref var state = ref Output.In(scope);
+        state.Staged.CheckAdvance(bytes);
+        CountWrite(ref state, bytes);
+        if (!state.Staged.CanWriteBody)
             RefuseBody();
         else
-            Output.In(scope).Advance(bytes);
+            state.Staged.Advance(bytes);
     }
 
     public override ValueTask<FlushResult> WriteAsync(
@@ -59,7 +60,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        _request.CancelPendingFlush();
+        _request.CancelPendingFlush(scope);
     }
 
     public void ThrowIfSynchronousIONotAllowed(string alternative)
@@ -75,7 +76,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfNotWritable();
-        return Output.In(scope).Lease(sizeHint, isSpan);
+        return Output.In(scope).Staged.Lease(sizeHint, isSpan);
     }
 
     private ValueTask<FlushResult> WriteAsync(
@@ -96,44 +97,59 @@ internal sealed partial class FastCgiResponse : PipeWriter
         return await Write(source.Span, isWrite, cancellationToken);
     }
 
-    /// <summary>Starts the response if necessary, stages the bytes, and flushes, under one lock.</summary>
     private ValueTask<FlushResult> Write(ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
+    {
+        ThrowIfNotFlushable(isWrite);
+        if (HasStarted || IsCompleted)
+            return Write(source, isWrite, head: null, cancellationToken);
+
+        var head = EncodeHeadForApplication();
+        try
+        {
+            return Write(source, isWrite, head, cancellationToken);
+        }
+        finally
+        {
+            EndStart();
+        }
+    }
+
+    /// <summary>Starts the response if necessary, stages the bytes, and flushes, under one lock.</summary>
+    private ValueTask<FlushResult> Write(
+        ReadOnlySpan<byte> source, bool isWrite, in EncodedHead? head, CancellationToken cancellationToken)
     {
         bool isHeld;
         using (var scope = _request.EnterLock())
         {
-            if (isWrite)
-                ThrowIfNotWritable();
-            else
-                ThrowIfOver();
+            ThrowIfNotFlushable(isWrite);
             if (IsCompleted)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
+            ref var state = ref Output.In(scope);
             if (HasStarted)
-                CountWrite(source.Length, _headers.Final.ContentLength);
+                CountWrite(ref state, source.Length);
             else
-                StartByApplication(scope, source.Length);
-            if (isWrite && CanWriteBody)
-                Output.In(scope).Append(source);
+                Start(scope, head!.Value, source.Length);
+            if (isWrite && state.Staged.CanWriteBody)
+                state.Staged.Append(source);
             else if (isWrite)
                 RefuseBody();
 
-            isHeld = Output.Flush(scope, IsLikelyLastFlush(scope));
+            isHeld = Output.Flush(scope, IsLikelyLastFlush(ref state));
         }
 
         return Output.SendAsync(isHeld, cancellationToken);
     }
 
-    private bool IsLikelyLastFlush(RequestScope scope)
+    private bool IsLikelyLastFlush(ref ResponseState state)
     {
-        var length = _headers.Final.ContentLength;
-        if (length is null)
+        if (state.DeclaredLength is not { } length)
         {
             // Without a Content-Length, most responses are written at once.
-            return BytesWritten > 0 && !_isBufferingDisabled && Output.In(scope).NeedsHeaderBlock;
+            return state.BytesWritten > 0 && !_isBufferingDisabled && state.Staged.NeedsHeaderBlock;
         }
 
-        if (length != BytesWritten)
+        if (length != state.BytesWritten)
             return false;
 
         _request.OnResponded();
@@ -141,17 +157,18 @@ internal sealed partial class FastCgiResponse : PipeWriter
     }
 
     /// <summary>Counts bytes against the declared length. Excess bytes are refused before any are staged.</summary>
-    private void CountWrite(long length, long? declared)
+    private void CountWrite(ref ResponseState state, long length)
     {
-        CheckWrite(length, declared);
-        BytesWritten += length;
+        var declared = HasStarted ? state.DeclaredLength : _headers.Table.ContentLength;
+        CheckWrite(ref state, length, declared, state.Staged.CanWriteBody);
+        state.BytesWritten += length;
     }
 
-    private void CheckWrite(long length, long? declared)
+    private static void CheckWrite(ref ResponseState state, long length, long? declared, bool canWriteBody)
     {
-        if (BytesWritten + length > declared && (length > 0 || CanWriteBody))
-            throw new InvalidOperationException(
-                $"Response Content-Length mismatch: too many bytes written ({BytesWritten + length} of {declared}).");
+        if (state.BytesWritten + length > declared && (length > 0 || canWriteBody))
+            throw new InvalidOperationException($"Response Content-Length mismatch: too many bytes written "
+                + $"({state.BytesWritten + length} of {declared}).");
     }
 
     private void RefuseBody()
@@ -162,7 +179,13 @@ internal sealed partial class FastCgiResponse : PipeWriter
                 + $"code {_statusCode}.");
     }
 
-    private bool CanWriteBody => !_isHead && _statusCode is not (204 or 205 or 304);
+    private void ThrowIfNotFlushable(bool isWrite)
+    {
+        if (isWrite)
+            ThrowIfNotWritable();
+        else
+            ThrowIfOver();
+    }
 
     private void ThrowIfOver()
     {

@@ -47,17 +47,8 @@ internal sealed partial class FastCgiResponse
     /// <exception cref="InvalidOperationException">The body is too short, or sending is impossible.</exception>
     public void Finish()
     {
-        CompletedRequest ended;
-        using (var scope = _request.EnterLock())
-        {
-            if (IsCompleted)
-                return;
-
-            ThrowIfTooShort(scope);
-            ended = End(scope, ProtocolStatus.RequestComplete);
-        }
-
-        OnEnded(ended);
+        if (!IsCompleted)
+            End(ProtocolStatus.RequestComplete, isReplaced: false, body: null);
     }
 
     /// <summary>Ends the response so that the client sees that it is incomplete.</summary>
@@ -66,86 +57,114 @@ internal sealed partial class FastCgiResponse
         CompletedRequest ended;
         using (var scope = _request.EnterLock())
             ended = Output.Complete(scope, status: null);
-        OnEnded(ended);
+        ended.Send();
     }
 
-    /// <summary>Replaces a response that has not started and ends it, so that no other thread can change it.</summary>
+    /// <summary>Replaces a response that has not started and ends it.</summary>
     /// <param name="body">An ASCII body, if any.</param>
+    /// <returns>Whether it has not started. If not, another thread may have started it meanwhile.</returns>
     public bool TryRespondForApplication(
         int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
-        CompletedRequest ended;
-        using (var scope = _request.EnterLock())
-        {
-            if (HasStarted)
-                return false;
+        if (HasStarted)
+            return false;
 
-            Replace(scope, statusCode, body);
-            ended = End(scope, status);
-        }
-
-        OnEnded(ended);
-        return true;
+        Replace(statusCode, body);
+        return End(status, isReplaced: true, body);
     }
 
     /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
     public void SetAbortedStatus() => _statusCode = StatusCodes.Status499ClientClosedRequest;
 
-    // Under the lock, because another thread may have changed the length.
-    private void ThrowIfTooShort(RequestScope scope)
+    // Before status and headers are checked, as in Kestrel.
+    private void ThrowIfTooShort()
     {
-        var declared = _headers.In(scope).ContentLength;
-        if (BytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
+        using var scope = _request.EnterLock();
+        ThrowIfTooShort(ref Output.In(scope), _headers.Table.ContentLength);
+    }
+
+    private void ThrowIfTooShort(ref ResponseState state, long? declared)
+    {
+        if (state.BytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
             throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written "
-                + $"({BytesWritten} of {declared}).");
+                + $"({state.BytesWritten} of {declared}).");
     }
 
-    private void OnEnded(in CompletedRequest ended)
+    /// <summary>Starts the response if necessary, and ends it, in one step under the lock.</summary>
+    /// <param name="isReplaced">Whether it replaces what the application has written.</param>
+    /// <returns>Whether the response is over. If not, another thread has started the one to replace.</returns>
+    private bool End(ProtocolStatus status, bool isReplaced, string? body)
     {
-        ended.Send();
-        if (BytesWritten > 0 && _isHead)
-            _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, BytesWritten);
-    }
-
-    private CompletedRequest End(RequestScope scope, ProtocolStatus status)
-    {
-        if (!HasStarted)
+        if (!isReplaced && !HasStarted && _headers.Table.ContentLength > 0)
+            ThrowIfTooShort();
+        EncodedHead? head = HasStarted ? null : EncodeHead(isReplaced ? body?.Length ?? 0 : null);
+        CompletedRequest ended;
+        long unsentLength;
+        try
         {
-            // In the headers, so that the request log can read it later.
-            ref var table = ref _headers.In(scope);
-            if (BytesWritten == 0 && table.ContentLength is null && CanHaveContentLength)
-                table.SetContentLength(0);
-            Start(scope, writeLength: 0);
+            using var scope = _request.EnterLock();
+            if (isReplaced && HasStarted)
+                return false;
+            if (IsCompleted)
+                return true;
+
+            ref var state = ref Output.In(scope);
+            if (isReplaced)
+            {
+                state.Staged.Clear();
+                state.BytesWritten = 0;
+                state.Staged.CanWriteBody = true;
+                Start(scope, head!.Value, writeLength: 0);
+                if (body is not null && state.Staged.CanWriteBody)
+                    state.Staged.Append(Encoding.ASCII.GetBytes(body));
+            }
+            else
+            {
+                ThrowIfTooShort(ref state, HasStarted ? state.DeclaredLength : head!.Value.ContentLength);
+                StartAtEnd(scope, head);
+            }
+
+            ended = Output.Complete(scope, status);
+            unsentLength = _isHead ? state.BytesWritten : 0;
+        }
+        finally
+        {
+            EndStart();
         }
 
-        return Output.Complete(scope, status);
+        ended.Send();
+        if (unsentLength > 0)
+            _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, unsentLength);
+        return true;
     }
 
-    private void Replace(RequestScope scope, int statusCode, string? body)
+    private void StartAtEnd(ConnectionScope scope, in EncodedHead? head)
     {
-        _lazy?.OnStarting?.Clear();
-        Output.In(scope).Clear();
-        _headers.Restart(scope);
+        if (HasStarted)
+            return;
+
+        Start(scope, head!.Value, writeLength: 0, isEnd: true);
+        // In the headers, so that the request log can read it later.
+        if (Output.In(scope).BytesWritten == 0 && head is { LengthPosition: not ResponseStaging.NoPosition })
+            _headers.Table.SetContentLength(0);
+    }
+
+    private void Replace(int statusCode, string? body)
+    {
+        ClearOnStarting();
+        _headers.Restart();
         _isBufferingDisabled = false;
         _isOffloaded = false;
         if (_lazy is not null)
             _lazy.ReasonPhrase = null;
         _statusCode = statusCode;
-        BytesWritten = 0;
-        ref var table = ref _headers.In(scope);
+        ref var headers = ref _headers.Table;
         if (statusCode == StatusCodes.Status405MethodNotAllowed)
-            table.Set(Known.Allow, HttpMethods.Options);
+            headers.Set(Known.Allow, HttpMethods.Options);
         if (statusCode == StatusCodes.Status503ServiceUnavailable)
-            table.Set(Known.RetryAfter, "1");
-        if (body is null)
-        {
-            table.SetContentLength(0);
-            return;
-        }
-
-        table.Set(Known.ContentType, "text/plain; charset=utf-8");
-        table.SetContentLength(body.Length);
-        if (!_isHead)
-            Output.In(scope).Append(Encoding.ASCII.GetBytes(body));
+            headers.Set(Known.RetryAfter, "1");
+        if (body is not null)
+            headers.Set(Known.ContentType, "text/plain; charset=utf-8");
+        headers.SetContentLength(body?.Length ?? 0);
     }
 }

@@ -5,8 +5,8 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>Files as bodies: the web server sends them if it can; otherwise the server reads and writes them.</content>
 internal sealed partial class FastCgiResponse
 {
-    // The web server sends the file. It receives a 200, even if it sends only a range.
-    private bool _isOffloaded;
+    // The web server sends the file. It receives a 200, from which it derives the status.
+    private volatile bool _isOffloaded;
 
     public async Task SendFileAsync(
         string path, long offset, long? count, CancellationToken cancellationToken = default)
@@ -29,33 +29,45 @@ internal sealed partial class FastCgiResponse
         await FireOnStartingAsync();
         // Without the lock, because reading attributes of files may take any time.
         var obstacle = offload.FindHeader(part.File, out var header);
-        using (var scope = _request.EnterLock())
+        // From the decision on, status and headers are final, as if the response had started.
+        _headers.SetReadOnly(isReadOnly: true);
+        try
         {
-            ThrowIfOver();
-            if (HasStarted || _isOffloaded || BytesWritten > 0 || _request.ApplicationError is not null)
-                return false;
-
             obstacle ??= offload.FindObstacle(part, header, _statusCode, _request.Headers, _headers);
-            if (obstacle is null)
-            {
-                CountWrite(part.Length, _headers.In(scope).ContentLength);
-                _isOffloaded = true;
-                _headers.SetOffload(scope, header);
-                // Status and headers are now final, as if the response had started.
-                _headers.SetReadOnly(scope, isReadOnly: true);
-            }
+            if (!TryOffload(part, header, obstacle))
+                return false;
         }
-
-        if (obstacle is not null)
+        finally
         {
-            _request.Log.FileStreamed(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, obstacle);
-            return false;
+            EndStart();
         }
 
         _request.Log.FileOffloaded(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, header.Value);
         // The end is sent with the header block, after which nginx closes the connection.
         await CompleteAsync(exception: null);
         return true;
+    }
+
+    private bool TryOffload(FilePart part, KeyValuePair<string, string> header, string? obstacle)
+    {
+        using (var scope = _request.EnterLock())
+        {
+            ThrowIfOver();
+            ref var state = ref Output.In(scope);
+            if (HasStarted || _isOffloaded || state.BytesWritten > 0 || _request.ApplicationError is not null)
+                return false;
+
+            if (obstacle is null)
+            {
+                CountWrite(ref state, part.Length);
+                _isOffloaded = true;
+                _headers.SetOffload(header);
+            }
+        }
+
+        if (obstacle is not null)
+            _request.Log.FileStreamed(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, obstacle);
+        return obstacle is null;
     }
 
     private async Task StreamFileAsync(string path, long offset, long? count, CancellationToken cancellationToken)

@@ -3,16 +3,30 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>The start, when status and headers become final: a flush, a write, a request, or the end.</content>
 internal sealed partial class FastCgiResponse
 {
+    [ThreadStatic]
+    private static byte[]? t_head;
+
     public async Task StartAsync(CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
         if (HasOnStarting && !HasStarted)
             await FireOnStartingAsync();
 
-        using var scope = _request.EnterLock();
         ThrowIfOver();
-        if (!HasStarted)
-            StartByApplication(scope, writeLength: 0);
+        if (HasStarted)
+            return;
+
+        var head = EncodeHeadForApplication();
+        try
+        {
+            using var scope = _request.EnterLock();
+            ThrowIfOver();
+            Start(scope, head, writeLength: 0);
+        }
+        finally
+        {
+            EndStart();
+        }
     }
 
     /// <summary>The running OnStarting callbacks, which the application may not await.</summary>
@@ -43,11 +57,19 @@ internal sealed partial class FastCgiResponse
             {
                 ThrowIfOver();
                 _request.ReportApplicationError(exception);
-                using (_request.EnterLock())
-                    _lazy?.OnStarting?.Clear();
+                ClearOnStarting();
                 return;
             }
         }
+    }
+
+    private void ClearOnStarting()
+    {
+        if (!HasOnStarting)
+            return;
+
+        using var scope = _request.EnterLock();
+        _lazy!.OnStarting!.Clear();
     }
 
     private bool TryPopOnStarting(out (Func<object, Task> Callback, object State) callback)
@@ -60,48 +82,107 @@ internal sealed partial class FastCgiResponse
 
     public void DisableBuffering() => _isBufferingDisabled = true;
 
-    private void StartByApplication(RequestScope scope, int writeLength)
+    private EncodedHead EncodeHeadForApplication()
     {
         if (_request.ApplicationError is { } error)
             throw new ObjectDisposedException("The response has been aborted due to an unhandled application "
                 + "exception.", error);
 
-        Start(scope, writeLength);
+        return EncodeHead();
     }
 
-    private void Start(RequestScope scope, int writeLength)
+    /// <summary>
+    /// Encodes status and headers without the lock, because the application may choose encodings. Until
+    /// <see cref="EndStart"/>, they cannot be changed.
+    /// </summary>
+    /// <param name="replacedLength">The length of a response of the server: the application cannot change it.</param>
+    private EncodedHead EncodeHead(long? replacedLength = null)
     {
-        if (_statusCode is < 200 or > 999)
-            throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
+        HeldLock.RequireNone("An encoding");
+        // Read once, like the length: what is sent, and what is checked later, must be the same.
+        var statusCode = _statusCode;
+        var sentStatusCode = _isOffloaded ? StatusCodes.Status200OK : statusCode;
+        if (statusCode is < 200 or > 999)
+            throw new InvalidOperationException($"A FastCGI response cannot have the status code {statusCode}.");
         // Some web servers allow access for any success status, but this response is not a permission.
-        if (IsAuthorizer && !_request.MaySendAuthorizerStatus(SentStatusCode))
+        if (IsAuthorizer && !_request.MaySendAuthorizerStatus(sentStatusCode))
             throw new InvalidOperationException(
-                $"Code other than an authorizer endpoint returned status {SentStatusCode} for an Authorizer request, "
+                $"Code other than an authorizer endpoint returned status {sentStatusCode} for an Authorizer request, "
                     + "which could allow access. Use MapFastCgiAuthorizer.");
 
-        ref var table = ref _headers.In(scope);
-        CheckWrite(writeLength, table.ContentLength);
-        CompleteHeaders(ref table);
-        if (_headers.Encode(scope) is { } encodedFields)
-            Lazy.EncodedFields = encodedFields;
-
-        // Not earlier: if the response cannot start, nothing may be staged.
-        BytesWritten += writeLength;
-        _headers.SetReadOnly(scope, isReadOnly: true);
-        Output.In(scope).EndLease();
-        if (!CanWriteBody)
+        _headers.SetReadOnly(isReadOnly: true);
+        try
         {
-            Output.In(scope).Clear();
+            ref var headers = ref _headers.Table;
+            CompleteHeaders(ref headers, statusCode);
+            var contentLength = replacedLength ?? headers.ContentLength;
+            var encodedFields = _headers.Encode();
+            // Once, because another thread may add more.
+            var fields = headers.Entries;
+            var maxLength = CgiResponseWriter.GetMaxLength(fields, ReasonPhrase, encodedFields);
+            var bytes = maxLength <= BufferPool.SmallBlockSize
+                ? t_head ??= new byte[BufferPool.SmallBlockSize]
+                : new byte[maxLength];
+            var length = CgiResponseWriter.Write(
+                bytes, sentStatusCode, ReasonPhrase, fields, encodedFields, contentLength,
+                    isStatusFirst: IsAuthorizer, out var lengthPosition);
+            var canHaveLength = !_isHead && statusCode is not (204 or 304);
+            return new EncodedHead(
+                bytes.AsMemory(0, length),
+                contentLength,
+                canHaveLength && contentLength is null ? lengthPosition : ResponseStaging.NoPosition,
+                CanWriteBody: !_isHead && statusCode is not (204 or 205 or 304));
+        }
+        catch
+        {
+            EndStart();
+            throw;
+        }
+    }
+
+    /// <summary>Called after an attempt to start: if it has failed, the headers can be changed again.</summary>
+    private void EndStart()
+    {
+        if (!_hasStarted)
+            _headers.SetReadOnly(_isOffloaded);
+    }
+
+    /// <summary>Publishes a head, unless another thread has. From now on, status and headers are final.</summary>
+    /// <param name="writeLength">The length of the part of the body that is written at once.</param>
+    /// <param name="isEnd">Whether the body is complete.</param>
+    private void Start(ConnectionScope scope, in EncodedHead head, int writeLength, bool isEnd = false)
+    {
+        if (_hasStarted)
+            return;
+
+        ref var state = ref Output.In(scope);
+        CheckWrite(ref state, writeLength, head.ContentLength, head.CanWriteBody);
+        // Not earlier: if the response cannot start, nothing may be staged.
+        state.BytesWritten += writeLength;
+        state.DeclaredLength = head.ContentLength;
+        state.Staged.CanWriteBody = head.CanWriteBody;
+        state.Staged.EndLease();
+        if (!head.CanWriteBody)
+        {
+            state.Staged.Clear();
             // nginx closes the connection as soon as it has the headers of the response to HEAD.
             _request.OnResponded();
         }
 
-        HasStarted = true;
+        HeadLength = head.Bytes.Length;
+        state.Staged.PutHead(head.Bytes.Span, head.LengthPosition, isEnd, head.CanWriteBody ? writeLength : 0);
+        _hasStarted = true;
     }
 
-    private void CompleteHeaders(ref HeaderTable headers)
+    /// <param name="Bytes">Valid until the next response starts on this thread.</param>
+    /// <param name="ContentLength">The length that the headers declare.</param>
+    /// <param name="LengthPosition">Where the server may add a length.</param>
+    private readonly record struct EncodedHead(
+        ReadOnlyMemory<byte> Bytes, long? ContentLength, int LengthPosition, bool CanWriteBody);
+
+    private void CompleteHeaders(ref HeaderTable headers, int statusCode)
     {
-        DropZeroLengthWithoutBody(ref headers);
+        DropZeroLengthWithoutBody(ref headers, statusCode);
         // Otherwise, nginx buffers an event stream.
         var isEventStream = headers.Get(Known.ContentType).ToString()
             .StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
@@ -111,7 +192,7 @@ internal sealed partial class FastCgiResponse
         if (HasIdentityCoding(ref headers) && WebServer == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
         // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, 8.6).
-        if (_statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null
+        if (statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null
             && WebServer == WebServerKind.HaProxy)
             headers.Remove(Known.ContentLength);
     }
@@ -125,17 +206,17 @@ internal sealed partial class FastCgiResponse
     private WebServerKind WebServer => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE"));
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
-    private void DropZeroLengthWithoutBody(ref HeaderTable headers)
+    private static void DropZeroLengthWithoutBody(ref HeaderTable headers, int statusCode)
     {
-        if (_statusCode is not (204 or 205) || headers.ContentLength is not { } contentLength)
+        if (statusCode is not (204 or 205) || headers.ContentLength is not { } contentLength)
             return;
 
         if (contentLength != 0)
-            throw new InvalidOperationException(_statusCode == StatusCodes.Status204NoContent
+            throw new InvalidOperationException(statusCode == StatusCodes.Status204NoContent
                 ? "Setting the header Content-Length is not allowed on responses with status code 204."
                 : "Responses with status code 205 cannot have a non-zero Content-Length value.");
 
-        if (_statusCode == StatusCodes.Status204NoContent)
+        if (statusCode == StatusCodes.Status204NoContent)
             headers.Remove(Known.ContentLength);
     }
 }

@@ -1,7 +1,10 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The response of one request, by the same rules as Kestrel.</summary>
-/// <remarks>Status and headers become final under the lock, so a concurrent change is sent or refused.</remarks>
+/// <remarks>
+/// Status and headers are not locked, as in Kestrel. The start encodes them without the lock, then publishes the result
+/// under it: threads that change them meanwhile can spoil only this response.
+/// </remarks>
 internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature, IHttpBodyControlFeature
 {
     /// <summary>The length that fits into the default fastcgi_buffer_size of nginx, with a record header.</summary>
@@ -14,16 +17,18 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private int _statusCode = StatusCodes.Status200OK;
     private bool _isBufferingDisabled;
 
-    // Whether the OnCompleted callbacks have been called, so that no more are accepted.
+    // Whether the OnCompleted callbacks have been called, so that no more are accepted. Used under the lock.
     private bool _isCompletedFired;
+
+    // Set once, under the lock.
+    private volatile bool _hasStarted;
 
     public FastCgiResponse(FastCgiRequest request, bool isHead)
     {
         _request = request;
         _isHead = isHead;
         Output = new ResponseOutput(request);
-        _headers =
-            new ResponseHeaders(Output) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
+        _headers = new ResponseHeaders { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
         AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }
 
@@ -31,14 +36,13 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public bool HasOnStarting => _lazy?.OnStarting is { Count: > 0 };
     public bool HasOnCompleted => _lazy?.OnCompleted is { Count: > 0 };
     public bool IsCompleted => _request is { IsDetached: true, IsAborted: false };
-    public bool HasStarted { get; private set; }
+    public bool HasStarted => _hasStarted;
 
     public int StatusCode
     {
         get => _statusCode;
         set
         {
-            using var scope = _request.EnterLock();
             ThrowIfStarted(nameof(StatusCode));
             _statusCode = value;
         }
@@ -50,7 +54,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         get => _lazy?.ReasonPhrase;
         set
         {
-            using var scope = _request.EnterLock();
             ThrowIfStarted(nameof(ReasonPhrase));
             if (value is not null && HttpCharacters.IndexOfControl(value) is >= 0 and var position)
                 throw new InvalidOperationException($"Invalid control character in the reason phrase: "
@@ -86,7 +89,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         || _statusCode is 301 or 302 or 307 or 308 or 401 or 404 or 413;
 
     public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders
-        => HasStarted ? _headers.Final.Entries : default;
+        => HasStarted ? _headers.Table.Entries : default;
 
     public TextWriter OpenStandardError()
     {
@@ -128,7 +131,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     }
 
     /// <summary>Called after the application has returned. Callbacks may still register more callbacks.</summary>
-    public void Close(RequestScope scope)
+    public void Close(ConnectionScope scope)
     {
         _isCompletedFired = !HasOnCompleted;
         Output.Close(scope);
@@ -138,28 +141,10 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         using var scope = _request.EnterLock();
         callback = HasOnCompleted ? _lazy!.OnCompleted!.Pop() : default;
-        _isCompletedFired = callback.Callback is null;
-        return !_isCompletedFired;
+        return !(_isCompletedFired = callback.Callback is null);
     }
 
-    public int HeadLength { get; private set; }
-
-    public int GetMaxHeadLength()
-        => CgiResponseWriter.GetMaxLength(_headers.Final.Entries, ReasonPhrase, _lazy?.EncodedFields);
-
-    /// <summary>Cannot fail: headers were checked at the start. lighttpd requires the status first.</summary>
-    public int WriteHead(Span<byte> destination, long? contentLength)
-        => HeadLength = CgiResponseWriter.Write(
-            destination, SentStatusCode, ReasonPhrase, _headers.Final.Entries, _lazy?.EncodedFields, contentLength,
-                isStatusFirst: IsAuthorizer);
-
-    /// <summary>The length, if the body ends before the head is sent: a web server then detects a cut.</summary>
-    public long? GetFinalContentLength(long length)
-        => _headers.Final.ContentLength is null && CanHaveContentLength ? length : null;
-
-    /// <summary>The status for the web server. It derives that of a file that it sends from a 200.</summary>
-    private int SentStatusCode => _isOffloaded ? StatusCodes.Status200OK : _statusCode;
-    private bool CanHaveContentLength => !_isHead && _statusCode is not (204 or 304);
+    public int HeadLength { get; set; }
 
     // By compare-exchange, so that no value from another thread is lost.
     private LazyResponseState Lazy
@@ -168,7 +153,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     private void ThrowIfStarted(string member)
     {
-        if (HasStarted || _isOffloaded)
+        if (_headers.IsReadOnly)
             throw new InvalidOperationException($"{member} cannot be set because the response has already started.");
     }
 }

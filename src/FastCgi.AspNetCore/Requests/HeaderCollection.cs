@@ -4,24 +4,13 @@ using System.Diagnostics.CodeAnalysis;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The application's view of headers. <c>Content-Length</c> is both a header and a number.</summary>
-/// <remarks>
-/// Locked, because for a handler that returns <c>Task&lt;string&gt;</c>, a minimal API sets the content type at its
-/// first await, while the continuation changes headers on another thread.
-/// </remarks>
-internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDictionary
+/// <remarks>Not locked, as in Kestrel: threads that change headers at once can spoil only their response.</remarks>
+internal abstract class HeaderCollection : IHeaderDictionary
 {
     private HeaderTable _table = new();
     private volatile bool _isReadOnly;
 
-    public int Count
-    {
-        get
-        {
-            using var scope = EnterToRead();
-            return In(scope).Count;
-        }
-    }
-
+    public int Count => Loaded.Count;
     public bool IsReadOnly => _isReadOnly;
 
     /// <summary>Whether the application has set a header that belongs to the web server.</summary>
@@ -32,12 +21,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     public virtual long? ContentLength
     {
-        get
-        {
-            using var scope = EnterToRead();
-            return In(scope).ContentLength;
-        }
-
+        get => Loaded.ContentLength;
         set
         {
             if (value is null)
@@ -47,19 +31,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
             }
 
             ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
-            using var scope = EnterToChange();
-            In(scope).SetContentLength(value.Value);
-        }
-    }
-
-    /// <summary>The headers after they became read-only, which need no lock.</summary>
-    public ref readonly HeaderTable Final
-    {
-        get
-        {
-            if (Invariants.AreChecked)
-                Invariants.Require(IsReadOnly, "The headers can still change.");
-            return ref _table;
+            Changeable.SetContentLength(value.Value);
         }
     }
 
@@ -76,8 +48,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
             }
 
             Validate(key, value);
-            using var scope = EnterToChange();
-            Assign(scope, key, value);
+            Assign(ref Changeable, key, value);
         }
     }
 
@@ -95,32 +66,23 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
         if (value.Count > 0)
             Validate(key, value);
 
-        using var scope = EnterToChange();
-        if (In(scope).Find(key) >= 0)
+        ref var table = ref Changeable;
+        if (table.Find(key) >= 0)
             throw new ArgumentException($"The header '{key}' already exists.", nameof(key));
 
         if (value.Count > 0)
-            Assign(scope, key, value);
+            Assign(ref table, key, value);
     }
 
-    public bool Remove(string key)
-    {
-        using var scope = EnterToChange();
-        return In(scope).Remove(key);
-    }
+    public bool Remove(string key) => Changeable.Remove(key);
 
-    public void Clear()
-    {
-        using var scope = EnterToChange();
-        In(scope).Clear();
-    }
+    public void Clear() => Changeable.Clear();
 
     public bool ContainsKey(string key) => TryGetValue(key, out _);
 
     public virtual bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
-        using var scope = EnterToRead();
-        ref var table = ref In(scope);
+        ref var table = ref Loaded;
         var position = key is null ? -1 : table.Find(key);
         value = position < 0 ? default : table.Entries[position].Value;
         return position >= 0;
@@ -131,82 +93,65 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     public bool Contains(KeyValuePair<string, StringValues> item)
         => TryGetValue(item.Key, out var value) && value.Equals(item.Value);
 
-    public bool Remove(KeyValuePair<string, StringValues> item)
-    {
-        using (EnterToChange())
-            return Contains(item) && Remove(item.Key);
-    }
+    public bool Remove(KeyValuePair<string, StringValues> item) => Contains(item) && Remove(item.Key);
 
     public void CopyTo(KeyValuePair<string, StringValues>[] array, int arrayIndex)
-    {
-        using var scope = EnterToRead();
-        In(scope).Entries.CopyTo(array.AsSpan(arrayIndex));
-    }
+        => Loaded.Entries.CopyTo(array.AsSpan(arrayIndex));
 
-    public KeyValuePair<string, StringValues>[] ToArray()
-    {
-        using var scope = EnterToRead();
-        return In(scope).Entries.ToArray();
-    }
+    public KeyValuePair<string, StringValues>[] ToArray() => Loaded.Entries.ToArray();
 
     public IEnumerator<KeyValuePair<string, StringValues>> GetEnumerator()
         => ToArray().AsEnumerable().GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    /// <summary>Fills a lazy collection. Called without the lock.</summary>
+    public void SetReadOnly(bool isReadOnly) => _isReadOnly = isReadOnly;
+
+    /// <summary>The headers themselves, for the server.</summary>
+    public ref HeaderTable Table => ref _table;
+
+    /// <summary>Fills a lazy collection.</summary>
     protected virtual void Load()
     {
     }
 
-    protected RequestScope EnterLock() => requestLock.EnterLock();
-
-    /// <summary>Throws if a header must not be set. Called without the lock: it may call the application.</summary>
+    /// <summary>Throws if a header must not be set. May call the application.</summary>
     protected virtual void Validate(string name, StringValues value)
     {
     }
 
     protected abstract Exception InvalidContentLength(string value);
 
-    public void SetReadOnly(RequestScope scope, bool isReadOnly)
+    private ref HeaderTable Loaded
     {
-        scope.Require(requestLock);
-        _isReadOnly = isReadOnly;
+        get
+        {
+            Load();
+            return ref _table;
+        }
     }
 
-    public ref HeaderTable In(RequestScope scope)
+    private ref HeaderTable Changeable
     {
-        scope.Require(requestLock);
-        return ref _table;
+        get
+        {
+            if (IsReadOnly)
+                throw new InvalidOperationException("Headers are read-only, response has already started.");
+            return ref Loaded;
+        }
     }
 
-    private void Assign(RequestScope scope, string name, StringValues value)
+    private void Assign(ref HeaderTable table, string name, StringValues value)
     {
         if (!name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
         {
-            In(scope).Set(name, value);
+            table.Set(name, value);
             return;
         }
 
         var text = value.ToString();
         if (!long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var length))
             throw InvalidContentLength(text);
-        In(scope).SetContentLength(length, value);
-    }
-
-    private RequestScope EnterToRead()
-    {
-        Load();
-        return EnterLock();
-    }
-
-    private RequestScope EnterToChange()
-    {
-        var scope = EnterToRead();
-        if (!IsReadOnly)
-            return scope;
-
-        scope.Dispose();
-        throw new InvalidOperationException("Headers are read-only, response has already started.");
+        table.SetContentLength(length, value);
     }
 }

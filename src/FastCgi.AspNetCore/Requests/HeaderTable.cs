@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// Header fields in the order they were added, without validation; names are case-insensitive. Up to
-/// <see cref="IndexThreshold"/>, a linear search is fast. Not thread-safe. A mutable struct: do not copy it.
+/// <see cref="IndexThreshold"/>, a linear search is fast. Threads may read it at once.
 /// </summary>
 internal struct HeaderTable()
 {
@@ -16,7 +16,15 @@ internal struct HeaderTable()
     /// <summary>The number in <c>Content-Length</c>, which has the same value as the text.</summary>
     public long? ContentLength { get; private set; }
 
-    public readonly ReadOnlySpan<KeyValuePair<string, StringValues>> Entries => _entries.AsSpan(0, Count);
+    public readonly ReadOnlySpan<KeyValuePair<string, StringValues>> Entries
+    {
+        get
+        {
+            // First, because another thread may add an entry, and so replace the array by a longer one.
+            var count = Count;
+            return _entries.AsSpan(0, count);
+        }
+    }
 
     /// <returns>The index in <see cref="Entries"/>; negative if the header does not exist.</returns>
     public int Find(string name)
@@ -56,7 +64,8 @@ internal struct HeaderTable()
 
         if (_index is not null)
             _index[name] = Count;
-        _entries[Count++] = new(name, value);
+        _entries[Count] = new(name, value);
+        Count++;
     }
 
     public void SetContentLength(long value, StringValues text = default)
@@ -72,8 +81,8 @@ internal struct HeaderTable()
             return false;
 
         Count--;
+        // The last entry stays in the array: another thread may be reading it.
         Array.Copy(_entries, position + 1, _entries, position, Count - position);
-        _entries[Count] = default;
         _index = null;
         if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
             ContentLength = null;
@@ -92,9 +101,11 @@ internal struct HeaderTable()
     {
         if (_index is null)
         {
-            _index = new Dictionary<string, int>(Count, StringComparer.OrdinalIgnoreCase);
+            var index = new Dictionary<string, int>(Count, StringComparer.OrdinalIgnoreCase);
             for (var i = 0; i < Count; i++)
-                _index[_entries[i].Key] = i;
+                index[_entries[i].Key] = i;
+            // Only now, because another thread may read too.
+            Volatile.Write(ref _index, index);
         }
 
         return _index.TryGetValue(name, out var position) ? position : -1;

@@ -11,5 +11,4 @@ internal sealed class LazyResponseState
     public Stack<(Func<object, Task> Callback, object State)>? OnCompleted { get; set; }
     public Stream? ReplacedBody { get; set; }
     public string? ReasonPhrase { get; set; }
-    public byte[]? EncodedFields { get; set; }
 }

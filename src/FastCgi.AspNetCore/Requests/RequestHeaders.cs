@@ -3,7 +3,7 @@ using System.Diagnostics.CodeAnalysis;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The headers of a request. A few look-ups search the parameters; after that, all become strings.</summary>
-internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request.Response.Output)
+internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
 {
     // Hosting and routing look up two. Ten look-ups in the parameters take as long as converting all.
     private const int MaxLookUps = 4;
@@ -39,11 +39,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         if (_isLoaded)
             return;
 
-        using var scope = EnterLock();
-        if (_isLoaded)
-            return;
-
-        ref var table = ref In(scope);
+        var table = new HeaderTable();
         foreach (var (name, value) in request.Parameters.GetHeaders())
         {
             if (!IsHidden(name))
@@ -58,6 +54,12 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
                 table.Set(name, value);
         }
 
+        // Threads that only read may load at the same time: the first wins.
+        using var scope = request.Connection.EnterLock();
+        if (_isLoaded)
+            return;
+
+        Table = table;
         _isLoaded = true;
     }
 

@@ -2,7 +2,7 @@ using System.Runtime.ExceptionServices;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The application's <c>Request.BodyReader</c>, which reads under the lock of the request.</summary>
+/// <summary>The application's <c>Request.BodyReader</c>, which reads under the lock of the connection.</summary>
 internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     : PipeReader, IHttpMaxRequestBodySizeFeature
 {
@@ -89,16 +89,18 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     {
         using var scope = request.EnterLock();
         ThrowIfOver();
-        request.GetBody()?.CancelPendingRead();
+        request.GetBody(scope)?.CancelPendingRead();
     }
 
     public override void Complete(Exception? exception = null)
     {
-        using (request.EnterLock())
+        using (var scope = request.EnterLock())
         {
             ThrowIfOver();
-            if (!request.TryCompleteBodyReader())
+            if (request.GetBody(scope) is not { } body)
                 return;
+
+            body.CompleteReader();
         }
 
         if (exception is not null)
@@ -106,13 +108,13 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
         request.Connection.ResumeReceiving();
     }
 
-    private RequestBody? StartReading(RequestScope scope)
+    private RequestBody? StartReading(ConnectionScope scope)
     {
         ThrowIfOver();
         // Unlike a disconnect, a local abort also discards received data.
-        if (request.IsAborted && request.GetInputError() is ConnectionAbortedException error)
+        if (request.IsAborted && request.GetInputError(scope) is ConnectionAbortedException error)
             ExceptionDispatchInfo.Throw(error);
-        if (request.GetBody() is not { } body)
+        if (request.GetBody(scope) is not { } body)
             return null;
         if (body.IsReaderOver)
             throw new InvalidOperationException("Reading is not allowed after the reader was completed.");

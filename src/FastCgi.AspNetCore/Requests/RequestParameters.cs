@@ -11,7 +11,7 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
     /// <summary>Decodes non-ASCII headers with the application's encodings, before it is called.</summary>
     public RequestRejection DecodeByApplication()
     {
-        LockOrder.RequireNone(nameof(CgiMapping.RequestHeaderEncodingSelector));
+        HeldLock.RequireNone(nameof(CgiMapping.RequestHeaderEncodingSelector));
         return mapping.DecodeByApplication(Span, out _decoded);
     }
 

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The headers of a response, validated when set, as in Kestrel, and read-only once it has started.</summary>
-internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollection(requestLock)
+internal sealed class ResponseHeaders : HeaderCollection
 {
     // The encodings of non-ASCII headers, by name.
     private Dictionary<string, Encoding>? _encodings;
@@ -9,23 +9,24 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
     /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; init; }
 
-    public void Restart(RequestScope scope)
+    /// <summary>Removes all headers: the server replaces the response.</summary>
+    public void Restart()
     {
-        In(scope).Clear();
+        SetReadOnly(isReadOnly: true);
+        Table.Clear();
         _encodings = null;
-        SetReadOnly(scope, isReadOnly: false);
     }
 
-    public byte[]? Encode(RequestScope scope)
-        => _encodings is null ? null : CgiResponseWriter.EncodeFields(In(scope).Entries, _encodings);
+    /// <returns><see langword="null"/> if all fields are ASCII.</returns>
+    public byte[]? Encode()
+        => _encodings is null ? null : CgiResponseWriter.EncodeFields(Table.Entries, _encodings);
 
     /// <summary>Sets the header that makes the web server send a file. Its value is ASCII.</summary>
-    public void SetOffload(RequestScope scope, KeyValuePair<string, string> header)
+    public void SetOffload(KeyValuePair<string, string> header)
     {
-        ref var table = ref In(scope);
         foreach (var name in SendFileOffload.GetReplacedHeaders(header.Key))
-            table.Remove(name);
-        table.Set(header.Key, header.Value);
+            Table.Remove(name);
+        Table.Set(header.Key, header.Value);
     }
 
     protected override void Validate(string name, StringValues value)
@@ -48,11 +49,8 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
                 throw InvalidCharacter(text[invalid]);
         }
 
-        if (encoding is null)
-            return;
-
-        using var scope = EnterLock();
-        (_encodings ??= new(StringComparer.OrdinalIgnoreCase))[name] = encoding;
+        if (encoding is not null)
+            (_encodings ??= new(StringComparer.OrdinalIgnoreCase))[name] = encoding;
     }
 
     protected override Exception InvalidContentLength(string value)

@@ -1,28 +1,46 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The bytes of one response: a flush turns staged bytes into records and queues them for sending.</summary>
-/// <remarks>Also the lock of the request, because the application never gets a reference to it.</remarks>
-internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
+/// <summary>The part of a response that the lock of its connection guards. A mutable struct: do not copy it.</summary>
+internal struct ResponseState(FastCgiRequest request)
 {
-    private ResponseStaging _staged = new(request);
+    private const long NotDeclared = -1;
+
+    public ResponseStaging Staged = new(request);
+    public long BytesWritten;
+    public StandardErrorWriter? ErrorWriter;
+    private long _declaredLength = NotDeclared;
+
+    /// <summary>The Content-Length that was sent, after the start.</summary>
+    public long? DeclaredLength
+    {
+        readonly get => _declaredLength == NotDeclared ? null : _declaredLength;
+        set => _declaredLength = value ?? NotDeclared;
+    }
+}
+
+/// <summary>The output of one response: a flush turns staged bytes into records and queues them for sending.</summary>
+internal sealed class ResponseOutput(FastCgiRequest request)
+{
+    private ResponseState _state = new(request);
 
     // Not guarded: the thread that calls the application corks it before any other knows the response.
     private OutputCork _cork;
 
     public bool HasEnded => request.IsDetached;
 
-    public ref ResponseStaging In(RequestScope scope)
+    public ref ResponseState In(ConnectionScope scope)
     {
-        scope.Require(this);
-        return ref _staged;
+        if (Invariants.AreChecked)
+            request.Connection.RequireLock(scope);
+        return ref _state;
     }
 
     /// <summary>Queues or holds the staged bytes. Call <see cref="SendAsync"/> afterwards, without the lock.</summary>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
     /// <returns>Whether the flush is held.</returns>
-    public bool Flush(RequestScope scope, bool isLikelyLast)
+    public bool Flush(ConnectionScope scope, bool isLikelyLast)
     {
-        ref var staged = ref In(scope);
+        ref var staged = ref In(scope).Staged;
         staged.EndUsedLease();
         staged.EndSpan();
         if (request.IsDetached)
@@ -35,7 +53,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
             return true;
         }
 
-        request.Queue(staged.TakeRecords(isEnd: false).Head);
+        request.Queue(scope, TakeRecords(scope, isEnd: false));
         return false;
     }
 
@@ -47,29 +65,31 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     /// <summary>Ends the request with all staged bytes or, if it is cut, with the flushed ones.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <returns>The work that remains without the lock.</returns>
-    public CompletedRequest Complete(RequestScope scope, ProtocolStatus? status)
+    public CompletedRequest Complete(ConnectionScope scope, ProtocolStatus? status)
     {
-        ref var staged = ref In(scope);
+        ref var state = ref In(scope);
         // If the response is cut, the application may be writing.
         if (status is not null)
-            staged.EndSpan();
-        staged.EndLease();
-        staged.ErrorWriter?.EndLine(scope);
-        var isTaken = status is not null || staged.IsFlushHeld;
+            state.Staged.EndSpan();
+        state.Staged.EndLease();
+        state.ErrorWriter?.EndLine(scope);
+        var isTaken = status is not null || state.Staged.IsFlushHeld;
         if (!isTaken)
-            staged.Clear();
-        var records = isTaken ? staged.TakeRecords(isEnd: status is not null) : default;
-
+            state.Staged.Clear();
+        var records = new BufferChain();
+        if (isTaken)
+            records.Append(TakeRecords(scope, isEnd: status is not null));
         if (status is null)
-            records.Append(staged.ErrorWriter?.TakeRecords(isEnd: true));
-        return request.Connection.Complete(request, records, status, sends: status is null || _cork.SendsAtEnd);
+            records.Append(state.ErrorWriter?.TakeRecords(isEnd: true));
+        return request.Connection.Complete(
+            scope, request, records, status, sends: status is null || _cork.SendsAtEnd);
     }
 
-    public void Close(RequestScope scope)
+    public void Close(ConnectionScope scope)
     {
-        ref var staged = ref In(scope);
-        staged.Clear();
-        BufferBlock.ReturnChain(staged.ErrorWriter?.TakeRecords(isEnd: false));
+        ref var state = ref In(scope);
+        state.Staged.Clear();
+        BufferBlock.ReturnChain(state.ErrorWriter?.TakeRecords(isEnd: false));
     }
 
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
@@ -77,7 +97,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     /// <summary>Queues held output for the caller to send, because the application awaits.</summary>
     public void Yield()
     {
-        using var scope = EnterLock();
+        using var scope = request.EnterLock();
         _cork.Yield();
         QueueHeld(scope);
     }
@@ -85,7 +105,7 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     /// <summary>Sends held output, and each later flush at once.</summary>
     public void Uncork()
     {
-        using (var scope = EnterLock())
+        using (var scope = request.EnterLock())
         {
             _cork.Uncork();
             QueueHeld(scope);
@@ -95,11 +115,11 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
     }
 
     /// <summary>Queues lines for the web server's error log, but not before the header block.</summary>
-    public void QueueErrors(RequestScope scope)
+    public void QueueErrors(ConnectionScope scope)
     {
-        ref var staged = ref In(scope);
-        if (!staged.NeedsHeaderBlock)
-            request.Queue(staged.ErrorWriter!.TakeRecords(isEnd: false));
+        ref var state = ref In(scope);
+        if (!state.Staged.NeedsHeaderBlock)
+            request.Queue(scope, state.ErrorWriter!.TakeRecords(isEnd: false));
     }
 
     public void SendErrors()
@@ -109,11 +129,19 @@ internal sealed class ResponseOutput(FastCgiRequest request) : RequestLock
             request.Connection.Output.FlushNow();
     }
 
-    private void QueueHeld(RequestScope scope)
+    private void QueueHeld(ConnectionScope scope)
     {
-        ref var staged = ref In(scope);
-        if (staged.IsFlushHeld)
-            request.Queue(staged.TakeRecords(isEnd: false).Head);
+        if (In(scope).Staged.IsFlushHeld)
+            request.Queue(scope, TakeRecords(scope, isEnd: false));
+    }
+
+    /// <summary>Removes the staged bytes and error lines as records.</summary>
+    private BufferBlock? TakeRecords(ConnectionScope scope, bool isEnd)
+    {
+        ref var state = ref In(scope);
+        var records = state.Staged.TakeRecords(isEnd);
+        records.Append(state.ErrorWriter?.TakeRecords(isEnd));
+        return records.Head;
     }
 }
 

@@ -2,12 +2,15 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// The written bytes that are not flushed. The blocks leave room for a record header, and the first one for
-/// the header block, so they become records in place. Not thread-safe. A mutable struct: do not copy it.
+/// the header block, so they become records in place. A mutable struct: do not copy it.
 /// </summary>
 internal struct ResponseStaging(FastCgiRequest request)
 {
     // Room before the first block for a usual header block. A longer one gets separate blocks.
     private const int HeadReserve = 512;
+
+    // Room for a Content-Length in front of a header block that has none.
+    private const int LengthReserve = 40;
 
     // Room after the last record for the end of the request.
     private const int EndReserve = (2 * ProtocolConstants.HeaderLength) + RecordWriter.FixedRecordLength;
@@ -15,6 +18,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// <summary>The maximum length of one block, which becomes one record.</summary>
     public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
+    public const int NoPosition = -1;
     private const long NotHeld = -1;
 
     // The holder of leased memory, which may be writing: a thread with a span, by its id, or one of these. Unlike a
@@ -35,6 +39,13 @@ internal struct ResponseStaging(FastCgiRequest request)
     // The length of the held flush within the staged bytes.
     private long _flushedLength = NotHeld;
 
+    // Where the header block gets a Content-Length if the response ends before it is taken.
+    private int _lengthPosition = NoPosition;
+
+    /// <summary>Whether the response may have a body; true until it starts.</summary>
+    public bool CanWriteBody { get; set; } = true;
+
+    /// <summary>Whether the header block is not taken yet.</summary>
     public bool NeedsHeaderBlock { get; private set; } = true;
 
     public long Length { get; private set; }
@@ -44,7 +55,6 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     public readonly long HeldLength => _blocks.HeldLength;
     public readonly bool IsFlushHeld => _flushedLength != NotHeld;
-    public StandardErrorWriter? ErrorWriter { get; set; }
 
     /// <param name="isSpan">Whether the application gets a span of the memory.</param>
     public Memory<byte> Lease(int sizeHint, bool isSpan)
@@ -150,12 +160,40 @@ internal struct ResponseStaging(FastCgiRequest request)
         _leaseHolder = Nobody;
     }
 
-    /// <summary>Removes the staged bytes and error lines as records, with the header block if necessary.</summary>
+    /// <summary>Puts the header block before the body.</summary>
+    /// <param name="lengthPosition">Where it gets a Content-Length if the response ends before it is sent.</param>
+    /// <param name="isEnd">Whether the body is complete.</param>
+    /// <param name="nextLength">The length of the part of the body that follows at once.</param>
+    public void PutHead(ReadOnlySpan<byte> head, int lengthPosition, bool isEnd, long nextLength)
+    {
+        // In a head of several blocks it comes first, except for an authorizer, whose status must.
+        var isLong = head.Length > BufferPool.LargeBlockSize - ProtocolConstants.HeaderLength - LengthReserve;
+        if (isLong && lengthPosition != NoPosition)
+            lengthPosition = request.Role == FastCgiRole.Authorizer ? NoPosition : 0;
+        _lengthPosition = lengthPosition;
+        var lineLength = isEnd ? CgiResponseWriter.WriteLength(stackalloc byte[LengthReserve], Length) : LengthReserve;
+        var room = ProtocolConstants.HeaderLength + (lengthPosition == NoPosition ? 0 : lineLength);
+        var fits = room + head.Length <= HeadReserve;
+        if (fits && _blocks.Head is null)
+            GetBlock((int)Math.Clamp(nextLength, 1, MaxLeaseLength - HeadReserve));
+        if (fits && _blocks.Head is { Start: HeadReserve } first)
+        {
+            first.Start -= head.Length;
+            head.CopyTo(first.UsedSpan);
+        }
+        else
+        {
+            PutBefore(head, room);
+        }
+    }
+
+    /// <summary>Removes the staged bytes as records.</summary>
+    /// <returns>The records; the first contains the header block, if it was not taken before.</returns>
     public BufferChain TakeRecords(bool isEnd)
     {
-        if (NeedsHeaderBlock)
-            PutHead(request.Response, isEnd);
-
+        if (NeedsHeaderBlock && _lengthPosition != NoPosition && isEnd)
+            InsertLength();
+        NeedsHeaderBlock = false;
         _flushedLength = NotHeld;
         var records = new BufferChain();
         var leased = _leasedLength > 0 && _scratch is null ? _blocks.Tail : null;
@@ -186,7 +224,6 @@ internal struct ResponseStaging(FastCgiRequest request)
             block = next;
         }
 
-        records.Append(ErrorWriter?.TakeRecords(isEnd));
         return records;
     }
 
@@ -207,7 +244,11 @@ internal struct ResponseStaging(FastCgiRequest request)
             return tail;
 
         var hasHeadRoom = NeedsHeaderBlock && _blocks.Tail is null && length <= BufferPool.LargeBlockSize - HeadReserve;
-        var reserve = hasHeadRoom ? HeadReserve : ProtocolConstants.HeaderLength;
+        return AddBlock(hasHeadRoom ? HeadReserve : ProtocolConstants.HeaderLength, length);
+    }
+
+    private BufferBlock AddBlock(int reserve, int length)
+    {
         // A response that fills a small block is likely to fill a large one.
         var block = request.Connection.Output.Pool.RentBlock(
             _blocks.Tail is null ? reserve + length : BufferPool.LargeBlockSize);
@@ -216,26 +257,10 @@ internal struct ResponseStaging(FastCgiRequest request)
         return block;
     }
 
-    private void PutHead(FastCgiResponse response, bool isEnd)
-    {
-        var maxLength = response.GetMaxHeadLength();
-        var contentLength = isEnd ? response.GetFinalContentLength(Length) : null;
-        NeedsHeaderBlock = false;
-        if (_blocks.Head is { Start: HeadReserve } first && maxLength <= HeadReserve - ProtocolConstants.HeaderLength)
-        {
-            var length = response.WriteHead(first.Span[ProtocolConstants.HeaderLength..HeadReserve], contentLength);
-            first.Start = HeadReserve - length;
-            first.Span.Slice(ProtocolConstants.HeaderLength, length).CopyTo(first.UsedSpan);
-            return;
-        }
-
-        var head = new byte[maxLength];
-        PutBefore(head.AsSpan(0, response.WriteHead(head, contentLength)));
-    }
-
-    private void PutBefore(ReadOnlySpan<byte> head)
+    private void PutBefore(ReadOnlySpan<byte> head, int room)
     {
         var body = _blocks.Clear();
+        AddBlock(room, Math.Min(head.Length, BufferPool.LargeBlockSize - room));
         Copy(head);
         if (body is { Next: null } && body.Length <= _blocks.Tail!.FreeLength - EndReserve && _leasedLength == 0)
         {
@@ -245,6 +270,18 @@ internal struct ResponseStaging(FastCgiRequest request)
         }
 
         _blocks.Append(body);
+    }
+
+    private void InsertLength()
+    {
+        Span<byte> line = stackalloc byte[LengthReserve];
+        line = line[..CgiResponseWriter.WriteLength(line, Length)];
+        var first = _blocks.Head!;
+        first.Start -= line.Length;
+        request.Response.HeadLength += line.Length;
+        var head = first.UsedSpan;
+        head.Slice(line.Length, _lengthPosition).CopyTo(head);
+        line.CopyTo(head[_lengthPosition..]);
     }
 
     /// <summary>Copies the content to send, because the application is writing to the rest of the block.</summary>

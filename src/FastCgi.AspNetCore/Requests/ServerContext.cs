@@ -17,7 +17,7 @@ internal sealed class ServerContext : StreamContext
     /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
     public void Advise<T>(T subject, Action<Advisor, T> advise)
     {
-        LockOrder.RequireNone(nameof(Advisor));
+        HeldLock.RequireNone(nameof(Advisor));
         if (Advisor is { } advisor)
             ThreadRoot.Run((advisor, subject, advise), static call => call.advise(call.advisor, call.subject), Log);
     }

@@ -47,7 +47,7 @@ internal sealed class StandardErrorWriter : TextWriter
     }
 
     /// <summary>Ends a line, unless it is empty. Drops it after the end of the response.</summary>
-    public void EndLine(RequestScope scope)
+    public void EndLine(ConnectionScope scope)
     {
         if (_line.Length > 0 && !_request.IsDetached)
         {
@@ -89,7 +89,7 @@ internal sealed class StandardErrorWriter : TextWriter
         _request.Response.Output.SendErrors();
     }
 
-    private void Append(RequestScope scope, char c)
+    private void Append(ConnectionScope scope, char c)
     {
         if (c == '\n')
             EndLine(scope);

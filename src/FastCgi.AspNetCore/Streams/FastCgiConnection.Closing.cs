@@ -12,9 +12,9 @@ internal sealed partial class FastCgiConnection
     /// <summary>Removes a request from the table, appends the suitable ending, and queues everything.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <param name="sends">Whether to collect output to send now.</param>
-    public CompletedRequest Complete(RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
+    public CompletedRequest Complete(
+        ConnectionScope scope, RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
     {
-        using var scope = EnterLock();
         if (!TryRemove(scope, request, status is null ? RequestOutcome.Incomplete : RequestOutcome.Complete))
         {
             BufferBlock.ReturnChain(records.Head);
@@ -110,7 +110,7 @@ internal sealed partial class FastCgiConnection
         if (!ready.HasWork)
             return;
 
-        LockOrder.RequireNone("The transport");
+        HeldLock.RequireNone("The transport");
         _transport.Run(ref ready);
     }
 

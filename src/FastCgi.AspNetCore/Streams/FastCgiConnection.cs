@@ -17,7 +17,7 @@ internal sealed partial class FastCgiConnection
     private readonly ConnectionManager _manager;
     private readonly StreamContext _server;
     private readonly ConnectionTransport _transport;
-    private readonly Guarded<ConnectionState> _state = new(LockRank.Connection);
+    private readonly Guarded<ConnectionState> _state = new();
     private string? _id;
     private string? _peer;
 

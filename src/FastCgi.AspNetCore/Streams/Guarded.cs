@@ -1,11 +1,10 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>State that is accessible only under its lock. A method with a scope parameter requires the lock.</summary>
-internal sealed class Guarded<T>(LockRank rank)
+internal sealed class Guarded<T>
     where T : struct
 {
     private readonly Lock _lock = new();
-    private readonly LockRank _rank = rank;
     private T _state;
 
     public Scope Enter() => new(this);
@@ -13,13 +12,12 @@ internal sealed class Guarded<T>(LockRank rank)
     public readonly ref struct Scope
     {
         private readonly Guarded<T> _guarded;
-        private readonly LockRank _before;
 
         internal Scope(Guarded<T> guarded)
         {
             _guarded = guarded;
             if (Invariants.AreChecked)
-                _before = LockOrder.OnEntering(guarded._rank, guarded._lock.IsHeldByCurrentThread);
+                HeldLock.OnEntering();
             if (!guarded._lock.TryEnter())
                 Uninterrupted.Do(guarded._lock, static gate => gate.Enter());
         }
@@ -36,7 +34,7 @@ internal sealed class Guarded<T>(LockRank rank)
         {
             _guarded._lock.Exit();
             if (Invariants.AreChecked)
-                LockOrder.OnExited(_before);
+                HeldLock.OnExited();
         }
     }
 }

@@ -49,33 +49,14 @@ internal abstract partial class RequestStream
     }
 
     /// <summary>Gets the body for a reader; <see langword="null"/> if the request has none.</summary>
-    public RequestBody? GetBody()
+    public RequestBody? GetBody(ConnectionScope scope)
     {
-        if (Body is { } body)
-            return body;
-
-        using var scope = connection.EnterLock();
         var isEmpty = _declaredLength == 0 || (!HasDeclaredLength && IsInputOver);
         return isEmpty ? _body : GetOrCreateBody(scope);
     }
 
     /// <summary>The exception that reads throw, if the request is aborted or its body is refused.</summary>
-    public Exception? GetInputError()
-    {
-        using var scope = connection.EnterLock();
-        return In(scope).InputError;
-    }
-
-    /// <returns>Whether the request has a body.</returns>
-    public bool TryCompleteBodyReader()
-    {
-        if (GetBody() is not { } body)
-            return false;
-
-        using var scope = connection.EnterLock();
-        body.CompleteReader();
-        return true;
-    }
+    public Exception? GetInputError(ConnectionScope scope) => In(scope).InputError;
 
     /// <param name="rate">The rate that the body missed, if that is the reason.</param>
     public void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)

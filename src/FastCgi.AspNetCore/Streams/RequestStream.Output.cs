@@ -10,16 +10,15 @@ internal abstract partial class RequestStream
     public bool IsFlushWaiting(ConnectionScope scope) => In(scope).Waiter is not null;
 
     /// <summary>Queues records, unless the request has left.</summary>
-    public void Queue(BufferBlock? records)
+    public void Queue(ConnectionScope scope, BufferBlock? records)
     {
         if (records is null)
             return;
 
-        using var scope = connection.EnterLock();
         if (IsDetached)
             BufferBlock.ReturnChain(records);
         else
-            Queue(scope, records);
+            Enqueue(scope, records);
     }
 
     /// <summary>Sends queued records. Waits while more than the limit is queued or being sent.</summary>
@@ -47,9 +46,8 @@ internal abstract partial class RequestStream
             cancellationToken.CanBeCanceled ? WaitAsync(wait, cancellationToken) : wait.Task);
     }
 
-    public void CancelPendingFlush()
+    public void CancelPendingFlush(ConnectionScope scope)
     {
-        using var scope = connection.EnterLock();
         if (IsDetached)
             return;
 
@@ -63,7 +61,7 @@ internal abstract partial class RequestStream
     public void QueueLast(ConnectionScope scope, BufferBlock? records)
     {
         if (records is not null)
-            Queue(scope, records);
+            Enqueue(scope, records);
         CompleteWaiter(scope, new FlushResult(isCanceled: false, isCompleted: true));
     }
 
@@ -101,7 +99,7 @@ internal abstract partial class RequestStream
             CompleteWaiter(scope, default);
     }
 
-    private void Queue(ConnectionScope scope, BufferBlock records)
+    private void Enqueue(ConnectionScope scope, BufferBlock records)
     {
         In(scope).Queued.AppendBytes(connection.Output.Pool, records);
         connection.Output.Enqueue(scope, this);

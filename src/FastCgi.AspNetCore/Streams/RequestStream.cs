@@ -92,7 +92,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <param name="error">The exception that reads throw; <see langword="null"/> to derive it from the cause.</param>
     public void Abort(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
-        var reason = OnAborting(cause, error, ref ready);
+        var reason = OnAborting(scope, cause, error, ref ready);
         FailInput(scope, reason);
         RecordOutput.Remove(scope, this);
         DropQueued(scope);
@@ -107,14 +107,11 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     }
 
     /// <summary>Ends reading and writing, because the application has returned or was not called.</summary>
-    protected void Close(Func<Exception> createError)
+    protected void Close(ConnectionScope scope, Func<Exception> createError)
     {
         _hasReturned = true;
-        if (Body is null)
-            return;
-
-        using var scope = connection.EnterLock();
-        CloseInput(scope, createError());
+        if (Body is not null)
+            CloseInput(scope, createError());
     }
 
     /// <summary>Whether connections of the web server that sent the request must not be reset.</summary>
@@ -132,7 +129,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     protected abstract bool TryAdmit();
 
     /// <returns>The exception that reads throw.</returns>
-    protected abstract Exception OnAborting(AbortCause cause, Exception? error, ref ReadyRequests ready);
+    protected abstract Exception OnAborting(
+        ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready);
 
     /// <summary>Called when the request is aborted before a thread has claimed it.</summary>
     protected abstract void OnAbandoned(ref ReadyRequests ready);

@@ -157,6 +157,6 @@ public sealed class CgiResponseWriterTests
         var fields = _encodings is null ? null : CgiResponseWriter.EncodeFields(headers, _encodings);
         var destination = new byte[CgiResponseWriter.GetMaxLength(headers, reasonPhrase, fields)];
         return destination[..CgiResponseWriter.Write(
-            destination, statusCode, reasonPhrase, headers, fields, contentLength)];
+            destination, statusCode, reasonPhrase, headers, fields, contentLength, isStatusFirst: false, out _)];
     }
 }

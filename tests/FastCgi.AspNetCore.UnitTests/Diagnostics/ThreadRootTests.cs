@@ -66,51 +66,43 @@ public sealed class ThreadRootTests : IDisposable
     }
 
     [Fact]
-    public void Locks_OfTwoRequestsOrTheWrongWayRound_AreRefused()
+    public void Lock_InsideAnotherOrAroundForeignCode_IsRefused()
     {
-        var (request, connection) = (new RequestLock(), new Guarded<ConnectionState>(LockRank.Connection));
+        var connection = new Guarded<ConnectionState>();
 
         Assert.Throws<InvariantException>(() =>
         {
-            using (request.EnterLock())
-                new RequestLock().EnterLock().Dispose();
+            using (connection.Enter())
+                new Guarded<ConnectionState>().Enter().Dispose();
         });
+        HeldLock.OnExited();
         Assert.Throws<InvariantException>(() =>
         {
             using (connection.Enter())
-                request.EnterLock().Dispose();
+                connection.Enter().Dispose();
         });
+        HeldLock.OnExited();
         Assert.Throws<InvariantException>(() =>
         {
             using (connection.Enter())
-                new Guarded<ConnectionState>(LockRank.Connection).Enter().Dispose();
-        });
-        Assert.Throws<InvariantException>(() =>
-        {
-            using (connection.Enter())
-                LockOrder.RequireNone("A log provider");
+                HeldLock.RequireNone("A log provider");
         });
         Assert.Throws<InvariantException>(() =>
         {
             using var scope = connection.Enter();
-            scope.Require(new Guarded<ConnectionState>(LockRank.Connection));
+            scope.Require(new Guarded<ConnectionState>());
         });
     }
 
-    [Theory, Values(1, 2)]
-    public void LogProvider_WithALockHeld_IsAViolation(int rank)
+    [Fact]
+    public void LogProvider_WithALockHeld_IsAViolation()
     {
         var log = SafeLogger.Wrap(_logs.CreateLogger(""));
-        var before = LockOrder.OnEntering((LockRank)rank, isHeld: false);
-        try
+        using (new Guarded<ConnectionState>().Enter())
         {
             Assert.Throws<InvariantException>(() => log.IsEnabled(LogLevel.Error));
             Assert.Throws<InvariantException>(
                 () => log.Log(LogLevel.Error, default, "text", null, static (text, _) => text));
-        }
-        finally
-        {
-            LockOrder.OnExited(before);
         }
 
         Assert.True(log.IsEnabled(LogLevel.Error));

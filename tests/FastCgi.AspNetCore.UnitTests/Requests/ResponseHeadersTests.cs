@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class ResponseHeadersTests
 {
-    private readonly ResponseHeaders _headers = new(new RequestLock())
+    private readonly ResponseHeaders _headers = new()
     {
         EncodingSelector = static name => name == "X-Utf8" ? Encoding.UTF8 : null,
     };

@@ -33,9 +33,9 @@ public sealed class ResponseSendingTests
     {
         BeginAndFlushHead();
         bool isHeld;
-        using (var scope = Response.Output.EnterLock())
+        using (var scope = _rig.Connection.EnterLock())
         {
-            Response.Output.In(scope).Append(new byte[2_000]);
+            Response.Output.In(scope).Staged.Append(new byte[2_000]);
             isHeld = Response.Output.Flush(scope, isLikelyLast: false);
         }
 

@@ -58,8 +58,8 @@ public sealed class ResponseStagingTests
     {
         _rig.Begin();
         _rig.Put("a");
-        using (var scope = Response.Output.EnterLock())
-            LengthOf(ref Response.Output.In(scope)) = 3L << 30;
+        using (var scope = _rig.Connection.EnterLock())
+            LengthOf(ref Response.Output.In(scope).Staged) = 3L << 30;
 
         _rig.Complete();
 
