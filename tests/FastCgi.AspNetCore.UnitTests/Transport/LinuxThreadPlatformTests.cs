@@ -44,7 +44,8 @@ public sealed class LinuxThreadPlatformTests
         var thread = new Thread(() =>
         {
             var before = GetUsage();
-            new ManualResetEventSlim().Wait(TimeSpan.FromMilliseconds(50));
+            using var never = new ManualResetEvent(initialState: false);
+            never.WaitOne(TimeSpan.FromMilliseconds(50));
             slept = Difference(before);
             var id = ThreadClock.GetThreadId();
             Spend(id, static () => Thread.SpinWait(1_000));
