@@ -78,8 +78,8 @@ internal sealed class RequestSender(FastCgiClient client, RequestOptions options
         return new NamedValue(parameter.Name, isMasked ? "***" : parameter.Value);
     }
 
-    private string? Find(string name)
-        => options.Headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
+    private string? Find(string name) => options.Headers
+        .LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
 
     private Stream OpenData()
     {
