@@ -188,7 +188,11 @@ show_setup() {
   printf '\nTo serve your own application, add one line to Program.cs:\n\n  %s\n' "$(grep -m1 -o 'builder.*UseFastCgi();' samples/MinimalApi/Program.cs)"
   printf '\nstart it as root, in its own folder:\n\n  install -d %s\n' "${socket%/*}"
   printf "  dotnet hello.dll --urls 'fastcgi://unix:%s?mode=0660&group=www-data'\n" "$socket"
-  printf '\nand add this to the configuration of %s:\n\n' "$server"
+  if [[ $server == nginx ]]; then
+    printf '\nand add this to the server block of nginx:\n\n'
+  else
+    printf '\nrun a2enmod proxy_fcgi, and add this to the virtual host of Apache:\n\n'
+  fi
   sed -n '/^ *location/,/^ *}/p; /^<Location/,$p' "$scratch/web.conf" |
     sed "s|$scratch/app.sock|$socket|; s|/etc/nginx/||"
 }

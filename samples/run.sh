@@ -82,7 +82,7 @@ make_certificates() {
 start_application() {
   local sockets=("$run/app.sock") arguments=(--contentRoot "$site" --urls "fastcgi://unix:$run/app.sock?mode=0666")
   case $sample in
-    SignalR)
+    SignalR | Blazor)
       sockets+=("$run/kestrel.sock")
       arguments+=(--urls "fastcgi://unix:$run/app.sock?mode=0666;http://unix:$run/kestrel.sock")
       ;;

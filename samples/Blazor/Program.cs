@@ -9,6 +9,6 @@ var app = builder.Build();
 app.UseAntiforgery();
 app.MapStaticAssets();
 
-// FastCGI has no WebSockets: the circuit of an interactive component uses long polling.
+// FastCGI has no WebSockets: without nginx-websockets.conf, the circuit of an interactive component uses long polling.
 app.MapRazorComponents<App>().AddInteractiveServerRenderMode();
 app.Run();

@@ -36,9 +36,10 @@ public sealed class FastCgiClient : IDisposable
     /// <summary>
     /// Sends a request and waits for the response headers. Both bodies are streamed. If a keep-alive connection is
     /// closed before any of the response has arrived, the request is sent again, provided that its body can be sent
-    /// again and repeating it is safe (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>). A body that is
-    /// shorter or longer than its CONTENT_LENGTH fails the request, even if the application has already responded: this
-    /// method throws, or reading the response body does.
+    /// again and repeating it is safe (<see cref="FastCgiClientOptions.RetriesUnsafeRequests"/>, or FastCgi.AspNetCore
+    /// announced that it has not executed the request). A body that is shorter or longer than its CONTENT_LENGTH fails
+    /// the request, even if the application has already responded: this method throws, or reading the response body
+    /// does.
     /// </summary>
     /// <param name="request">The request.</param>
     /// <param name="cancellationToken">Aborts the request until the headers have arrived.</param>

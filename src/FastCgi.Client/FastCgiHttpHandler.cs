@@ -18,6 +18,13 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         => _client = new FastCgiClient(address, options);
 
     /// <summary>
+    /// Gets the key of <see cref="HttpRequestMessage.Options"/> for additional parameters of one request. They replace
+    /// parameters of the same name, also those of <see cref="Parameters"/>.
+    /// </summary>
+    public static HttpRequestOptionsKey<IEnumerable<KeyValuePair<string, string>>> RequestParameters { get; } =
+        new("FastCgi.Client.RequestParameters");
+
+    /// <summary>
     /// Gets additional parameters for each request, such as SCRIPT_FILENAME and DOCUMENT_ROOT for php-fpm. They replace
     /// parameters of the same name. Set them before the first request.
     /// </summary>
@@ -42,6 +49,26 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
             throw new InvalidOperationException(
                 "The URL of the request must be absolute and begin with http:// or https://.");
 
+        return await RequestTelemetry.MeasureAsync(request, () => SendMeasuredAsync(request, cancellationToken))
+            .ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    // Starts on this thread, because all threads of the pool may be waiting here.
+    protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
+        => SendAsync(request, cancellationToken).GetAwaiter().GetResult();
+
+    /// <inheritdoc/>
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+            _client.Dispose();
+        base.Dispose(disposing);
+    }
+
+    private async Task<HttpResponseMessage> SendMeasuredAsync(
+        HttpRequestMessage request, CancellationToken cancellationToken)
+    {
         var body = request.Content is null ? null : new ContentSource(null, request.Content);
         var sent = new FastCgiRequestMessage { BodySource = body, Parameters = HttpParameters.Create(request, this) };
         FastCgiResponseMessage response;
@@ -62,19 +89,6 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         _ = response.Completion.ContinueWith(
             ended => Report(request, ended.IsCompletedSuccessfully ? ended.Result : null), TaskScheduler.Default);
         return ToMessage(request, response);
-    }
-
-    /// <inheritdoc/>
-    // Starts on this thread, because all threads of the pool may be waiting here.
-    protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
-        => SendAsync(request, cancellationToken).GetAwaiter().GetResult();
-
-    /// <inheritdoc/>
-    protected override void Dispose(bool disposing)
-    {
-        if (disposing)
-            _client.Dispose();
-        base.Dispose(disposing);
     }
 
     private static HttpRequestException ToHttpException(FastCgiProtocolException exception)

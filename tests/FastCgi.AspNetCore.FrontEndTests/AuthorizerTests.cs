@@ -91,15 +91,14 @@ public sealed class AuthorizerTests
             }),
             AddAuthorizer);
         var other = await site.StartApplicationAsync("fastcgi://127.0.0.1:0", MapPage);
-        await site.StartServerAsync(
-            "roles.md",
-            "apache-authnz.conf",
-            ["apache2", "-D", "FOREGROUND", "-f"],
+        var text = await DocumentBlock.ReadFileAsync(
+            "samples/Authorizer/apache-authnz.conf",
             ("127.0.0.1:8080", site.Address),
             ("/srv/www/html", WriteReports(site)),
             ("/run/apache2", site.Folder),
             ("127.0.0.1:9000", $"{guard.EndPoint}"),
             ("127.0.0.1:9001", $"{other.EndPoint}"));
+        await site.StartServerAsync("apache-authnz.conf", text, ["apache2", "-D", "FOREGROUND", "-f"]);
         return site;
     }
 

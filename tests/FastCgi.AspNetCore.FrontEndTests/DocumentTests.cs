@@ -88,6 +88,27 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
         await AssertPiecesAsync(site, "/pieces", "first ");
     }
 
+    [Theory, MemberData(nameof(Kinds))]
+    public async Task FullConfiguration_CertificateOfAnotherAuthority_DoesNotReachTheApplication(FrontEndKind kind)
+    {
+        ExpectsFrontEndErrors = true;
+        var site = await StartAsync(GetSetup(kind, isFull: true), Configure);
+        using var others = new Certificates("Another Authority");
+        using var certificate = others.CreateClient("Jane Client");
+        using var client = site.CreateClient(certificate);
+
+        // nginx returns 400, and most of the others end the connection.
+        try
+        {
+            using var response = await client.GetAsync("/certificate");
+            if (response.StatusCode != HttpStatusCode.BadRequest)
+                Assert.Equal("none", await response.Content.ReadAsStringAsync());
+        }
+        catch (HttpRequestException)
+        {
+        }
+    }
+
     /// <summary>lighttpd has another port anyway, and Caddy redirects by itself.</summary>
     [Theory, Values(FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.HaProxy)]
     public async Task FullConfiguration_HttpRequest_IsRedirected(FrontEndKind kind)

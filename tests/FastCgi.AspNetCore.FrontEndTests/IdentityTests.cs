@@ -1,4 +1,3 @@
-using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Authentication;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
@@ -7,40 +6,6 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 public sealed class IdentityTests
 {
     private const string Document = "identity.md";
-
-    [Theory, Values("nginx client certificate", "apache client certificate")]
-    public async Task ClientCertificate_WithOrWithoutTls_IsTheClientsOrNull(string block)
-    {
-        var seen = new List<(X509Certificate2? Certificate, string Scheme, int Port)>();
-        await using var site = await DocumentedSite.StartAsync(
-            Document,
-            block,
-            app => app.MapGet("/", async (HttpContext context) =>
-            {
-                var certificate = await context.Connection.GetClientCertificateAsync();
-                seen.Add((certificate, context.Request.Scheme, context.Connection.LocalPort));
-            }));
-        using var certificate = site.Certificates.CreateClient("Jane Client");
-        using var client = site.CreateClient(certificate);
-        using var without = site.CreateClient();
-        using var response = await client.GetAsync("/");
-        Assert.Equal(HttpStatusCode.OK, response.StatusCode);
-        await without.GetAsync("/");
-        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
-        foreach (var name in new[] { "SSL-Client-Cert", "Ssl-Client-Escaped-Cert", "X-ARR-ClientCert", "X-SSL-CERT" })
-            request.Headers.Add(name, Convert.ToBase64String(certificate.RawData));
-        request.Headers.Add("SSL-Client-Verify", "SUCCESS");
-        request.Headers.Host = "localhost:4444";
-        await without.SendAsync(request);
-
-        var port = client.BaseAddress!.Port;
-        Assert.Equal(
-            [(certificate.Thumbprint, "https", port), (null, "https", port), (null, "https", port)],
-            seen.Select(static request => (request.Certificate?.Thumbprint, request.Scheme, request.Port)));
-        Assert.True(IsTrusted(seen[0].Certificate!, site.Certificates.Authority));
-        await AssertIsRefusedAsync(site);
-        Assert.Equal(3, seen.Count);
-    }
 
     /// <summary>
     /// nginx passes the name in the header to any location that requests it, without checking it there.
@@ -132,22 +97,6 @@ public sealed class IdentityTests
             Assert.Equal($"{lines} lines", await GetAsync(client, $"/{lines}", credentials: null));
     }
 
-    /// <summary>A certificate of another authority does not reach the application.</summary>
-    private static async Task AssertIsRefusedAsync(DocumentedSite site)
-    {
-        using var others = new Certificates("Another Authority");
-        using var certificate = others.CreateClient("Jane Client");
-        using var client = site.CreateClient(certificate);
-        // nginx returns 400, Apache ends the connection.
-        try
-        {
-            Assert.Equal(HttpStatusCode.BadRequest, (await client.GetAsync("/")).StatusCode);
-        }
-        catch (HttpRequestException)
-        {
-        }
-    }
-
     private static Task<DocumentedSite> StartWithUsersAsync(string block) => DocumentedSite.StartAsync(
         Document,
         block,
@@ -172,16 +121,5 @@ public sealed class IdentityTests
         return response.IsSuccessStatusCode
             ? await response.Content.ReadAsStringAsync()
             : $"{(int)response.StatusCode}";
-    }
-
-    /// <summary>The check that certificate authentication makes.</summary>
-    private static bool IsTrusted(X509Certificate2 certificate, X509Certificate2 authority)
-    {
-        using var chain = new X509Chain();
-        chain.ChainPolicy.TrustMode = X509ChainTrustMode.CustomRootTrust;
-        chain.ChainPolicy.CustomTrustStore.Add(authority);
-        chain.ChainPolicy.RevocationMode = X509RevocationMode.NoCheck;
-        chain.ChainPolicy.ApplicationPolicy.Add(new System.Security.Cryptography.Oid("1.3.6.1.5.5.7.3.2"));
-        return chain.Build(certificate);
     }
 }

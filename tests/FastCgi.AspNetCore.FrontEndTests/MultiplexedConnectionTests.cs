@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>
-/// HAProxy with the configuration in docs/multiplexing.md, which sends up to 30 concurrent requests over one
+/// HAProxy with the settings in docs/front-ends/haproxy.md, which sends up to 30 concurrent requests over one
 /// connection.
 /// </summary>
 public sealed class MultiplexedConnectionTests
@@ -89,14 +89,13 @@ public sealed class MultiplexedConnectionTests
         Action<FastCgiServerOptions>? configureServer = null)
     {
         var application = await site.StartApplicationAsync(site.GetUnixAddress("app.sock"), configure, configureServer);
-        await site.StartServerAsync(
-            "multiplexing.md",
-            "haproxy.cfg",
-            ["haproxy", "-db", "-f"],
+        var text = await DocumentBlock.ReadFileAsync(
+            "tests/FastCgi.AspNetCore.FrontEndTests/Documents/multiplexing.cfg",
             ("127.0.0.1:8080", site.Address),
             ("/run/app/app.sock", $"{application.EndPoint}"),
             // Each thread has its own connections.
             ("maxconn 500", "maxconn 500\n    nbthread 1"));
+        await site.StartServerAsync("haproxy.cfg", text, ["haproxy", "-db", "-f"]);
         return application;
     }
 

@@ -1,17 +1,17 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Header block, body, end, and farewell share a block if they fit: tests at the edges of a block.</summary>
+/// <summary>Header block, body, end, and close notice share a block if they fit: tests at its edges.</summary>
 public class BlockEdgeTests
 {
     // The capacity of a small and of a large block after the header block.
     private const int SmallBody = 4_096 - 512;
     private const int LargeBody = 65_536 - 512;
 
-    // More than the end and the farewell take.
+    // More than the end and the close notice take.
     private const int Reach = 40;
 
     [Theory, Values(SmallBody, LargeBody)]
-    public async Task Farewell_AroundTheEdge_FollowsTheEnd(int edge)
+    public async Task CloseNotice_AroundTheEdge_FollowsTheEnd(int edge)
     {
         await using var server = await TestServer.StartAsync(PatternAsync);
         var frontEnds = Enumerable.Range(edge - Reach, Reach + 2).ToDictionary(
@@ -23,8 +23,8 @@ public class BlockEdgeTests
         foreach (var (length, frontEnd) in frontEnds)
         {
             Assert.Equal(Apps.Pattern(length), (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{length}"))).Body);
-            var farewell = Assert.Single(frontEnd.ReadAvailable());
-            Assert.Equal((RecordBytes.GetValuesResult, 0, 0), (farewell.Type, farewell.Id, farewell.Content.Length));
+            var notice = Assert.Single(frontEnd.ReadAvailable());
+            Assert.Equal((RecordBytes.GetValuesResult, 0, 0), (notice.Type, notice.Id, notice.Content.Length));
             frontEnd.Close();
         }
 

@@ -9,15 +9,15 @@ public class ShutdownTests
     [Fact]
     [Contract("G1")]
     public Task Stop_RunningRequest_AnsweredAndThenClosed()
-        => Script.PlayAsync("get/slow stop open go 200 closed farewell");
+        => Script.PlayAsync("get/slow stop open go 200 closed notice");
 
     /// <summary>The grace is 2 seconds, and the time for a drain is 5 seconds.</summary>
     [Theory]
     [InlineData("get 200 3s stop closed")]
     [InlineData("get 200 stop 2s open 1s closed")]
-    [InlineData("get 200 stop get 200 farewell closed")]
+    [InlineData("get 200 stop get 200 notice closed")]
     // Here the transport finds that there is something to receive, and does not close.
-    [InlineData("get 200 3s stop get/slow 6s unreset go 200 closed farewell")]
+    [InlineData("get 200 3s stop get/slow 6s unreset go 200 closed notice")]
     // A new connection.
     [InlineData("stop get.last 200 silent closed")]
     [InlineData("stop 2s open 1s closed")]

@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.ParityTests;
 
 /// <summary>
 /// Kestrel serves a hub alongside FastCGI, behind the HTTPS site of <c>docs/migration.md</c>, with the code and the
-/// configuration that the page adds.
+/// configuration of <c>docs/websockets.md</c>.
 /// </summary>
 public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLifetime, IDisposable
 {
@@ -112,7 +112,7 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
     [Fact]
     public async Task Page_Code_EqualsTheTestedCode()
     {
-        var block = await DocumentBlock.ReadAsync("migration.md", "forwarded headers");
+        var block = await DocumentBlock.ReadAsync("websockets.md", "forwarded headers");
         var source = await File.ReadAllTextAsync(
             Repository.GetPath("tests/FastCgi.AspNetCore.ParityTests/WebSocketTests.cs"));
 
@@ -132,7 +132,7 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         var (siteBlock, hubBlock) =
             webServer == "nginx" ? ("first nginx", "nginx websocket") : ("first apache", "apache websocket");
         var site = HereDocument().Match(await DocumentBlock.ReadAsync("migration.md", siteBlock)).Groups["text"].Value;
-        var hub = await DocumentBlock.ReadAsync("migration.md", hubBlock);
+        var hub = await DocumentBlock.ReadAsync("websockets.md", hubBlock);
         site = LastDirective().Replace(site, hub + "\n$0").Replace("127.0.0.1:5000", kestrel, StringComparison.Ordinal)
             .Replace("/run/hello", _folder.Path, StringComparison.Ordinal)
             .Replace("/etc/ssl/hello", _folder.Path, StringComparison.Ordinal);

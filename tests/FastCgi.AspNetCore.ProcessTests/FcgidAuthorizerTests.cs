@@ -3,7 +3,8 @@ using System.Net.Http.Headers;
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>
-/// mod_fcgid starts the application as an authorizer and uses its three roles, with the configuration in docs/roles.md.
+/// mod_fcgid starts the application as an authorizer and uses its three roles, with the configuration in
+/// samples/Authorizer.
 /// </summary>
 public sealed class FcgidAuthorizerTests : IDisposable
 {
@@ -46,9 +47,8 @@ public sealed class FcgidAuthorizerTests : IDisposable
         }
 
         const string Configuration = "apache-fcgid.conf";
-        var text = await DocumentBlock.ReadAsync(
-            "roles.md",
-            Configuration,
+        var text = await DocumentBlock.ReadFileAsync(
+            $"samples/Authorizer/{Configuration}",
             ("127.0.0.1:8080", "127.0.0.1:{{port}}"),
             ("/run/apache2", "{{folder}}/run"),
             ("/srv/www/html", "{{folder}}/html"),

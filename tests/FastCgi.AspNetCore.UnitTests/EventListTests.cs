@@ -26,18 +26,23 @@ public sealed partial class EventListTests
         var rows = LogMessages.All.Where(static message => message.Attribute.Level >= LogLevel.Information)
             .OrderBy(static message => message.Attribute.EventId)
             .Select(static message => GetRow(message.Name, message.Attribute));
-        return string.Join('\n', ["| event | level | message |", "|---|---|---|", .. rows, ""]);
+        return string.Join('\n', [.. rows, ""]);
     }
 
     private static string GetRow(string name, LoggerMessageAttribute message)
     {
-        // The level of a message without one varies by call.
-        var level = message.Level == LogLevel.None ? "varies" : message.Level.ToString();
-        return $"| <a id=\"event-{message.EventId}\"></a>{message.EventId} {name} | {level} | "
-            + $"{Shorten(message.Message)} |";
+        var level = message.Level switch
+        {
+            LogLevel.Warning => "",
+            // The level of a message without one varies by call.
+            LogLevel.None => " (varies)",
+            _ => $" ({message.Level})",
+        };
+        return $"- <a id=\"event-{message.EventId}\"></a>{message.EventId} **{name}**{level}: "
+            + Shorten(message.Message);
     }
 
-    /// <summary>What has happened. The consequence and the fix follow in the message itself.</summary>
+    /// <summary>What has happened. The cause, the consequence and the fix follow in the message itself.</summary>
     private static string Shorten(string message)
     {
         var text = Counts().Replace(Ids().Replace(message, ""), "");
@@ -52,6 +57,7 @@ public sealed partial class EventListTests
     private static partial Regex Counts();
 
     [GeneratedRegex(
-        @"(?<=[\p{L}\d)}\]])\. .*|(?<!\([^)]*): .*|\n.*|, (so|which|although|but|and the) .*", RegexOptions.Singleline)]
+        @"(?<=[\p{L}\d)}\]])\. .*|(?<!\([^)]*): .*|\n.*|, (so|which|although|but|and the) .*| because .*",
+        RegexOptions.Singleline)]
     private static partial Regex Rest();
 }

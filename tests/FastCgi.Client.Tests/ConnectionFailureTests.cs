@@ -86,7 +86,7 @@ public sealed class ConnectionFailureTests : IDisposable
         Assert.Null(await connection.ReadRecordAsync());
     }
 
-    /// <summary>After a request for values, an empty result is the answer, not a farewell.</summary>
+    /// <summary>After a request for values, an empty result is the answer, not a close notice.</summary>
     [Theory]
     [InlineData(UnknownType, 8)]
     [InlineData(GetValuesResult, 0)]

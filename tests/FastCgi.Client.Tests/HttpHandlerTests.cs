@@ -39,6 +39,29 @@ public sealed class HttpHandlerTests : IDisposable
             Encoding.UTF8.GetString(await GetParamsAsync(message)));
     }
 
+    [Fact]
+    public async Task RequestParameters_ReplaceThoseOfTheHandler()
+    {
+        _handler.Parameters["SCRIPT_FILENAME"] = "/srv/index.php";
+        _handler.Parameters["REMOTE_USER"] = "alice";
+        using var message = new HttpRequestMessage(HttpMethod.Get, "http://example.com/");
+        message.Options.Set(FastCgiHttpHandler.RequestParameters, new Dictionary<string, string>
+        {
+            ["REMOTE_ADDR"] = "192.0.2.1",
+            ["REMOTE_USER"] = "bob",
+            ["EXTRA"] = "1",
+        });
+
+        var parameters = Encoding.UTF8.GetString(await GetParamsAsync(message));
+
+        foreach (var (name, value) in new[]
+        {
+            ("REMOTE_ADDR", "192.0.2.1"), ("REMOTE_USER", "bob"), ("EXTRA", "1"), ("SCRIPT_FILENAME", "/srv/index.php"),
+        })
+            Assert.Contains(Encoding.UTF8.GetString(Pairs((name, value))), parameters, StringComparison.Ordinal);
+        Assert.DoesNotContain("alice", parameters, StringComparison.Ordinal);
+    }
+
     [Theory]
     [InlineData("text/plain; charset=utf-8")]
     [InlineData("no type; charset=")]

@@ -21,7 +21,17 @@ public static class DocumentBlock
     public static async Task<string> ReadAsync(
         string document, string name, params (string Documented, string Actual)[] replacements)
     {
-        var text = await ReadAsync(document, name);
+        return Replace(await ReadAsync(document, name), replacements);
+    }
+
+    /// <param name="path">A configuration in the repository.</param>
+    /// <param name="replacements">Text in the file, and its replacement. Each text must be present.</param>
+    public static async Task<string> ReadFileAsync(
+        string path, params (string Documented, string Actual)[] replacements)
+        => Replace(await File.ReadAllTextAsync(Repository.GetPath(path)), replacements);
+
+    private static string Replace(string text, (string Documented, string Actual)[] replacements)
+    {
         foreach (var (documented, actual) in replacements)
         {
             Assert.Contains(documented, text, StringComparison.Ordinal);

@@ -18,7 +18,7 @@ internal sealed class Report
         if (errors > 0)
             number += string.Create(CultureInfo.InvariantCulture, $", {errors} errors");
         _rows.Append(CultureInfo.InvariantCulture,
-            $"| {figure} | {number} | {bound.Describe(bound.Must)} | {bound.Describe(bound.Aim)} | {(errors > 0 ? "**no**" : bound.Judge(measured))} |\n");
+            $"| {figure} | {number} | {bound.Describe()} | {(errors > 0 ? "**no**" : bound.Judge(measured))} |\n");
     }
 
     /// <summary>Adds a point to the curve of a contender, if it was measured.</summary>
@@ -42,8 +42,8 @@ internal sealed class Report
 
         {settings.Machine}. Medians of {settings.Rounds} rounds.
 
-        | figure | measured | target | goal | met? |
-        |---|--:|--:|--:|---|
+        | figure | measured | target | met? |
+        |---|--:|--:|---|
         {_rows}
 
         """);

@@ -47,7 +47,7 @@ internal enum RequestEnding : byte
     /// Like Complete, plus an empty management record, because the connection closes against the web server's wish: the
     /// close may be too late for its next request, but it does not reuse a connection after unexpected data.
     /// </summary>
-    CompleteWithFarewell,
+    CompleteWithCloseNotice,
 
     /// <summary>Only END_REQUEST with appStatus 1, because the connection must deliver other responses.</summary>
     CutByEndRequest,
@@ -121,7 +121,7 @@ internal struct ConnectionLifetime
         if (!keepsConnection || isStopping)
             CloseAfterLast();
         return isLast && keepsConnection && Phase == ConnectionPhase.Closing
-            ? RequestEnding.CompleteWithFarewell
+            ? RequestEnding.CompleteWithCloseNotice
             : RequestEnding.Complete;
     }
 

@@ -266,7 +266,7 @@ internal sealed partial class FastCgiConnection
     {
         switch (ending)
         {
-            case RequestEnding.Complete or RequestEnding.CompleteWithFarewell:
+            case RequestEnding.Complete or RequestEnding.CompleteWithCloseNotice:
                 RecordWriter.WriteHeader(destination, RecordType.Stdout, id, contentLength: 0);
                 RecordWriter.WriteEndRequest(destination[ProtocolConstants.HeaderLength..], id, appStatus: 0, status);
                 if (ending == RequestEnding.Complete)

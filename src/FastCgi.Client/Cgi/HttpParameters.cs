@@ -67,7 +67,8 @@ internal static class HttpParameters
         AddHeaders(parameters, message.Headers.NonValidated);
         if (message.Content is { } content)
             AddHeaders(parameters, content.Headers.NonValidated);
-        foreach (var (name, value) in handler.Parameters)
+        message.Options.TryGetValue(FastCgiHttpHandler.RequestParameters, out var own);
+        foreach (var (name, value) in handler.Parameters.Concat(own ?? []))
             parameters[name] = value;
         return parameters;
     }

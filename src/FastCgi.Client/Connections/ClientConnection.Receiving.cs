@@ -167,7 +167,7 @@ internal sealed partial class ClientConnection
     {
         if (_values is null && piece is { Header.Type: RecordType.GetValuesResult, IsEmptyRecord: true })
         {
-            OnFarewell();
+            OnCloseNotice();
             return;
         }
 
@@ -197,7 +197,7 @@ internal sealed partial class ClientConnection
     /// Called if the application closes the connection and executes no further requests. FastCgi.AspNetCore sends this
     /// in a graceful shutdown (docs/decisions/drain.md, rule 2). A response that has started will be complete.
     /// </summary>
-    private void OnFarewell()
+    private void OnCloseNotice()
     {
         Exchange? exchange;
         lock (_lock)

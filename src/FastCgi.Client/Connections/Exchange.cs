@@ -43,7 +43,7 @@ internal sealed class Exchange
 
     public FastCgiRequestMessage Request { get; }
 
-    /// <summary>Whether the application announced, instead of responding, that it will close the connection.</summary>
+    /// <summary>Whether a close notice arrived instead of a response: the request was not executed.</summary>
     public bool IsRefused { get; set; }
 
     /// <summary>Whether the application cannot have received any of the request.</summary>
@@ -70,8 +70,10 @@ internal sealed class Exchange
     {
         if (exception.Error != FastCgiProtocolError.ConnectionClosed || HasReceived || !Request.CanSendAgain)
             return false;
-        var isNotExecuted = _isReused || IsRefused;
-        return IsUnsent || (isNotExecuted && (Request.IsIdempotent || _options.RetriesUnsafeRequests));
+        if (IsUnsent || IsRefused)
+            return true;
+        // The application probably closed an idle connection, but may have executed the request.
+        return _isReused && (Request.IsIdempotent || _options.RetriesUnsafeRequests);
     }
 
     public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)

@@ -8,6 +8,7 @@ internal sealed class TestApplication : IAsyncDisposable
 {
     private const string UnixPrefix = "fastcgi://unix:";
     private const string TcpPrefix = "fastcgi://";
+    private const string HttpPrefix = "http://";
 
     // Limits how long a stuck handler of a failing test delays the end of that test.
     private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromSeconds(5);
@@ -24,6 +25,11 @@ internal sealed class TestApplication : IAsyncDisposable
 
     /// <summary>Where it listens, as the server publishes it.</summary>
     public EndPoint EndPoint { get; private set; } = null!;
+
+    /// <summary>Where Kestrel listens, if it does.</summary>
+    public string? HttpAddress
+        => _app.Urls.SingleOrDefault(static url => url.StartsWith(HttpPrefix, StringComparison.Ordinal))?[
+            HttpPrefix.Length..];
 
     public static async Task<TestApplication> StartAsync(
         string address,
@@ -52,7 +58,8 @@ internal sealed class TestApplication : IAsyncDisposable
         var application = new TestApplication(builder.Build(), log);
         configure(application._app);
         await application._app.StartAsync();
-        application.EndPoint = Parse(Assert.Single(application._app.Urls));
+        application.EndPoint = Parse(
+            application._app.Urls.Single(static url => url.StartsWith(TcpPrefix, StringComparison.Ordinal)));
         return application;
     }
 

@@ -1,5 +1,3 @@
-using System.Net.Security;
-using System.Security.Cryptography.X509Certificates;
 using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Documents;
@@ -15,12 +13,8 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     private readonly ScratchFolder _folder = new();
     private readonly WebServerProcess _server;
     private TestApplication? _application;
-    private bool _isTls;
 
     private DocumentedSite() => _server = new WebServerProcess(_folder.Path);
-
-    /// <summary>The authority that signed the certificates of the web server and its clients.</summary>
-    public Certificates Certificates { get; } = new();
 
     public CollectedLogs Log => _application!.Log;
 
@@ -54,23 +48,9 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         }
     }
 
-    public HttpClient CreateClient(X509Certificate2? certificate = null) => new(new SocketsHttpHandler
+    public HttpClient CreateClient() => new(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
     {
-        AllowAutoRedirect = false,
-        UseProxy = false,
-        SslOptions = new SslClientAuthenticationOptions
-        {
-            LocalCertificateSelectionCallback = certificate is null ? null : (_, _, _, _, _) => certificate,
-            CertificateChainPolicy = new X509ChainPolicy
-            {
-                TrustMode = X509ChainTrustMode.CustomRootTrust,
-                CustomTrustStore = { Certificates.Authority },
-                RevocationMode = X509RevocationMode.NoCheck,
-            },
-        },
-    })
-    {
-        BaseAddress = new Uri($"{(_isTls ? "https" : "http")}://localhost:{_server.EndPoint.Port}"),
+        BaseAddress = new Uri($"http://localhost:{_server.EndPoint.Port}"),
     };
 
     public async ValueTask DisposeAsync()
@@ -78,11 +58,10 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         await _server.DisposeAsync();
         if (_application is not null)
             await _application.DisposeAsync();
-        Certificates.Dispose();
         _folder.Dispose();
     }
 
-    [GeneratedRegex(@"(?<=listen |VirtualHost )(\*:)?(80|443)\b")]
+    [GeneratedRegex(@"(?<=listen |VirtualHost )(\*:)?80\b")]
     private static partial Regex Port();
 
     [GeneratedRegex(@"(?<=^http://)www\.example\.com:80\b", RegexOptions.Multiline)]
@@ -91,10 +70,6 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     /// <summary>The files that the blocks name.</summary>
     private async Task WriteFilesAsync()
     {
-        using var server = Certificates.CreateServer();
-        await WriteAsync("www.pem", server.ExportCertificatePem());
-        await WriteAsync("www.key", server.GetECDsaPrivateKey()!.ExportECPrivateKeyPem());
-        await WriteAsync("client-ca.pem", Certificates.Authority.ExportCertificatePem());
         await WriteAsync("members", Members);
         Directory.CreateDirectory(Path.Combine(_folder.Path, "www"));
         await WriteAsync("www/static.txt", "a file");
@@ -103,7 +78,6 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
 
     private async Task StartFrontEndAsync(string frontEnd, string block)
     {
-        _isTls = block.Contains("443", StringComparison.Ordinal);
         var frame = await File.ReadAllTextAsync(
             Path.Combine(AppContext.BaseDirectory, "Documents", $"{frontEnd}-frame.conf"));
         await WriteAsync("frame.conf", Adapt(frame.Replace("{{block}}", block, StringComparison.Ordinal)));
@@ -124,7 +98,7 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         var adapted = CaddyAddress().Replace(withPort, $"localhost:{_server.EndPoint.Port}")
             .Replace("{{port}}", $"{_server.EndPoint.Port}", StringComparison.Ordinal)
             .Replace("include fastcgi_params;", "include /etc/nginx/fastcgi_params;", StringComparison.Ordinal);
-        foreach (var folder in new[] { "/run/app/", "/etc/ssl/", "/var/log/nginx/", "/var/log/apache2/" })
+        foreach (var folder in new[] { "/run/app/", "/var/log/nginx/", "/var/log/apache2/" })
             adapted = adapted.Replace(folder, _folder.Path + "/", StringComparison.Ordinal);
         return adapted
             .Replace("/etc/nginx/members", $"{_folder.Path}/members", StringComparison.Ordinal)

@@ -220,10 +220,10 @@ internal sealed partial class Script
                 Assert.False(_frontEnd.IsInputComplete);
                 break;
             // An empty record of management, in the same send as END_REQUEST.
-            case "farewell":
-                var farewell = Assert.Single(_frontEnd.ReadAvailable());
-                Assert.Equal((RecordBytes.GetValuesResult, 0), (farewell.Type, farewell.Id));
-                Assert.Empty(farewell.Content);
+            case "notice":
+                var notice = Assert.Single(_frontEnd.ReadAvailable());
+                Assert.Equal((RecordBytes.GetValuesResult, 0), (notice.Type, notice.Id));
+                Assert.Empty(notice.Content);
                 break;
             default:
                 await ExpectAnswerAsync(word);

@@ -22,10 +22,10 @@ public sealed class ConnectionLifetimeTests
 
     [Theory]
     [InlineData(true, false, true, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Open))]
-    [InlineData(true, true, true, nameof(RequestEnding.CompleteWithFarewell), nameof(ConnectionPhase.Closing))]
+    [InlineData(true, true, true, nameof(RequestEnding.CompleteWithCloseNotice), nameof(ConnectionPhase.Closing))]
     [InlineData(true, true, false, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Closing))]
     [InlineData(false, false, true, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Closing))]
-    public void Complete_FarewellToWhatWouldBeKept(
+    public void Complete_CloseNoticeToWhatWouldBeKept(
         bool keepsConnection, bool isStopping, bool isLast, string ending, string phase)
     {
         var lifetime = new ConnectionLifetime();

@@ -15,7 +15,7 @@ internal static class ApplicationCases
             var site = new SitePair(
                 setup, (at, isFastCgi) => setup.StartPackaged(template, at, isFastCgi), setup.NewUnix);
             yield return site.Compare($"template {template}, default logging, {path}, {Through}", path, 30,
-                targets: template == "webapi" ? [SitePair.Backend("template webapi, default logging, through nginx, backend, relative to Kestrel", Bound.AtMost(0.35, 0.25))] : []);
+                targets: template == "webapi" ? [SitePair.Backend("template webapi, default logging, through nginx, backend, relative to Kestrel", Bound.AtMost(0.35))] : []);
             setup.StopAll();
         }
 
@@ -25,7 +25,7 @@ internal static class ApplicationCases
             (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at, mvc) : setup.StartKestrel(at, mvc),
             setup.NewUnix);
         yield return form.Compare($"an MVC page with layout, session and antiforgery, {Through}", "/form", 30, targets:
-            [SitePair.Backend("MVC page with layout, session and antiforgery, backend, relative to Kestrel", Bound.AtMost(0.6, 0.45))]);
+            [SitePair.Backend("MVC page with layout, session and antiforgery, backend, relative to Kestrel", Bound.AtMost(0.6))]);
         setup.StopAll();
 
         string[] options = ["--middleware", "common"];

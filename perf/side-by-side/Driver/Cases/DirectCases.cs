@@ -23,7 +23,7 @@ internal static class DirectCases
             yield return new Comparison($"hello, direct, unix socket, {connections} connections",
                 [.. unix.Select(peer => FastCgi(setup, peer, connections))])
             {
-                Targets = connections is 10 or 100 ? [Cpu($"hello, unix socket, {connections} connections, relative to the floor", Floor, Bound.AtMost(1.9, 1.6))] : [],
+                Targets = connections is 10 or 100 ? [Cpu($"hello, unix socket, {connections} connections, relative to the floor", Floor, Bound.AtMost(1.9))] : [],
             };
         }
 
@@ -38,8 +38,8 @@ internal static class DirectCases
                 Targets = connections == 100
                     ?
                     [
-                        Cpu("hello, TCP, 100 connections, relative to Kestrel", Kestrel, Bound.AtMost(0.45, 0.40)),
-                        Cpu("the same, relative to the floor", Floor, Bound.AtMost(1.3, 1.2)),
+                        Cpu("hello, TCP, 100 connections, relative to Kestrel", Kestrel, Bound.AtMost(0.45)),
+                        Cpu("the same, relative to the floor", Floor, Bound.AtMost(1.3)),
                     ]
                     : [],
                 Place = connections,
@@ -51,7 +51,7 @@ internal static class DirectCases
         yield return new Comparison("hello, direct, TCP, 50 connections, 1,000 requests/s",
             [.. tcp.Select(peer => FastCgi(setup, peer, 50, "--rate", "1000")), Http(setup, kestrel, 50, rate: 1_000)])
         {
-            Targets = [Cpu("1,000 requests/s, 50 connections, relative to the floor", Floor, Bound.AtMost(1.7, 1.3))],
+            Targets = [Cpu("1,000 requests/s, 50 connections, relative to the floor", Floor, Bound.AtMost(1.7))],
         };
         setup.StopAll();
     }

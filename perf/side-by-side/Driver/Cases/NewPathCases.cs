@@ -27,7 +27,7 @@ internal static class NewPathCases
                 of,
                 Known,
                 static sample => sample.Rate,
-                Bound.AtLeast(0.9, 1.0));
+                Bound.AtLeast(0.9));
 
         return new Comparison(
             $"hello on 90 connections while {connections} more {what}, direct, TCP, FastCgi.AspNetCore",

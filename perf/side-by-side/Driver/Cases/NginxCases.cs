@@ -27,9 +27,9 @@ internal static class NginxCases
                 (at, isFastCgi) => setup.StartPackaged("minimal", at, isFastCgi),
                 () => isUnix ? setup.NewUnix() : Setup.NewTcp());
             yield return minimal.Compare($"hello, through nginx, {transport}, 30 connections", "/", 30,
-                targets: isUnix ? [SitePair.WithNginx("nginx + backend, unix socket, 30 connections, relative to Kestrel", Bound.AtMost(0.48, 0.45))] : []);
+                targets: isUnix ? [SitePair.WithNginx("nginx + backend, unix socket, 30 connections, relative to Kestrel", Bound.AtMost(0.48))] : []);
             yield return minimal.Compare($"hello, through nginx, {transport}, 400 connections", "/", 400,
-                targets: isUnix ? [SitePair.WithNginx("the same, 400 connections", Bound.AtMost(0.44, 0.40))] : []);
+                targets: isUnix ? [SitePair.WithNginx("the same, 400 connections", Bound.AtMost(0.44))] : []);
             setup.StopAll();
         }
 
@@ -54,8 +54,8 @@ internal static class NginxCases
                 [
                     SitePair.Backend(
                         $"page with a database, {connections} connections, backend, relative to Kestrel",
-                        Bound.AtMost(0.90, 0.75)),
-                    SitePair.Slow("the same, p99", static sample => sample.P99, Bound.AtMost(0.5, 0.3)),
+                        Bound.AtMost(0.90)),
+                    SitePair.Slow("the same, p99", static sample => sample.P99, Bound.AtMost(0.5)),
                 ]);
             }
         }
@@ -64,13 +64,13 @@ internal static class NginxCases
         yield return site.Compare($"static file of 100 KiB, {Through}", "/files/100k.bin", 30);
         yield return site.Compare($"POST of 1 KiB, {Through}", "/upload", 30, bodySize: 1024);
         yield return site.Compare($"POST of 2 KB of JSON, an equally large response, {Through}", "/echo", 30, bodySize: 2_000, bodyKind: "json", targets:
-            [SitePair.Backend("POST of 2 KB of JSON, backend, relative to Kestrel", Bound.AtMost(0.4, 0.3))]);
+            [SitePair.Backend("POST of 2 KB of JSON, backend, relative to Kestrel", Bound.AtMost(0.4))]);
         foreach (var (what, path, size, kind) in s_transfers)
         {
             yield return site.Compare($"{what}, {Through}", path, 30, bodySize: size, bodyKind: kind, targets:
             [
-                SitePair.Backend($"{what}, backend, relative to Kestrel", Bound.AtMost(0.8, 0.6)),
-                SitePair.WithNginx("the same, with nginx", Bound.AtMost(0.8, 0.6)),
+                SitePair.Backend($"{what}, backend, relative to Kestrel", Bound.AtMost(0.8)),
+                SitePair.WithNginx("the same, with nginx", Bound.AtMost(0.8)),
             ]);
         }
 
@@ -82,9 +82,9 @@ internal static class NginxCases
             SitePair.Slow(
                     "half of Kestrel's capacity, 200 connections, p99",
                     static sample => sample.P99,
-                    Bound.AtMost(0.5, 0.25)),
-                SitePair.Slow("the same, p99.9", static sample => sample.P999, Bound.AtMost(0.5, 0.25)),
-                SitePair.Slow("the same, the slowest", static sample => sample.Slowest, Bound.AtMost(0.5, 0.25)));
+                    Bound.AtMost(0.5)),
+                SitePair.Slow("the same, p99.9", static sample => sample.P999, Bound.AtMost(0.5)),
+                SitePair.Slow("the same, the slowest", static sample => sample.Slowest, Bound.AtMost(0.5)));
         yield return site.CompareTransfer("upload of 1 GiB, through nginx, unix socket; MB/s", isUpload: true);
         yield return site.CompareTransfer("download of 1 GiB, through nginx, unix socket; MB/s", isUpload: false);
         foreach (var headers in new[] { 1, 20, 60 })

@@ -63,17 +63,17 @@ internal static class PageCases
             server => new Contender(server.Name, () => server.Measure(page.Path, connections)))])
         {
             Targets = first == SiteServer.Before
-                ? [Rate(title, first, 0.98, 1.0), Cpu(first, 1.02, 1.0), Slow(first, 1.1, 1.0)]
+                ? [Rate(title, first, 0.98), Cpu(first, 1.02), Slow(first, 1.1)]
                 : page.Waits
                 ?
                 [
-                    Rate(title, SiteServer.Kestrel, 1.0, 1.05), Rate("the same", SiteServer.OwnThreadPool, 1.0, 1.05),
-                    Rate("the same", SiteServer.KestrelThreads, 0.95, 1.0), Cpu(SiteServer.Kestrel, 1.0, 0.95),
+                    Rate(title, SiteServer.Kestrel, 1.0), Rate("the same", SiteServer.OwnThreadPool, 1.0),
+                    Rate("the same", SiteServer.KestrelThreads, 0.95), Cpu(SiteServer.Kestrel, 1.0),
                 ]
                 :
                 [
-                    Rate(title, SiteServer.Kestrel, 0.97, 1.05), Cpu(SiteServer.Kestrel, 1.02, 0.95),
-                    Slow(SiteServer.Kestrel, 1.0, 0.5),
+                    Rate(title, SiteServer.Kestrel, 0.97), Cpu(SiteServer.Kestrel, 1.02),
+                    Slow(SiteServer.Kestrel, 1.0),
                 ],
             MostRounds = 3,
         };
@@ -88,22 +88,22 @@ internal static class PageCases
             server => new Contender(server.Name, () => mix.Measure(setup, server)))])
         {
             Targets = first == SiteServer.Before
-                ? [Rate(title, first, 0.98, 1.0), Slow(first, 1.1, 1.0)]
+                ? [Rate(title, first, 0.98), Slow(first, 1.1)]
                 : mix.SlowPath == "/compute"
-                ? [Rate(title, first, 3, 5), Slow(first, 0.5, 0.3)]
-                : mix.FastConnections == 20 ? [Slow(first, 0.5, 0.1) with { Figure = $"{title}, p99" }] : [],
+                ? [Rate(title, first, 3), Slow(first, 0.5)]
+                : mix.FastConnections == 20 ? [Slow(first, 0.5) with { Figure = $"{title}, p99" }] : [],
             MostRounds = 3,
         };
     }
 
-    private static Target Rate(string figure, string against, double must, double aim)
-        => Ratio($"{figure}, rate", against, static sample => sample.Rate, Bound.AtLeast(must, aim));
+    private static Target Rate(string figure, string against, double bound)
+        => Ratio($"{figure}, rate", against, static sample => sample.Rate, Bound.AtLeast(bound));
 
-    private static Target Cpu(string against, double must, double aim)
-        => Ratio("the same, CPU", against, static sample => sample.ServerCpu, Bound.AtMost(must, aim));
+    private static Target Cpu(string against, double bound)
+        => Ratio("the same, CPU", against, static sample => sample.ServerCpu, Bound.AtMost(bound));
 
-    private static Target Slow(string against, double must, double aim)
-        => Ratio("the same, p99", against, static sample => sample.P99, Bound.AtMost(must, aim));
+    private static Target Slow(string against, double bound)
+        => Ratio("the same, p99", against, static sample => sample.P99, Bound.AtMost(bound));
 
     private static Target Ratio(string figure, string against, Func<Sample, double> quantity, Bound bound)
         => new($"{figure}, relative to {against}", SiteServer.Own, against, quantity, bound);

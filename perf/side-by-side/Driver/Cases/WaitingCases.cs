@@ -34,9 +34,9 @@ internal static class WaitingCases
             Targets =
             [
                 new Target(
-                    "held request, own connection, bytes", OwnConnection, null, Bytes, Bound.BytesAtMost(2_700, 2_048)),
+                    "held request, own connection, bytes", OwnConnection, null, Bytes, Bound.BytesAtMost(2_700)),
                 new Target(
-                    "held request, multiplexed, bytes", Multiplexed, null, Bytes, Bound.BytesAtMost(2_400, 1_792)),
+                    "held request, multiplexed, bytes", Multiplexed, null, Bytes, Bound.BytesAtMost(2_400)),
             ],
             MostRounds = setup.Settings.IsQuick ? 1 : 3,
         };
@@ -48,8 +48,8 @@ internal static class WaitingCases
             Targets =
             [
                 SitePair.Backend(
-                    "server-sent events, 5,000 clients, CPU per event, relative to Kestrel", Bound.AtMost(0.4, 0.25)),
-                SitePair.Slow("the same, memory per client", Bytes, Bound.AtMost(0.4, 0.25)),
+                    "server-sent events, 5,000 clients, CPU per event, relative to Kestrel", Bound.AtMost(0.4)),
+                SitePair.Slow("the same, memory per client", Bytes, Bound.AtMost(0.4)),
             ],
             MostRounds = setup.Settings.IsQuick ? 1 : 3,
         };

@@ -30,7 +30,7 @@ internal static class StartupSuite
 
     private static IEnumerable<StartWindows> Windows(Setup one, Setup two)
     {
-        foreach (var (setup, processors, bound) in new[] { (one, "one processor", Bound.AtMost(1.0, 0.6)), (two, "two processors", Bound.AtMost(0.9, 0.5)) })
+        foreach (var (setup, processors, bound) in new[] { (one, "one processor", Bound.AtMost(1.0)), (two, "two processors", Bound.AtMost(0.9)) })
         {
             foreach (var (rate, load) in new[] { (0, "as many requests as possible"), (500, "500 requests/s") })
             {
