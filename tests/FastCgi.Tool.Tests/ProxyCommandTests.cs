@@ -158,23 +158,6 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         await proxy.UntilOutHasAsync("499 POST /sum  0 bytes");
     }
 
-    /// <summary>The number of queued log lines is limited. The others are only counted.</summary>
-    [Fact]
-    public async Task Log_ReadTooSlowly_ReportsMissingRecords()
-    {
-        var error = new StringWriter();
-        var console = new ToolConsole(TextWriter.Null, error, Stream.Null);
-        var log = new TrafficLog(console, isJson: false);
-        for (var i = 0; i < 10_003; i++)
-            await log.InvokeAsync(new DefaultHttpContext(), static _ => Task.CompletedTask);
-        log.End();
-        await log.RunAsync();
-        await console.EndAsync(CancellationToken.None);
-
-        Assert.Equal(
-            "Requests that are not in the log, because it could not be written in time: 3\n", error.ToString());
-    }
-
     [Fact]
     public async Task Target_Absolute_IsPassedWithoutItsHost()
     {

@@ -9,6 +9,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     private static readonly string[] s_patterns = ["Files", "FilesMatch", "LocationMatch"];
     private static readonly string[] s_schemes = ["fcgi", "http", "https", "uwsgi", "scgi", "balancer"];
 
+    private static readonly Regex s_decoded = new(@"%\{(REQUEST_URI|DOCUMENT_URI|SCRIPT_NAME|PATH_INFO)\}");
+
     private static readonly Regex s_setsAuthorization =
         new(@"(^|[\[,])\s*(E|env)=HTTP_AUTHORIZATION:", RegexOptions.IgnoreCase);
 
@@ -176,6 +178,11 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
            let shown = location.Length > 0 ? location : "/"
            select new Seen(set.Where, $"<Location {shown}> passes PATH_BASE {value}",
                Fix: location.Length > 0 ? $"SetEnv PATH_BASE {location}" : Locate($"SetEnv PATH_BASE {value}", value));
+
+    /// <summary>Finds the line that passes a path which Apache has decoded, for all requests.</summary>
+    public Directive? FindRewrittenTarget() => Find("ProxyFCGISetEnvIf").FirstOrDefault(line
+        => line.Arguments is [_, "REQUEST_URI", var value] && s_decoded.IsMatch(value)
+            && IsBelow(Base, line.FindAround("Location")?.First ?? "/"));
 
     /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
     public IEnumerable<Seen> FindErrorPages(bool isRefused)

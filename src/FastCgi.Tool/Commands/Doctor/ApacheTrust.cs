@@ -35,6 +35,8 @@ internal sealed class ApacheTrust
 
     // The last line by which a client chooses a variable; null for one that no client chooses.
     private readonly Dictionary<string, Directive?> _chosen = new(StringComparer.Ordinal);
+    // The lines that set constants for each stranger, with their values.
+    private readonly Dictionary<string, (Directive Line, string Value)> _constants = new(StringComparer.Ordinal);
     private readonly Directive? _forged;
     private readonly bool _isClosed;
 
@@ -75,11 +77,12 @@ internal sealed class ApacheTrust
 
     /// <summary>Finds <c>HTTPS on</c> for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(ApachePlace place)
-        => place.UsesTls || place.FindGlobal("RemoteIPHeader") is not null || new ApacheTrust(place)._isClosed
+        => place.UsesTls || place.FindGlobal("RemoteIPHeader") is not null
             || place.Host?.Arguments.All(static address => address.EndsWith(":443", StringComparison.Ordinal)) == true
-            ? null
-            : place.Find("SetEnv").LastOrDefault(static line => line.Arguments is ["HTTPS", ['o' or 'O', _]]
-                && !line.Around.Any(static block => block.Is("If")));
+            || new ApacheTrust(place) is not { _isClosed: false } trust
+            || trust._constants.GetValueOrDefault("HTTPS") is not (var line, ['o' or 'O', 'n' or 'N'] or "1")
+                ? null
+                : line;
 
     private void Execute(Directive line)
     {
@@ -111,6 +114,10 @@ internal sealed class ApacheTrust
         var name = word.Split('=')[0].TrimStart('!');
         var value = word[Math.Min(word.Length, word.IndexOf('=') + 1)..];
         var isLast = line.Is("ProxyFCGISetEnvIf");
+        if (chance == Chance.Always)
+            _constants[name] = (line, value);
+        else if (chance != Chance.Never && !isLast)
+            _constants.Remove(name);
         var isOfClient = chance == Chance.Chosen || s_header.IsMatch(value) || Uses(value);
         if (chance == Chance.Never || (!isLast && Stranger.Trusts(name) && !s_settable.IsMatch(name)))
             _chosen.TryAdd(name, null);
@@ -129,7 +136,7 @@ internal sealed class ApacheTrust
         if (source.Equals("Remote_Addr", StringComparison.OrdinalIgnoreCase))
             return _forged is not null ? Chance.Chosen : TestAddress(pattern);
         if (s_ofRequest.Contains(source, StringComparer.OrdinalIgnoreCase))
-            return pattern is ".*" or "^" or "" ? Chance.Always : Chance.Open;
+            return pattern is ".*" or ".+" or "." or "^" or "" ? Chance.Always : Chance.Open;
         // Variables that were set before have precedence over headers, which do not contain underscores.
         return (_chosen.TryGetValue(source, out var line) ? line is not null : !source.Contains('_'))
             ? Chance.Chosen

@@ -3,6 +3,9 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>Which requests reach the application.</summary>
 internal static class NginxReach
 {
+    // The second one is of ngx_headers_more.
+    private static readonly string[] s_removals = ["fastcgi_hide_header", "more_clear_headers"];
+
     /// <summary>Finds a line that refuses all requests of a kind.</summary>
     /// <param name="least">The least status of a refusal.</param>
     public static Directive? FindRefusal(NginxPlace place, Func<string, string?> known, int least = 400)
@@ -53,9 +56,11 @@ internal static class NginxReach
         : place.Pass.Parent!.Block.Find(static line => line is { Name: "try_files", Arguments: [.., ['=', ..]] });
 
     /// <summary>Finds the line that removes the application's cookies, unless they are not to be cached.</summary>
-    public static Directive? FindHiddenCookies(NginxPlace place) => place.IsCached ? null : place.Pass.Around
-        .Select(static block => block.Block.FindAll(static line => line.Is("fastcgi_hide_header")))
-        .FirstOrDefault(static lines => lines.Count > 0)?.Find(static line => line.Is(line.Name, "Set-Cookie"));
+    public static Directive? FindHiddenCookies(NginxPlace place) => place.IsCached ? null
+        : s_removals.Select(name => place.Pass.Around
+            .Select(block => block.Block.FindAll(line => line.Is(name)))
+            .FirstOrDefault(static lines => lines.Count > 0)?.Find(static line => line.Arguments.Contains(
+                "Set-Cookie", StringComparer.OrdinalIgnoreCase))).FirstOrDefault(static line => line is not null);
 
     public static Directive? FindRepeatedPosts(NginxPlace place) => place.Get("fastcgi_next_upstream") is { } line
         && line.Arguments.Contains("non_idempotent") && place.Targets.Take(2).Count() > 1 ? line : null;

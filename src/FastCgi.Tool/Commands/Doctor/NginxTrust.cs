@@ -9,7 +9,8 @@ internal static class NginxTrust
         [".AspNetCore.Session=CfDJ8", ".AspNetCore.Cookies=CfDJ8", ".AspNetCore.Identity.Application=CfDJ8"];
 
     private static readonly Regex s_foreignCookie = new(
-        "^cookie_(php|wordpress|wp_|comment_author|jsession|laravel|drupal|joomla|django|rails|connect)", IgnoreCase);
+        "^cookie_(no_?(cache|store)|skip|bypass|lang|theme|currency|consent|php|wordpress|wp_|comment_author|"
+        + "jsession|laravel|drupal|joomla|django|rails|connect)", IgnoreCase);
 
     private static readonly Regex s_static = new(@"css|\bjs\b|static|assets|images|/(lib|fonts|_framework|_content)\b");
 
@@ -40,8 +41,7 @@ internal static class NginxTrust
             }, 300) is not null)
             return [];
 
-        var https = place.Effective("HTTPS").ToList();
-        return (https.Count > 0 ? https : place.Effective("REQUEST_SCHEME"))
+        return place.Effective("HTTPS").Concat(place.Effective("REQUEST_SCHEME"))
             .Where(line => place.Values.Get(line.Arguments[1]).Texts.IsSubsetOf(["on", "1", "https"]));
     }
 

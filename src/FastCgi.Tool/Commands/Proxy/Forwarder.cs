@@ -1,27 +1,26 @@
 namespace FastCgi.Tool.Commands.Proxy;
 
-internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
+/// <param name="root">The full path of DOCUMENT_ROOT.</param>
+/// <param name="timeout">How long the application may take to begin its response.</param>
+internal sealed class Forwarder(
+    FastCgiClient client, (string Name, string Value)[] parameters, string? root, TimeSpan timeout)
 {
     // Hop-by-hop headers (RFC 9110, section 7.6.1).
     private static readonly string[] s_hopByHop =
         ["Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Trailer", "Proxy-Connection"];
 
-    private readonly (string Name, string Value)[] _parameters = arguments.GetParameters();
-    private readonly string? _root = arguments.GetText("--root") is { } root ? Path.GetFullPath(root) : null;
-    private readonly TimeSpan _timeout = arguments.GetTimeout();
-
     public async Task InvokeAsync(HttpContext context)
     {
         var forwarded = context.Features.Get<ForwardedRequest>()!;
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted);
-        await using var upload = new UploadStream(context.Request, timeout, _timeout);
+        using var waiting = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted);
+        await using var upload = new UploadStream(context.Request, waiting, timeout);
         try
         {
             if (HttpMethods.IsConnect(context.Request.Method))
                 throw new BadHttpRequestException("CONNECT is not supported", StatusCodes.Status405MethodNotAllowed);
 
-            timeout.CancelAfter(_timeout);
-            await using var response = await client.SendAsync(CreateRequest(context, upload), timeout.Token);
+            waiting.CancelAfter(timeout);
+            await using var response = await client.SendAsync(CreateRequest(context, upload), waiting.Token);
             if (response.StatusCode < 200)
                 throw new InvalidOperationException($"the response has the interim status {response.StatusCode}");
 
@@ -53,7 +52,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         InvalidOperationException => (StatusCodes.Status502BadGateway, exception.Message),
         SocketException or FastCgiProtocolException => (StatusCodes.Status502BadGateway, exception.Message),
         OperationCanceledException when !isAborted => (StatusCodes.Status504GatewayTimeout,
-            Invariant($"the response did not begin within {_timeout.TotalSeconds} s")),
+            Invariant($"the response did not begin within {timeout.TotalSeconds} s")),
         // The client's body is incomplete, for example.
         BadHttpRequestException bad => (bad.StatusCode, bad.Message),
         (IOException and not ConnectionResetException) or UnauthorizedAccessException when !isAborted
@@ -119,10 +118,10 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
             ToEndPoint(connection.RemoteIpAddress, connection.RemotePort),
             ToEndPoint(connection.LocalIpAddress, connection.LocalPort),
             http.Host.HasValue ? http.Host.Host : "localhost");
-        if (_root is not null)
+        if (root is not null)
         {
-            request.Parameters.Add("DOCUMENT_ROOT", _root);
-            request.Parameters.Add("SCRIPT_FILENAME", _root + path);
+            request.Parameters.Add("DOCUMENT_ROOT", root);
+            request.Parameters.Add("SCRIPT_FILENAME", root + path);
         }
 
         var dropped = GetHopByHop(http.Headers.Connection);
@@ -135,7 +134,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
                 Encoding.ASCII.GetBytes(HttpParameters.ToParameterName(name)), Encoding.Latin1.GetBytes(text));
         }
 
-        foreach (var (name, value) in _parameters)
+        foreach (var (name, value) in parameters)
             request.Parameters[name] = value;
         return request;
     }

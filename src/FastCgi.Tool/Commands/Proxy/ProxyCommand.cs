@@ -36,7 +36,8 @@ internal sealed class ProxyCommand : ToolCommand
 
     protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
-        var (address, root) = (arguments.GetAddress(), arguments.GetText("--root"));
+        var (address, timeout) = (arguments.GetAddress(), arguments.GetTimeout());
+        var root = arguments.GetText("--root") is { } folder ? Path.GetFullPath(folder) : null;
         // Kestrel parses some of these texts differently, and would listen on all interfaces.
         var urls = (arguments.GetValue<string[]>("--listen") ?? []).DefaultIfEmpty("http://localhost:8080")
             .Select(static text => new Uri(text)).Select(static uri => $"http://{uri.Host}:{uri.Port}").ToArray();
@@ -44,11 +45,11 @@ internal sealed class ProxyCommand : ToolCommand
         using var client = new FastCgiClient(address, new FastCgiClientOptions
         {
             MaxConnections = arguments.GetValue<int?>("--max-connections"),
-            ConnectTimeout = arguments.GetTimeout(),
+            ConnectTimeout = timeout,
             Trace = recording,
         });
         var log = new TrafficLog(Terminal, arguments.IsJson());
-        await using var app = Build(urls, root, new Forwarder(client, arguments), log);
+        await using var app = Build(urls, root, new Forwarder(client, arguments.GetParameters(), root, timeout), log);
         try
         {
             await app.StartAsync(cancellationToken);
@@ -66,7 +67,6 @@ internal sealed class ProxyCommand : ToolCommand
         log.End();
         // The reader of the log may have stalled.
         await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None));
-        log.SayMissing(isEnded: true);
         Terminal.Say("Stopped.");
         return ExitCode.Ok;
     }
@@ -91,7 +91,7 @@ internal sealed class ProxyCommand : ToolCommand
         // Files of unknown types, such as .php, are not served: they go to the application.
         if (root is not null)
         {
-            var files = new PhysicalFileProvider(Path.GetFullPath(root));
+            var files = new PhysicalFileProvider(root);
             app.UseStaticFiles(new StaticFileOptions { FileProvider = files });
         }
 

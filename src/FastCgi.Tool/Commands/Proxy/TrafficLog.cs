@@ -3,9 +3,9 @@ namespace FastCgi.Tool.Commands.Proxy;
 /// <summary>Writes a line for each completed request.</summary>
 internal sealed class TrafficLog(ToolConsole console, bool isJson)
 {
-    // If the reader of standard output stalls, further requests are only counted.
-    private readonly Channel<ProxiedRequest> _requests = Channel.CreateBounded<ProxiedRequest>(10_000);
-    private int _dropped;
+    // Requests do not wait for the log: if the reader of standard output stalls, lines are dropped.
+    private readonly Channel<ProxiedRequest> _requests = Channel.CreateBounded<ProxiedRequest>(
+        new BoundedChannelOptions(10_000) { FullMode = BoundedChannelFullMode.DropWrite });
 
     public async Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
@@ -23,16 +23,14 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         {
             context.Response.Body = body;
             var standardError = request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null;
-            var isQueued = _requests.Writer.TryWrite(new ProxiedRequest(
+            _requests.Writer.TryWrite(new ProxiedRequest(
                 context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget,
                 request.Status ?? context.Response.StatusCode, counted.Written,
                 Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note, standardError));
-            if (!isQueued)
-                Interlocked.Increment(ref _dropped);
         }
     }
 
-    /// <summary>Writes the lines. Requests do not wait for this.</summary>
+    /// <summary>Writes the lines until the proxy stops.</summary>
     public async Task RunAsync()
     {
         await foreach (var request in _requests.Reader.ReadAllAsync())
@@ -40,23 +38,15 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             try
             {
                 WriteLine(request);
-                SayMissing();
             }
-            catch (Exception)
+            catch (Exception exception) when (exception is IOException or ObjectDisposedException)
             {
                 // The proxy works without its log: the disk may be full, or standard output closed.
-                Interlocked.Increment(ref _dropped);
             }
         }
     }
 
     public void End() => _requests.Writer.Complete();
-
-    public void SayMissing(bool isEnded = false)
-    {
-        if (Interlocked.Exchange(ref _dropped, 0) + (isEnded ? _requests.Reader.Count : 0) is > 0 and var missing)
-            console.Say($"Requests that are not in the log, because it could not be written in time: {missing}");
-    }
 
     private void WriteLine(ProxiedRequest request)
     {

@@ -31,5 +31,47 @@ internal sealed class RequestCommand : ToolCommand
     }
 
     protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
-        => new RequestRun(Terminal, arguments, cancellationToken).RunAsync();
+    {
+        var data = arguments.GetText("--data");
+        var method = data is null ? "GET" : "POST";
+        if (arguments.Has("--head"))
+            method = "HEAD";
+        var options = new RequestOptions(arguments.GetAddress(), arguments.GetText("URL")!, arguments.GetTimeout())
+        {
+            Method = arguments.GetText("--method") ?? method,
+            Headers = arguments.GetPairs("--header", ':'),
+            Parameters = arguments.GetParameters(),
+            Data = data,
+            Output = arguments.GetText("--output"),
+            Role = arguments.GetValue<FastCgiRequestRole>("--role"),
+            Repeat = arguments.GetValue<int?>("--repeat") ?? 1,
+            WritesHead = arguments.Has("--include") || arguments.Has("--head"),
+            FollowsRedirects = arguments.Has("--location"),
+            FailsOnErrorStatus = arguments.Has("--fail"),
+            IsVerbose = arguments.Has("--verbose"),
+            ShowsSecrets = arguments.Has("--show-secrets"),
+            IsJson = arguments.IsJson(),
+        };
+        return new RequestRun(Terminal, options, cancellationToken).RunAsync();
+    }
+}
+
+/// <summary>A request, and what to write of its response.</summary>
+internal sealed record RequestOptions(FastCgiAddress Address, string Url, TimeSpan Timeout)
+{
+    public string Method { get; init; } = "GET";
+    public (string Name, string Value)[] Headers { get; init; } = [];
+    public (string Name, string Value)[] Parameters { get; init; } = [];
+
+    /// <summary>The body: text, <c>@FILE</c>, or <c>@-</c> for standard input.</summary>
+    public string? Data { get; init; }
+    public string? Output { get; init; }
+    public FastCgiRequestRole Role { get; init; } = FastCgiRequestRole.Responder;
+    public int Repeat { get; init; } = 1;
+    public bool WritesHead { get; init; }
+    public bool FollowsRedirects { get; init; }
+    public bool FailsOnErrorStatus { get; init; }
+    public bool IsVerbose { get; init; }
+    public bool ShowsSecrets { get; init; }
+    public bool IsJson { get; init; }
 }

@@ -2,31 +2,31 @@ using System.Text.Unicode;
 
 namespace FastCgi.Tool.Commands.Request;
 
-internal sealed class RequestRun(ToolConsole console, ParseResult arguments, CancellationToken cancellationToken)
+internal sealed class RequestRun(ToolConsole console, RequestOptions options, CancellationToken cancellationToken)
 {
-    private readonly bool _isVerbose = arguments.Has("--verbose");
-    private readonly bool _isJson = arguments.IsJson();
-    private readonly TimeSpan _timeout = arguments.GetTimeout();
-    private readonly RecordLog _log = new(arguments.IsJson() ? null : console.Say);
+    private readonly RecordLog _log = new(options.IsJson ? null : console.Say);
     private readonly Stopwatch _watch = Stopwatch.StartNew();
 
     public async Task<int> RunAsync()
     {
-        var options = new FastCgiClientOptions { ConnectTimeout = _timeout, Trace = _isVerbose ? _log : null };
-        using var client = new FastCgiClient(arguments.GetAddress(), options);
-        using var sender = new RequestSender(client, arguments, _isVerbose && !_isJson ? console : null);
-        if (arguments.GetValue<int?>("--repeat") is int count and > 1)
-            return await RepeatAsync(sender, count);
+        using var client = new FastCgiClient(options.Address, new FastCgiClientOptions
+        {
+            ConnectTimeout = options.Timeout,
+            Trace = options.IsVerbose ? _log : null,
+        });
+        using var sender = new RequestSender(client, options, options.IsVerbose && !options.IsJson ? console : null);
+        if (options.Repeat > 1)
+            return await RepeatAsync(sender, options.Repeat);
 
         return await AttemptAsync(sender, (response, token)
-            => _isJson ? WriteJsonAsync(sender, response, token) : WriteAsync(response, token));
+            => options.IsJson ? WriteJsonAsync(sender, response, token) : WriteAsync(response, token));
     }
 
     private async Task<T> AttemptAsync<T>(
         RequestSender sender, Func<FastCgiResponseMessage, CancellationToken, Task<T>> use)
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        timeout.CancelAfter(_timeout);
+        timeout.CancelAfter(options.Timeout);
         try
         {
             await using var response = await Task.Run(() => sender.SendAsync(timeout.Token)).WaitAsync(timeout.Token);
@@ -34,13 +34,13 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments, Can
         }
         catch (FastCgiProtocolException exception)
         {
-            if (exception.Completion is { StandardError.Length: > 0 } completion && !_isJson)
+            if (exception.Completion is { StandardError.Length: > 0 } completion && !options.IsJson)
                 WriteError(completion.StandardError);
             throw Failure(exception.Message);
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            throw Failure(Invariant($"No complete response within {_timeout.TotalSeconds} s."));
+            throw Failure(Invariant($"No complete response within {options.Timeout.TotalSeconds} s."));
         }
     }
 
@@ -62,7 +62,7 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments, Can
         var seconds = _watch.Elapsed.TotalSeconds;
         var (fastest, median, p99, slowest) =
             (Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1));
-        if (_isJson)
+        if (options.IsJson)
         {
             console.WriteJson(new RepeatDocument(count, Math.Round(seconds, 3), results, fastest, median, p99, slowest),
                 ToolJson.Default.RepeatDocument);
@@ -102,7 +102,7 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments, Can
 
     private async Task<int> WriteAsync(FastCgiResponseMessage response, CancellationToken token)
     {
-        if (arguments.Has("--include") || arguments.Has("--head"))
+        if (options.WritesHead)
         {
             await console.Out.WriteLineAsync(
                 PlainText.Line($"Status: {response.StatusCode} {response.ReasonPhrase}").TrimEnd());
@@ -112,14 +112,14 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments, Can
         }
 
         // No buffer, so that streamed output appears immediately. Write access only, so that a broken pipe is an error.
-        var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write, BufferSize = 0 };
-        await using (var file = arguments.GetText("--output") is { } path ? new FileStream(path, options) : null)
+        var access = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write, BufferSize = 0 };
+        await using (var file = options.Output is { } path ? new FileStream(path, access) : null)
             await response.Body.CopyToAsync(file ?? console.Body, token);
 
         var completion = await response.Completion.WaitAsync(token);
         if (completion.StandardError.Length > 0)
             WriteError(completion.StandardError);
-        if (_isVerbose)
+        if (options.IsVerbose)
             console.Say($"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, "
                 + Invariant($"{_watch.Elapsed.TotalMilliseconds:0.0} ms"));
         else if (completion.AppStatus != 0)
@@ -144,7 +144,7 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments, Can
 
         var completion = await response.Completion.WaitAsync(token);
         var bytes = body.ToArray();
-        if (arguments.GetText("--output") is { } file)
+        if (options.Output is { } file)
             await File.WriteAllBytesAsync(file, bytes, token);
 
         var isText = Utf8.IsValid(bytes);
@@ -154,13 +154,13 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments, Can
                 isText ? Encoding.UTF8.GetString(bytes) : null, isText ? null : Convert.ToBase64String(bytes),
                 completion.StandardError, completion.AppStatus, completion.ProtocolStatus.ToString(),
                 Math.Round(_watch.Elapsed.TotalMilliseconds, 1),
-                _isVerbose ? sender.ShownParameters : null, _isVerbose ? _log.Lines : null),
+                options.IsVerbose ? sender.ShownParameters : null, options.IsVerbose ? _log.Lines : null),
             ToolJson.Default.RequestDocument);
         return GetCode(response, completion);
     }
 
     private int GetCode(FastCgiResponseMessage response, FastCgiCompletion completion)
-        => completion.AppStatus != 0 || (arguments.Has("--fail") && response.StatusCode >= 400)
+        => completion.AppStatus != 0 || (options.FailsOnErrorStatus && response.StatusCode >= 400)
             ? ExitCode.Failure
             : ExitCode.Ok;
 }

@@ -1,6 +1,6 @@
 namespace FastCgi.Tool.Commands.Request;
 
-internal sealed class RequestSender(FastCgiClient client, ParseResult arguments, ToolConsole? verbose) : IDisposable
+internal sealed class RequestSender(FastCgiClient client, RequestOptions options, ToolConsole? verbose) : IDisposable
 {
     private const int MostRedirects = 20;
 
@@ -11,8 +11,6 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         ["COOKIE", "SESSION", "AUTHORIZATION", "CREDENTIAL", "PASSW", "PASSPHRASE", "AUTH_PW", "AUTH_DIGEST",
         "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "CLIENT_CERT", "CLIENTCERT", "SSL_CERT", "PRIVATE"];
 
-    private readonly (string Name, string Value)[] _headers = arguments.GetPairs("--header", ':');
-    private readonly string? _data = arguments.GetText("--data");
     private Stream? _body;
     private bool _isInputRead;
 
@@ -21,15 +19,12 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
 
     public async Task<FastCgiResponseMessage> SendAsync(CancellationToken cancellationToken)
     {
-        var (url, hasBody) = (arguments.GetText("URL")!, _data is not null);
-        var method = arguments.GetText("--method") ?? (hasBody ? "POST" : "GET");
-        if (arguments.Has("--head") && arguments.GetText("--method") is null)
-            method = "HEAD";
+        var (url, method, hasBody) = (options.Url, options.Method, options.Data is not null);
         for (var redirects = 0; ; redirects++)
         {
             Dispose();
             var response = await client.SendAsync(Create(method, url, hasBody), cancellationToken);
-            if (!arguments.Has("--location") || response.StatusCode is not (301 or 302 or 303 or 307 or 308)
+            if (!options.FollowsRedirects || response.StatusCode is not (301 or 302 or 303 or 307 or 308)
                 || !response.TryGetHeader("Location", out var location))
                 return response;
 
@@ -58,16 +53,16 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
             ?? (body is { CanSeek: true, Length: > 0 } ? Invariant($"{body.Length}") : "");
         var request = new FastCgiRequestMessage
         {
-            Role = arguments.GetValue<FastCgiRequestRole>("--role"),
+            Role = options.Role,
             Body = body,
             Parameters = target.CreateParameters(
                 method, Find("User-Agent") ?? "fastcgi-request", contentType, contentLength, Find("Host")),
         };
         request.Parameters.Add("HTTP_ACCEPT", Find("Accept") ?? "*/*");
-        foreach (var (name, value) in _headers.Where(
+        foreach (var (name, value) in options.Headers.Where(
             static header => !s_own.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
             request.Parameters.Add(HttpParameters.ToParameterName(name), value.Trim());
-        foreach (var (name, value) in arguments.GetParameters())
+        foreach (var (name, value) in options.Parameters)
             request.Parameters[name] = value;
         ShownParameters = [.. request.Parameters.Select(Show)];
         foreach (var (name, value) in ShownParameters)
@@ -79,17 +74,17 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
     private NamedValue Show(FastCgiParameter parameter)
     {
         var upper = parameter.Name.ToUpperInvariant().Replace('-', '_');
-        var isMasked = s_secrets.Any(upper.Contains) && parameter.Value.Length > 0 && !arguments.Has("--show-secrets");
+        var isMasked = s_secrets.Any(upper.Contains) && parameter.Value.Length > 0 && !options.ShowsSecrets;
         return new NamedValue(parameter.Name, isMasked ? "***" : parameter.Value);
     }
 
-    private string? Find(string name)
-        => _headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
+    private string? Find(string name) => options.Headers
+        .LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
 
     private Stream OpenData()
     {
-        if (_data is not ['@', .. var file])
-            return new MemoryStream(Encoding.UTF8.GetBytes(_data!));
+        if (options.Data is not ['@', .. var file])
+            return new MemoryStream(Encoding.UTF8.GetBytes(options.Data!));
         if (file != "-")
             return File.OpenRead(file);
         if (_isInputRead)

@@ -62,7 +62,13 @@ internal static class ParameterRules
 
         new("target-rewritten", Level.Problem, "query strings are lost, and escaped characters in paths are decoded",
             NotFound,
-            On<NginxPlace>(place => place.FindRewrittenTarget().See(), "fastcgi_param REQUEST_URI $request_uri;")),
+            On<NginxPlace>(place => place.FindRewrittenTarget().See(), "fastcgi_param REQUEST_URI $request_uri;"),
+            On<ApachePlace>(place => place.FindRewrittenTarget().See(), RemoveLine),
+            On<HaProxyPlace>(place => (place.Application?.Block ?? []).Where(line
+                => line.Arguments is ["REQUEST_URI", "%[path]", ..]).See(), RemoveLine),
+            On<CaddyPlace>(place => place.IsGuard || place.Pass.FindAround("handle_errors") is not null ? []
+                : place.Parameters.Where(line => line.Arguments
+                    is ["REQUEST_URI", "{path}" or "{uri.path}" or "{http.request.uri.path}"]).See(), RemoveLine)),
 
         new("body-dropped", Level.Problem, "the application sees no request body", EmptyBody,
             On<NginxPlace>(place => place.IsGuard ? [] : place.Get("fastcgi_pass_request_body", "off").See(),
@@ -153,6 +159,7 @@ internal static class ParameterRules
                 with { Effect = "%2F in a path arrives as %252F", Page = NotFound }),
     ];
 
+    private const string RemoveLine = "# remove this line";
     private const string WholePath =
         "the application sees paths that begin with this one, and returns 404 unless it expects them";
 

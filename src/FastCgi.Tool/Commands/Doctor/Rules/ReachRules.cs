@@ -90,6 +90,8 @@ internal static class ReachRules
             "troubleshooting.md#401-unauthorized",
             On<NginxPlace>(place => NginxReach.FindHiddenCookies(place).See(), RemoveLine),
             On<ApachePlace>(place => ApacheReach.FindHiddenCookies(place).See(), RemoveLine),
+            On<LighttpdPlace>(place => place.Visible("setenv.set-response-header").Where(line
+                => line.Find("Set-Cookie", "") is not null).See(), RemoveLine),
             On<HaProxyPlace>(place => place.Frontends.Append(place.Backend).SelectMany(section => section.Block)
                 .FirstOrDefault(line => line.Is("http-response", "del-header", "Set-Cookie")
                     && line.Arguments.Length == 2).See(), RemoveLine),
