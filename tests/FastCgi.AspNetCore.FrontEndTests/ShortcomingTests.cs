@@ -36,7 +36,9 @@ public sealed class ShortcomingTests(ITestOutputHelper output) : FrontEndTest(ou
         {
             using var response = await site.Client.PostAsync(
                 "/", new StreamedContent(stream => stream.WriteAsync(body).AsTask()));
-            Assert.InRange((int)response.StatusCode, 400, 499);
+            // HAProxy 3.2 responds with 502 if it notices only while it sends.
+            if (setup.Kind != FrontEndKind.HaProxy || response.StatusCode != HttpStatusCode.BadGateway)
+                Assert.InRange((int)response.StatusCode, 400, 499);
         }
         catch (HttpRequestException)
         {

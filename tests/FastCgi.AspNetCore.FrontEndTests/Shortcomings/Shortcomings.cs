@@ -84,7 +84,7 @@ internal static class Shortcomings
             Ability.SmallPieces,
             "An upload reaches the application only when it is complete or fills a 16 KB buffer."),
         new(FrontEndKind.HaProxy, Ability.LargeUploadOfUnknownLength,
-            "An upload without `Content-Length` is rejected with 400 if it does not fit in a 16 KB buffer."),
+            "An upload without `Content-Length` is rejected with 400 or 502 if it does not fit in a 16 KB buffer."),
         new(FrontEndKind.HaProxy, Ability.EarlyAnswer,
             "After a response to an incomplete upload, HAProxy does not read the rest. A client that sends the whole "
                 + "body before it reads the response waits until `timeout client` expires."),
