@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Numerics;
 
 namespace FastCgi.AspNetCore.Advice;
@@ -16,7 +15,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private int _maxHead = FastCgiResponse.LargeHead;
 
     private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
-    private readonly ConcurrentDictionary<string, LogThrottle> _throttles = new();
+    private readonly Dictionary<string, LogThrottle> _throttles = [];
+    private readonly Lock _lock = new();
 
     public FrontEnds FrontEnds { get; } = new(time);
     public GivenUpRequests GivenUpRequests { get; } = new();
@@ -92,9 +92,16 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
     /// <summary>At most once a minute, or once, for each message or subject.</summary>
     private bool TryAcquire(string subject, out long count, bool isOnce = false)
-        => _throttles.GetOrAdd(
-            subject, static (_, state) => state.isOnce ? LogThrottle.Once(state.time) : new LogThrottle(state.time),
-            (time, isOnce)).TryAcquire(out count);
+    {
+        LogThrottle? throttle;
+        using (_lock.Acquire())
+        {
+            if (!_throttles.TryGetValue(subject, out throttle))
+                _throttles.Add(subject, throttle = isOnce ? LogThrottle.Once(time) : new LogThrottle(time));
+        }
+
+        return throttle.TryAcquire(out count);
+    }
 
     private static string? GetWebServer(RequestParameters parameters)
         => Clean(parameters.GetVariable("SERVER_SOFTWARE"));

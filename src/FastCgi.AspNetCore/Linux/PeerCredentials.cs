@@ -8,43 +8,45 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups, ui
     private const int CredentialsOption = 17;
     private const int GroupsOption = 59;
 
-    private const int MaxGroups = 65_536;
+    // Linux permits 65,536. Few users have more than the first number.
+    private static readonly int[] s_maxGroups = [64, 65_536];
 
     public static PeerCredentials? Get(Socket socket)
     {
         if (!OperatingSystem.IsLinux() || socket.AddressFamily != AddressFamily.Unix)
             return null;
 
-        var groups = ArrayPool<uint>.Shared.Rent(MaxGroups);
         try
         {
             // struct ucred: process, user, group.
             Span<uint> credentials = stackalloc uint[3];
             socket.GetRawSocketOption(Libc.SocketLevel, CredentialsOption, MemoryMarshal.AsBytes(credentials));
-            var count = GetGroups(socket, groups);
-            return new PeerCredentials(credentials[1], [credentials[2], .. groups.AsSpan(0, count)], credentials[0]);
+            return new PeerCredentials(credentials[1], [credentials[2], .. GetGroups(socket)], credentials[0]);
         }
         catch (SocketException)
         {
             return null;
         }
-        finally
-        {
-            ArrayPool<uint>.Shared.Return(groups);
-        }
     }
 
-    /// <returns>The number of supplementary groups; 0 if unknown, so that only user and group apply.</returns>
-    private static int GetGroups(Socket socket, uint[] groups)
+    /// <returns>The supplementary groups; none if they are unknown, so that only user and group apply.</returns>
+    private static Span<uint> GetGroups(Socket socket)
     {
-        try
+        foreach (var max in s_maxGroups)
         {
-            return socket.GetRawSocketOption(
-                Libc.SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups))) / sizeof(uint);
+            try
+            {
+                var groups = new uint[max];
+                var length = socket.GetRawSocketOption(
+                    Libc.SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan()));
+                return groups.AsSpan(0, length / sizeof(uint));
+            }
+            catch (SocketException)
+            {
+                // The array is too short, or the system does not know the option.
+            }
         }
-        catch (SocketException)
-        {
-            return 0;
-        }
+
+        return [];
     }
 }
