@@ -279,21 +279,19 @@ internal sealed partial class WorkerPool(
 
     /// <summary>
     /// Adapts how many requests that sleep run at once. While their threads wait for a processor, more of them only
-    /// cost time for switches, also where a database on the same machine needs the processors.
+    /// cost time for switches, also where a database on the same machine needs the processors. But those that keep the
+    /// processors busy may always run: if they wait, it is for the load of others.
     /// </summary>
     public void OnSlept(CallCost cost)
     {
+        var perSeat = Math.Max(MinAsleepPerSeat, cost.Microseconds / Math.Max(1, cost.Processor));
         using (_lock.Acquire())
         {
-            if (cost.Delayed > cost.Microseconds)
-            {
+            var isDelayed = cost.Delayed > cost.Microseconds;
+            if (isDelayed)
                 _calmSamples = 0;
-                _maxAsleep = Math.Max(MinAsleepPerSeat * seats, Math.Min(_maxAsleep, BlockedCount) - 1);
-            }
-            else if (_maxAsleep < int.MaxValue)
-            {
-                _maxAsleep++;
-            }
+            var wanted = isDelayed ? Math.Min(_maxAsleep, BlockedCount) - 1 : _maxAsleep + 1L;
+            _maxAsleep = (int)Math.Clamp(wanted, Math.Min(perSeat * seats, int.MaxValue), int.MaxValue);
         }
     }
 
