@@ -1,3 +1,4 @@
+using System.Collections.Immutable;
 using System.Numerics;
 
 namespace FastCgi.AspNetCore.Advice;
@@ -15,8 +16,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private int _maxHead = FastCgiResponse.LargeHead;
 
     private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
-    private readonly Dictionary<string, LogThrottle> _throttles = [];
-    private readonly Lock _lock = new();
+    private ImmutableDictionary<string, LogThrottle> _throttles = ImmutableDictionary<string, LogThrottle>.Empty;
 
     public FrontEnds FrontEnds { get; } = new(time);
     public GivenUpRequests GivenUpRequests { get; } = new();
@@ -92,16 +92,11 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
     /// <summary>At most once a minute, or once, for each message or subject.</summary>
     private bool TryAcquire(string subject, out long count, bool isOnce = false)
-    {
-        LogThrottle? throttle;
-        using (_lock.Acquire())
-        {
-            if (!_throttles.TryGetValue(subject, out throttle))
-                _throttles.Add(subject, throttle = isOnce ? LogThrottle.Once(time) : new LogThrottle(time));
-        }
-
-        return throttle.TryAcquire(out count);
-    }
+        => ImmutableInterlocked.GetOrAdd(
+            ref _throttles,
+            subject,
+            static (_, state) => state.isOnce ? LogThrottle.Once(state.time) : new LogThrottle(state.time),
+            (time, isOnce)).TryAcquire(out count);
 
     private static string? GetWebServer(RequestParameters parameters)
         => Clean(parameters.GetVariable("SERVER_SOFTWARE"));

@@ -8,45 +8,46 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups, ui
     private const int CredentialsOption = 17;
     private const int GroupsOption = 59;
 
-    // Linux permits 65,536. Few users have more than the first number.
-    private static readonly int[] s_maxGroups = [64, 65_536];
+    private const int MaxGroups = 65_536;
+
+    // Large, so it is used again.
+    private static uint[]? s_groups;
 
     public static PeerCredentials? Get(Socket socket)
     {
         if (!OperatingSystem.IsLinux() || socket.AddressFamily != AddressFamily.Unix)
             return null;
 
+        var groups = Interlocked.Exchange(ref s_groups, null) ?? new uint[MaxGroups];
         try
         {
             // struct ucred: process, user, group.
             Span<uint> credentials = stackalloc uint[3];
             socket.GetRawSocketOption(Libc.SocketLevel, CredentialsOption, MemoryMarshal.AsBytes(credentials));
-            return new PeerCredentials(credentials[1], [credentials[2], .. GetGroups(socket)], credentials[0]);
+            var count = GetGroups(socket, groups);
+            return new PeerCredentials(credentials[1], [credentials[2], .. groups.AsSpan(0, count)], credentials[0]);
         }
         catch (SocketException)
         {
             return null;
         }
+        finally
+        {
+            Volatile.Write(ref s_groups, groups);
+        }
     }
 
-    /// <returns>The supplementary groups; none if they are unknown, so that only user and group apply.</returns>
-    private static Span<uint> GetGroups(Socket socket)
+    /// <returns>The number of supplementary groups; 0 if unknown, so that only user and group apply.</returns>
+    private static int GetGroups(Socket socket, uint[] groups)
     {
-        foreach (var max in s_maxGroups)
+        try
         {
-            try
-            {
-                var groups = new uint[max];
-                var length = socket.GetRawSocketOption(
-                    Libc.SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan()));
-                return groups.AsSpan(0, length / sizeof(uint));
-            }
-            catch (SocketException)
-            {
-                // The array is too short, or the system does not know the option.
-            }
+            return socket.GetRawSocketOption(
+                Libc.SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups))) / sizeof(uint);
         }
-
-        return [];
+        catch (SocketException)
+        {
+            return 0;
+        }
     }
 }

@@ -20,8 +20,7 @@ internal sealed class Guarded<T>(LockRank rank)
             _guarded = guarded;
             if (Invariants.AreChecked)
                 _before = LockOrder.OnEntering(guarded._rank, guarded._lock.IsHeldByCurrentThread);
-            if (!guarded._lock.TryEnter())
-                Uninterrupted.Do(guarded._lock, static gate => gate.Enter());
+            guarded._lock.Acquire();
         }
 
         public ref T State => ref _guarded._state;
