@@ -24,7 +24,7 @@ public class BodyDataRateTests
         server =>
         {
             Assert.Equal(
-                Enumerable.Repeat(((408, "RequestBodyTimeout"), 1L), tooSlow),
+                Enumerable.Repeat((RequestRejection.RequestBodyTimeout, 1L), tooSlow),
                 server.Context.Counters.RejectedRequests.Select(static count => (count.Key, count.Value)));
             Assert.Equal(
                 Enumerable.Repeat(LogLevel.Debug, tooSlow),

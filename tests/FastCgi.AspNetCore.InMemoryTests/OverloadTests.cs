@@ -56,8 +56,8 @@ public class OverloadTests
         Assert.Contains("RequestQueueTimeout", refused.Text, StringComparison.Ordinal);
         Assert.Equal(0, server.Context.Admission.QueuedCount);
         Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("RequestsWaitedTooLong")).Level);
-        Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count => count.Key == (
-            503, "RequestQueueTimeout")).Value);
+        Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count
+            => count.Key == RequestRejection.RequestQueueTimeout).Value);
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
         Assert.Equal("Hello", (await second.AskAsync(RecordBytes.Get(uri: "/3"))).Text);

@@ -37,5 +37,5 @@ public class UnreadBodyTests
         expects: isRefused ? "ApplicationError" : null,
         server => Assert.True(
             !isRefused || server.Context.Counters.RejectedRequests.Single(
-                static count => count.Key == (503, "RequestBodyBacklog")).Value == 1));
+                static count => count.Key == RequestRejection.RequestBodyBacklog).Value == 1));
 }

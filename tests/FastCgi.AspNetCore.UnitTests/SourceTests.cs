@@ -51,6 +51,19 @@ public sealed partial class SourceTests
             FindSources("src/FastCgi.AspNetCore"),
             static file => File.ReadAllText(file).Contains(" lock (", StringComparison.Ordinal));
 
+    /// <summary>
+    /// On a thread that the application has interrupted, their locks throw, and a connection would not start or end.
+    /// </summary>
+    [Theory]
+    [InlineData("System.Collections.Concurrent", "LazyRequestState.cs")]
+    [InlineData("ArrayPool<", "ResponseStaging.cs", "FastCgiResponse.SendFile.cs", "ConnectionManager.cs")]
+    public void CollectionsWithLocks_AreUsedOnlyInCallsOfTheApplicationAndOnTheClock(string use, params string[] files)
+        => Assert.Empty(
+            FindSources("src/FastCgi.AspNetCore")
+                .Where(file => File.ReadAllText(file).Contains(use, StringComparison.Ordinal))
+                .Select(Path.GetFileName)
+                .Except(files));
+
     [Fact]
     public void LogMessages_IdsAndNames_AreUniqueAndGiven()
     {

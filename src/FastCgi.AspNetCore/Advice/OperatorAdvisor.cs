@@ -1,4 +1,4 @@
-using System.Collections.Concurrent;
+using System.Collections.Immutable;
 using System.Numerics;
 
 namespace FastCgi.AspNetCore.Advice;
@@ -16,7 +16,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private int _maxHead = FastCgiResponse.LargeHead;
 
     private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
-    private readonly ConcurrentDictionary<string, LogThrottle> _throttles = new();
+    private ImmutableDictionary<string, LogThrottle> _throttles = ImmutableDictionary<string, LogThrottle>.Empty;
 
     public FrontEnds FrontEnds { get; } = new(time);
     public GivenUpRequests GivenUpRequests { get; } = new();
@@ -92,8 +92,10 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
     /// <summary>At most once a minute, or once, for each message or subject.</summary>
     private bool TryAcquire(string subject, out long count, bool isOnce = false)
-        => _throttles.GetOrAdd(
-            subject, static (_, state) => state.isOnce ? LogThrottle.Once(state.time) : new LogThrottle(state.time),
+        => ImmutableInterlocked.GetOrAdd(
+            ref _throttles,
+            subject,
+            static (_, state) => state.isOnce ? LogThrottle.Once(state.time) : new LogThrottle(state.time),
             (time, isOnce)).TryAcquire(out count);
 
     private static string? GetWebServer(RequestParameters parameters)

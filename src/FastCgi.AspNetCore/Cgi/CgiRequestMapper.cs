@@ -6,6 +6,8 @@ namespace FastCgi.AspNetCore.Cgi;
 /// <summary>Maps parameters (RFC 3875). Scheme, path and addresses never come from forgeable headers.</summary>
 internal static class CgiRequestMapper
 {
+    private const int MaxPathOnStack = 512;
+
     public static RequestRejection Map(ReadOnlySpan<byte> parameters, CgiMapping mapping, out RequestHead head)
     {
         head = default;
@@ -148,13 +150,13 @@ internal static class CgiRequestMapper
             return RequestRejection.None;
         }
 
-        var rented = ArrayPool<byte>.Shared.Rent(path.Length);
-        var length = PathDecoder.Decode(path, rented);
-        if (length >= 0)
-            SplitPath(rented.AsSpan(0, length), ref variables, mapping, ref head);
+        var decoded = path.Length <= MaxPathOnStack ? stackalloc byte[MaxPathOnStack] : new byte[path.Length];
+        var length = PathDecoder.Decode(path, decoded);
+        if (length < 0)
+            return RequestRejection.NullCharacterInPath;
 
-        ArrayPool<byte>.Shared.Return(rented);
-        return length < 0 ? RequestRejection.NullCharacterInPath : RequestRejection.None;
+        SplitPath(decoded[..length], ref variables, mapping, ref head);
+        return RequestRejection.None;
     }
 
     /// <summary>Maps a path that the web server has decoded, so <c>%2F</c> and dot segments are lost.</summary>
@@ -165,20 +167,19 @@ internal static class CgiRequestMapper
         if (first.Contains((byte)0) || second.Contains((byte)0))
             return RequestRejection.NullCharacterInPath;
 
-        var rented = ArrayPool<byte>.Shared.Rent(first.Length + second.Length + 1);
-        var path = rented.AsSpan(0, first.Length + second.Length + 1);
+        var maxLength = first.Length + second.Length + 1;
+        var path = (maxLength <= MaxPathOnStack ? stackalloc byte[MaxPathOnStack] : new byte[maxLength])[..maxLength];
         path[0] = (byte)'/';
         first.CopyTo(path[1..]);
         second.CopyTo(path[(1 + first.Length)..]);
         if (path.Length > 1 && path[1] == '/')
             path = path[1..];
 
-        var isValid = Utf8.IsValid(path);
-        if (isValid)
-            SplitPath(path[..PathDecoder.RemoveDotSegments(path)], ref variables, mapping, ref head);
+        if (!Utf8.IsValid(path))
+            return RequestRejection.InvalidTarget;
 
-        ArrayPool<byte>.Shared.Return(rented);
-        return isValid ? RequestRejection.None : RequestRejection.InvalidTarget;
+        SplitPath(path[..PathDecoder.RemoveDotSegments(path)], ref variables, mapping, ref head);
+        return RequestRejection.None;
     }
 
     /// <summary>
@@ -186,7 +187,8 @@ internal static class CgiRequestMapper
     /// configured base, and that over SCRIPT_NAME, which requires trust and PATH_INFO.
     /// </summary>
     private static void SplitPath(
-        ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
+        scoped ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping,
+        ref RequestHead head)
     {
         var length = 0;
         if (!variables.PathBase.IsEmpty)

@@ -1,5 +1,3 @@
-using System.Collections.Concurrent;
-
 namespace FastCgi.AspNetCore.Diagnostics;
 
 internal enum AbortCause : byte
@@ -18,8 +16,8 @@ internal enum AbortCause : byte
 /// <summary>Counters of rare events. The meter reads them on collection.</summary>
 internal sealed class ServerCounters
 {
-    private readonly ConcurrentDictionary<(int StatusCode, string Reason), long> _rejectedRequests = new();
-    private readonly ConcurrentDictionary<ProtocolError, long> _protocolErrors = new();
+    private readonly long[] _rejectedRequests = new long[Enum.GetValues<RequestRejection>().Length];
+    private readonly long[] _protocolErrors = new long[Enum.GetValues<ProtocolError>().Length];
     private readonly long[] _abortedRequests = new long[Enum.GetValues<AbortCause>().Length];
     private long _rejectedConnections;
     private long _refusedPeers;
@@ -27,14 +25,14 @@ internal sealed class ServerCounters
     public long RejectedConnections => Volatile.Read(ref _rejectedConnections);
     public long RefusedPeers => Volatile.Read(ref _refusedPeers);
 
-    public IEnumerable<KeyValuePair<AbortCause, long>> AbortedRequests
-        => Enum.GetValues<AbortCause>()
-            .Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
+    public IEnumerable<KeyValuePair<AbortCause, long>> AbortedRequests => Read<AbortCause>(_abortedRequests);
 
     /// <summary>The number of requests that the server rejected, or whose body it refused.</summary>
-    public IEnumerable<KeyValuePair<(int StatusCode, string Reason), long>> RejectedRequests => _rejectedRequests;
+    public IEnumerable<KeyValuePair<RequestRejection, long>> RejectedRequests
+        => Read<RequestRejection>(_rejectedRequests).Where(static count => count.Value > 0);
 
-    public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors => _protocolErrors;
+    public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors
+        => Read<ProtocolError>(_protocolErrors).Where(static count => count.Value > 0);
 
     public void OnConnectionsRejected(int count) => Interlocked.Add(ref _rejectedConnections, count);
 
@@ -42,9 +40,11 @@ internal sealed class ServerCounters
 
     public void OnRequestAborted(AbortCause cause) => Interlocked.Increment(ref _abortedRequests[(int)cause]);
 
-    public void OnRequestRejected(int statusCode, string reason)
-        => _rejectedRequests.AddOrUpdate((statusCode, reason), 1, static (_, count) => count + 1);
+    public void OnRequestRejected(RequestRejection reason) => Interlocked.Increment(ref _rejectedRequests[(int)reason]);
 
-    public void OnProtocolError(ProtocolError error)
-        => _protocolErrors.AddOrUpdate(error, 1, static (_, count) => count + 1);
+    public void OnProtocolError(ProtocolError error) => Interlocked.Increment(ref _protocolErrors[(int)error]);
+
+    private static IEnumerable<KeyValuePair<T, long>> Read<T>(long[] counts)
+        where T : struct, Enum
+        => Enum.GetValues<T>().Select((cause, index) => KeyValuePair.Create(cause, Volatile.Read(ref counts[index])));
 }

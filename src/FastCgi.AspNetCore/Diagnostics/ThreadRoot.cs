@@ -9,9 +9,10 @@ internal static class ThreadRoot
 
     /// <param name="fail">Called after an exception, to end the affected request or connection.</param>
     public static void Queue<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
-        => ThreadPool.UnsafeQueueUserWorkItem(
-            static work
-                => Run(work.state, work.action, work.log, work.fail), (state, action, log, fail), preferLocal: false);
+        => Uninterrupted.Do(
+            (state, action, log, fail),
+            static work => ThreadPool.UnsafeQueueUserWorkItem(
+                static work => Run(work.state, work.action, work.log, work.fail), work, preferLocal: false));
 
     /// <summary>Logs on the thread pool, for a thread that a log provider must not block.</summary>
     public static void Report(ILogger log, Action<ILogger> report) => Queue(log, report, log);

@@ -4,7 +4,8 @@ namespace FastCgi.AspNetCore.Execution;
 /// <param name="Microseconds">How long it kept the thread, without the time in which it waited for a processor.</param>
 /// <param name="IsAsleep">Whether it slept much of that time; null if only the time was measured.</param>
 /// <param name="Delayed">How long it waited for a processor, in microseconds.</param>
-internal readonly record struct CallCost(long Microseconds, bool? IsAsleep, long Delayed = 0)
+/// <param name="Processor">How long it used a processor, in microseconds.</param>
+internal readonly record struct CallCost(long Microseconds, bool? IsAsleep, long Delayed = 0, long Processor = 0)
 {
     public bool IsShort => Microseconds < Prediction.ShortMicroseconds;
 }
@@ -57,11 +58,12 @@ internal sealed class CallMeter(ThreadPlatform platform, TimeProvider time)
 
         var delayed = usage.Delayed - before.Delayed;
         microseconds = Math.Max(0, microseconds - delayed);
-        var asleep = microseconds - (usage.Processor - before.Processor);
+        var processor = usage.Processor - before.Processor;
+        var asleep = microseconds - processor;
         // A hypervisor may take the processor, and the system may not report delays: that is no sleep.
         var hasWaited = usage.Waits is null || usage.Waits != before.Waits;
         var isAsleep = hasWaited && asleep >= Prediction.ShortMicroseconds && asleep * AsleepShare > microseconds;
-        return new CallCost(microseconds, isAsleep, delayed);
+        return new CallCost(microseconds, isAsleep, delayed, processor);
     }
 
     private bool IsSample()

@@ -132,7 +132,7 @@ internal sealed class RequestScheduler
             var request = loop.RemoveFirst();
             var path = GetPath(request);
             var expected = Predict(path);
-            if (TryDispatch(request, path, expected, loop))
+            if (TryDispatch(worker, request, path, expected, loop))
                 continue;
 
             var isOurs = Call(worker, request, path, expected, sendsAtEnd: loop.IsEmpty, loop);
@@ -270,7 +270,8 @@ internal sealed class RequestScheduler
         => request.IsPing || request.IsDetached ? Hold.Nothing : Hold.Server;
 
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
-    private bool TryDispatch(FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
+    private bool TryDispatch(
+        Worker worker, FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
     {
         try
         {
@@ -299,7 +300,7 @@ internal sealed class RequestScheduler
 
             if (_scheduling == FastCgiApplicationScheduling.Inline)
                 return false;
-            if (!Workers.IsWarm && !Workers.TryBeginFirst())
+            if (!Workers.IsWarm && !Workers.TryBeginFirst(worker.Probe))
             {
                 Workers.Run(new WorkItem(request), Hold.Thread);
                 return true;

@@ -22,16 +22,17 @@ internal sealed partial class WorkerPool(
     // For the server while all other threads run the application. One of them never calls anything that may block.
     private const int ServerThreads = 3;
 
-    private const long Warm = -1;
+    private const int Warm = -1;
+
+    // After this many samples of one millisecond in which it slept or computed, the first request is waiting for its
+    // own data, not initializing shared state. If it only waits for a processor, others would compete for it.
+    private const int MaxFirstSamples = 500;
 
     // Waits of a few hundred microseconds, for another machine, need as many to keep a processor busy.
     private const int MinAsleepPerSeat = 6;
 
     // After this many samples of the watchdog without a delayed call, processors are idle.
     private const int CalmSamples = 8;
-
-    // A first request that takes longer is waiting for its own data, not initializing shared state.
-    private static readonly TimeSpan s_maxFirstTime = TimeSpan.FromMilliseconds(500);
 
     private readonly Lock _lock = new();
     private readonly LogThrottle _scarceThreads = new(time);
@@ -52,8 +53,10 @@ internal sealed partial class WorkerPool(
     private int _maxAsleep = int.MaxValue;
     private int _calmSamples;
 
-    // The start time of the first request; 0 before, and Warm after its end.
-    private long _firstBegan;
+    // The samples of the first request, from 1; 0 before, and Warm after its end.
+    private int _firstSamples;
+    private ThreadProbe? _firstThread;
+    private long _firstProcessorTime;
 
     private bool _wasLoopWaiting;
     private bool _isLoopOverdue;
@@ -128,23 +131,24 @@ internal sealed partial class WorkerPool(
         Wake(woken);
     }
 
-    public bool IsWarm => Volatile.Read(ref _firstBegan) == Warm;
+    public bool IsWarm => Volatile.Read(ref _firstSamples) == Warm;
 
     /// <summary>Whether the first request is running. Those that need a thread wait for it.</summary>
-    public bool IsFirstRunning => Volatile.Read(ref _firstBegan) > 0;
+    public bool IsFirstRunning => Volatile.Read(ref _firstSamples) > 0;
 
     /// <summary>
     /// Starts the first request alone, because it creates shared state, such as the route table. Otherwise, after a
     /// restart, hundreds of requests would await that, and resume on the thread pool in handlers that may block.
     /// </summary>
-    public bool TryBeginFirst()
+    public bool TryBeginFirst(ThreadProbe? thread)
     {
         using (_lock.Acquire())
         {
-            if (_firstBegan != 0)
+            if (_firstSamples != 0)
                 return false;
 
-            _firstBegan = Math.Max(1, time.GetTimestamp());
+            _firstThread = thread;
+            Volatile.Write(ref _firstSamples, 1);
             return true;
         }
     }
@@ -156,7 +160,7 @@ internal sealed partial class WorkerPool(
             return;
 
         using (_lock.Acquire())
-            _firstBegan = Warm;
+            _firstSamples = Warm;
         WakeForWaiting();
     }
 
@@ -279,21 +283,19 @@ internal sealed partial class WorkerPool(
 
     /// <summary>
     /// Adapts how many requests that sleep run at once. While their threads wait for a processor, more of them only
-    /// cost time for switches, also where a database on the same machine needs the processors.
+    /// cost time for switches, also where a database on the same machine needs the processors. But those that keep the
+    /// processors busy may always run: if they wait, it is for the load of others.
     /// </summary>
     public void OnSlept(CallCost cost)
     {
+        var perSeat = Math.Max(MinAsleepPerSeat, cost.Microseconds / Math.Max(1, cost.Processor));
         using (_lock.Acquire())
         {
-            if (cost.Delayed > cost.Microseconds)
-            {
+            var isDelayed = cost.Delayed > cost.Microseconds;
+            if (isDelayed)
                 _calmSamples = 0;
-                _maxAsleep = Math.Max(MinAsleepPerSeat * seats, Math.Min(_maxAsleep, BlockedCount) - 1);
-            }
-            else if (_maxAsleep < int.MaxValue)
-            {
-                _maxAsleep++;
-            }
+            var wanted = isDelayed ? Math.Min(_maxAsleep, BlockedCount) - 1 : _maxAsleep + 1L;
+            _maxAsleep = (int)Math.Clamp(wanted, Math.Min(perSeat * seats, int.MaxValue), int.MaxValue);
         }
     }
 
@@ -303,6 +305,7 @@ internal sealed partial class WorkerPool(
     public bool OnSampled(int processors)
     {
         bool isLimited;
+        var hasFirstRun = IsFirstRunning && HasFirstRun();
         using (_lock.Acquire())
         {
             // All seats are taken, and no thread that finished has served a loop since the previous sample.
@@ -312,13 +315,24 @@ internal sealed partial class WorkerPool(
             if (WaitingCount > 0 && ++_calmSamples > CalmSamples)
                 _maxAsleep = (int)Math.Min(int.MaxValue, _maxAsleep * 2L);
             isLimited = WaitingCount > 0 && BlockedCount >= _maxAsleep;
-            if (IsFirstRunning && time.GetElapsedTime(_firstBegan) > s_maxFirstTime)
-                _firstBegan = Warm;
+            if (hasFirstRun && IsFirstRunning && _firstSamples++ == MaxFirstSamples)
+                _firstSamples = Warm;
         }
 
         if (WaitingCount > 0 && BlockedCount >= platform.MaxHandlerThreads)
             WarnOfScarceThreads(Count, exception: null);
         return WakeForWaiting(processors) || isLimited;
+    }
+
+    /// <summary>Whether the first request has slept or used a processor since the previous sample.</summary>
+    private bool HasFirstRun()
+    {
+        if (_firstThread is not { IsSleeping: false } thread)
+            return true;
+
+        var before = _firstProcessorTime;
+        _firstProcessorTime = thread.ProcessorTime;
+        return _firstProcessorTime != before;
     }
 
     /// <summary>Wakes a thread if there is work that can be done now.</summary>

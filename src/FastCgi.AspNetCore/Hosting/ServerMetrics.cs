@@ -47,8 +47,8 @@ internal static class ServerMetrics
             limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit);
         Counter(meter, "rejected_requests", "{request}", "Requests that the server rejected, or whose body it refused.",
             () => counters.RejectedRequests.Select(static count => new Measurement<long>(
-                count.Value, new("http.response.status_code", count.Key.StatusCode),
-                new("error.type", count.Key.Reason))));
+                count.Value, new("http.response.status_code", count.Key.GetStatusCode()),
+                new("error.type", count.Key.ToString()))));
         Counter(meter, "aborted_requests", "{request}", "Requests that ended before their response was complete.",
             () => Tag("fastcgi.abort.cause", counters.AbortedRequests));
         Gauge(meter, "buffer_memory", "By", "Memory of pooled buffers, in use or free.",

@@ -10,12 +10,15 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups, ui
 
     private const int MaxGroups = 65_536;
 
+    // Large, so it is used again.
+    private static uint[]? s_groups;
+
     public static PeerCredentials? Get(Socket socket)
     {
         if (!OperatingSystem.IsLinux() || socket.AddressFamily != AddressFamily.Unix)
             return null;
 
-        var groups = ArrayPool<uint>.Shared.Rent(MaxGroups);
+        var groups = Interlocked.Exchange(ref s_groups, null) ?? new uint[MaxGroups];
         try
         {
             // struct ucred: process, user, group.
@@ -30,7 +33,7 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups, ui
         }
         finally
         {
-            ArrayPool<uint>.Shared.Return(groups);
+            Volatile.Write(ref s_groups, groups);
         }
     }
 

@@ -164,7 +164,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         report = reason == RequestRejection.RequestBodyTimeout
             ? () => log.RequestBodyTooSlow(connectionId, traceIdentifier, rate.BytesPerSecond)
             : () => log.RequestBodyRefused(connectionId, traceIdentifier, length);
-        Server.Counters.OnRequestRejected(reason.GetStatusCode(), reason.ToString());
+        Server.Counters.OnRequestRejected(reason);
         return new BadHttpRequestException(reason.GetReason(), reason.GetStatusCode());
     }
 

@@ -129,7 +129,7 @@ internal static class RequestCompletion
         }
 
         var statusCode = rejection.GetStatusCode();
-        request.Server.Counters.OnRequestRejected(statusCode, rejection.ToString());
+        request.Server.Counters.OnRequestRejected(rejection);
         request.Log.RequestRejected(request.Connection.Id, request.Id, statusCode, rejection.GetReason());
         request.Response.TryRespondForApplication(statusCode, rejection.GetReason() + "\n", rejection switch
         {

@@ -83,8 +83,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         return new RequestTotals(
             Math.Max(0, requestCount - queued), queued, totals.Requests,
             counters.RejectedRequests.ToDictionary(
-                static count
-                    => string.Create(CultureInfo.InvariantCulture, $"{count.Key.StatusCode} {count.Key.Reason}"),
+                static count => string.Create(CultureInfo.InvariantCulture, $"{count.Key.GetStatusCode()} {count.Key}"),
                 static count => count.Value),
             counters.AbortedRequests.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
     }

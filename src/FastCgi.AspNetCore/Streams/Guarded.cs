@@ -18,8 +18,7 @@ internal sealed class Guarded<T>
             _guarded = guarded;
             if (Invariants.AreChecked)
                 HeldLock.OnEntering();
-            if (!guarded._lock.TryEnter())
-                Uninterrupted.Do(guarded._lock, static gate => gate.Enter());
+            guarded._lock.Acquire();
         }
 
         public ref T State => ref _guarded._state;

@@ -22,6 +22,37 @@ public sealed class EpollLoopTests
         Assert.Equal("on purpose", (await server.Logs.SingleAsync("ServerFailed")).Exception!.Message);
     }
 
+    /// <summary>Otherwise, a connection could not start, or would never end.</summary>
+    [Theory, Values(true, false)]
+    public async Task Sources_ThreadIsInterruptedWhileTheTableIsInUse_AreAddedAndRemoved(bool isAdded)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        using var source = new Source(loop);
+        Exception? failure = null;
+        var thread = new Thread(() =>
+        {
+            Thread.CurrentThread.Interrupt();
+            failure = Record.Exception(() =>
+            {
+                if (isAdded)
+                    new Source(loop).Dispose();
+                else
+                    loop.Remove(source);
+            });
+        });
+
+        using (SourcesLockOf(loop).Acquire())
+        {
+            thread.Start();
+            SpinWait.SpinUntil(() => thread.ThreadState.HasFlag(System.Threading.ThreadState.WaitSleepJoin));
+        }
+
+        thread.Join();
+        Assert.Null(failure);
+        Assert.Equal(isAdded ? 2 : 0, loop.SourceCount);
+    }
+
     [Fact]
     public async Task Event_OfAConnectionFails_ItIsReset()
     {
@@ -188,6 +219,9 @@ public sealed class EpollLoopTests
         Assert.True(loop.GetEpoll().IsClosed);
         thread.Join();
     }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_sourcesLock")]
+    private static extern ref Lock SourcesLockOf(EpollLoop loop);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isStarted")]
     private static extern ref bool IsStarted(Engine engine);

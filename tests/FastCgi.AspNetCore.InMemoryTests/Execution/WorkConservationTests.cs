@@ -180,11 +180,11 @@ public sealed class WorkConservationTests : SchedulerTest
         scheduler.Watchdog.Start();
         var occupied = Enumerable.Range(0, 50).Select(_ => scheduler.Occupy(Hold.Thread)).ToList();
         for (var i = 0; i < 100; i++)
-            scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101));
+            scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101, Processor: 20));
         occupied.ForEach(scheduler.GiveBack);
 
         Assert.Equal(6 * Processors, scheduler.Workers.ThreadRoom);
-        scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 100));
+        scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 100, Processor: 20));
         Assert.Equal((6 * Processors) + 1, scheduler.Workers.ThreadRoom);
 
         Platform.HasThreads = false;
@@ -201,6 +201,26 @@ public sealed class WorkConservationTests : SchedulerTest
         Platform.RunAll();
     }
 
+    /// <summary>
+    /// Two processors are busy with 500 handlers that compute for a 250th of their time. If fewer wait for a
+    /// processor, it is for the load of others, which does not end because fewer run.
+    /// </summary>
+    [Theory]
+    [InlineData(50_000, 200, 500)]
+    [InlineData(1_000, 100, 20)]
+    [InlineData(1_000, 500, 12)]
+    public void CallsThatSleepAreDelayedByTheLoadOfOthers_AsManyRunAsKeepTheProcessorsBusy(
+        int microseconds, int processor, int busy)
+    {
+        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking: 1_000);
+        scheduler.Workers.EndFirst();
+
+        for (var i = 0; i < 100; i++)
+            scheduler.Workers.OnSlept(new CallCost(microseconds, IsAsleep: true, microseconds + 1, processor));
+
+        Assert.Equal(busy, scheduler.Workers.ThreadRoom);
+    }
+
     /// <summary>Requests that run may wait for this one while nothing else wakes the watchdog.</summary>
     [Fact]
     public void RequestWaitsForThreadsOfRequestsThatSleep_WatchdogIsParked_SamplesUntilItRuns()
@@ -208,7 +228,7 @@ public sealed class WorkConservationTests : SchedulerTest
         var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking: 100);
         scheduler.Workers.EndFirst();
         scheduler.Watchdog.Start();
-        scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101));
+        scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101, Processor: 20));
         var occupied = Enumerable.Range(0, 12).Select(_ => scheduler.Occupy(Hold.Thread)).ToList();
         Assert.Equal(0, scheduler.Workers.ThreadRoom);
         while (Watchdog.Step() != Timeout.InfiniteTimeSpan)

@@ -48,7 +48,7 @@ public sealed class ReplayServer : IAsyncLifetime
 
     private Dictionary<string, long> GetRejected()
         => _server.Context.Counters.RejectedRequests.ToDictionary(
-            static count => count.Key.Item2, static count => count.Value);
+            static count => count.Key.ToString(), static count => count.Value);
 
     private Task RunAsync(HttpContext context)
     {

@@ -117,7 +117,7 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
         var counters = GetServer(_app!).Connections!.Server.Counters;
         foreach (var rejection in Enum.GetValues<RequestRejection>()
             .Where(static rejection => rejection != RequestRejection.None))
-            counters.OnRequestRejected(rejection.GetStatusCode(), rejection.ToString());
+            counters.OnRequestRejected(rejection);
         foreach (var error in Enum.GetValues<ProtocolError>().Where(static error => error != ProtocolError.None))
             counters.OnProtocolError(error);
         foreach (var cause in Enum.GetValues<AbortCause>())

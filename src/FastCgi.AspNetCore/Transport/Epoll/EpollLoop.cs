@@ -1,5 +1,3 @@
-using System.Collections.Concurrent;
-
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>A loop that also receives from sockets, over epoll.</summary>
@@ -22,7 +20,8 @@ internal sealed unsafe class EpollLoop : EventLoop
         MaxEvents + 1, (nuint)sizeof(EpollEvent));
 
     // By the key in their events. Keys are never reused, so an event of a removed source finds nothing.
-    private readonly ConcurrentDictionary<ulong, IEpollSource> _sources = new();
+    private readonly Dictionary<ulong, IEpollSource> _sources = [];
+    private readonly Lock _sourcesLock = new();
     private ulong _lastKey = WakeUpKey;
 
     // Listeners that have failed to accept, for which the loop does not wait.
@@ -52,7 +51,8 @@ internal sealed unsafe class EpollLoop : EventLoop
     public bool Add(IEpollSource source, int descriptor, uint events)
     {
         source.Key = Interlocked.Increment(ref _lastKey);
-        _sources[source.Key] = source;
+        using (_sourcesLock.Acquire())
+            _sources.Add(source.Key, source);
         CountSource(1);
         if (_epoll.Add(descriptor, events, source.Key))
             return true;
@@ -69,8 +69,13 @@ internal sealed unsafe class EpollLoop : EventLoop
     /// <summary>Removes a source whose descriptor is about to be closed, if it was added.</summary>
     public void Remove(IEpollSource source)
     {
-        if (_sources.TryRemove(source.Key, out _))
-            CountSource(-1);
+        using (_sourcesLock.Acquire())
+        {
+            if (!_sources.Remove(source.Key))
+                return;
+        }
+
+        CountSource(-1);
     }
 
     public void Forget(IEpollSource source, int descriptor)
@@ -108,10 +113,16 @@ internal sealed unsafe class EpollLoop : EventLoop
         var next = EpollEvent.At(_events, _nextEvent++);
         if (next->Data == WakeUpKey)
             _wakeUp.Reset();
-        else if (_sources.TryGetValue(next->Data, out var source))
+        else if (FindSource(next->Data) is { } source)
             ThreadRoot.Run(
                 (source, events: next->Events, Log), static next => next.source.OnEvent(next.events), Log,
                     static next => Fail(next.source as EpollConnection, next.Log));
+    }
+
+    private IEpollSource? FindSource(ulong key)
+    {
+        using (_sourcesLock.Acquire())
+            return _sources.GetValueOrDefault(key);
     }
 
     private void OnWaitFailed(int error)
