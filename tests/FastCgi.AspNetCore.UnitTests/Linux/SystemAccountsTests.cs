@@ -105,6 +105,21 @@ public sealed class SystemAccountsTests
         Assert.Null(none.IsSleeping);
     }
 
+    /// <summary>.NET ends the process if hundreds of threads use up the last descriptors.</summary>
+    [Fact]
+    public void ThreadState_ManyThreads_KeepFewFilesOpen()
+    {
+        using var folder = new ScratchFolder();
+        var path = folder.Write("stat", "7 (name) S 1"u8.ToArray());
+        var states = Enumerable.Range(0, 300).Select(_ => new ThreadStateFile(path)).ToList();
+
+        var open = Directory.GetFiles("/proc/self/fd").Count(file => new FileInfo(file).LinkTarget == path);
+
+        Assert.InRange(open, 0, 64);
+        Assert.All(states, static state => Assert.True(state.IsSleeping));
+        states.ForEach(static state => state.Dispose());
+    }
+
     /// <summary>Waiting for a disk does not count as work either. A truncated line gives no information.</summary>
     [Theory]
     [InlineData("7 (name) S 1", true)]
