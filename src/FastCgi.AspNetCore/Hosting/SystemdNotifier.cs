@@ -8,6 +8,9 @@ internal sealed class SystemdNotifier(
 {
     private const string Alive = "WATCHDOG=1";
 
+    // The longest time of a timer, 49 days. A longer timeout is none.
+    private const long MaxMicroseconds = (uint.MaxValue - 1L) * 1_000;
+
     // Longer than systemd is ever busy, and shorter than its timeouts.
     private const int SendTimeout = 10_000;
 
@@ -58,7 +61,7 @@ internal sealed class SystemdNotifier(
         var interval = getVariable("WATCHDOG_USEC");
         return isOurs
             && long.TryParse(interval, NumberStyles.None, CultureInfo.InvariantCulture, out var microseconds)
-            && microseconds > 0
+            && microseconds is > 0 and <= MaxMicroseconds
             ? TimeSpan.FromMicroseconds(microseconds)
             : null;
     }

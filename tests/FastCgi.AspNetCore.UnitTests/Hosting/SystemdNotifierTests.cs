@@ -70,6 +70,7 @@ public sealed class SystemdNotifierTests : IDisposable
     [InlineData("20000", "1")]
     [InlineData("0", null)]
     [InlineData("soon", null)]
+    [InlineData("9223372036854775807", null)]
     public void Ready_WatchdogOfAnotherProcessOrWithoutTime_IsNotNotified(string time, string? process)
     {
         Listen();
