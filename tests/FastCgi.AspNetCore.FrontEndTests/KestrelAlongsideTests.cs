@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 /// <summary>
 /// Kestrel serves WebSockets alongside FastCGI, with the lines of <c>docs/websockets.md</c> in the full configurations.
 /// </summary>
-public sealed class KestrelAlongsideTests : IAsyncLifetime
+public sealed class KestrelAlongsideTests : IAsyncLifetime, IDisposable
 {
     private const string Document = "websockets.md";
     private const string Kestrel = "127.0.0.1:5000";
@@ -29,8 +29,9 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime
             await _frontEnd.DisposeAsync();
         if (_application is not null)
             await _application.DisposeAsync();
-        _folder.Dispose();
     }
+
+    public void Dispose() => _folder.Dispose();
 
     [Theory]
     [InlineData(FrontEndKind.Nginx, "nginx websocket", "    location / {")]
