@@ -171,7 +171,8 @@ run_command() {
 copy_for_nobody() {
   mkdir "$scratch/clone" "$scratch/home"
   chown nobody "$scratch/home"
-  cp -r --parents FastCgi.AspNetCore.sln samples/{MinimalApi,TwoApps}/bin "${projects[@]/%//bin}" "$scratch/clone"
+  cp -r --parents FastCgi.AspNetCore.sln samples/{MinimalApi,TwoApps}/bin samples/Authorizer/*.conf \
+    "${projects[@]/%//bin}" "$scratch/clone"
   chmod -R a+rX "$scratch/clone"
   if ! "${as_nobody[@]}" dotnet --version >/dev/null 2>&1; then
     cp -r "$DOTNET_ROOT" "$scratch/sdk"
