@@ -18,9 +18,11 @@ internal static class LimitRules
     public static readonly Rule HeadBuffer = new("head-buffer", Level.Problem,
         "larger response headers, such as login cookies, result in a 502", LargeHeaders,
         On<NginxPlace>(place => place.HeadBuffer.Size <= 4096 ? place.Get("fastcgi_buffer_size").See() : [],
-            LargerBuffers) with { Level = Level.Note },
+            LargerBuffers) with
+        { Level = Level.Note },
         On<NginxPlace>(place => place.See(place.HasDefault("fastcgi_buffer_size"),
-            "fastcgi_buffer_size is 4k, the default"), LargerBuffers) with { Level = Level.Fact });
+            "fastcgi_buffer_size is 4k, the default"), LargerBuffers) with
+        { Level = Level.Fact });
 
     public static IReadOnlyList<Rule> All { get; } =
     [

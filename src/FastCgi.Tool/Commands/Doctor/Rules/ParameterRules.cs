@@ -165,7 +165,8 @@ internal static class ParameterRules
 
     private static RuleCase<NginxPlace> Lacks(string name, string value, string effect)
         => On<NginxPlace>(place => place.See(place.Lacks(name), $"{name} is not passed"),
-            $"fastcgi_param {name} {value};") with { Effect = effect };
+            $"fastcgi_param {name} {value};") with
+        { Effect = effect };
 
     private static string Plain(Directive line) => $"{line.Text}, although requests arrive over http";
 }

@@ -13,8 +13,8 @@ internal static class RuleList
     public static void Apply(DoctorReport report, Place place)
     {
         foreach (var rule in All)
-        foreach (var one in rule.Cases)
-        foreach (var seen in one.Find(place))
-            report.Add(rule, one, seen, place);
+            foreach (var one in rule.Cases)
+                foreach (var seen in one.Find(place))
+                    report.Add(rule, one, seen, place);
     }
 }
