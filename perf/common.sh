@@ -53,6 +53,12 @@ query_database() {
   in_database_folder psql -q -h "$scratch/database" -U site postgres "$@"
 }
 
+# The rows of the pages that read articles.
+create_articles() {
+  query_database -c "CREATE TABLE article (id int PRIMARY KEY, title text NOT NULL)" \
+    -c "INSERT INTO article SELECT i, 'The title of an article of a blog, number ' || i FROM generate_series(1, 50) i"
+}
+
 # Shows a command's output only if it fails.
 quietly() {
   "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }

@@ -144,7 +144,7 @@ session() {
   echo "### The failure after 160,000 requests (2013)"
   print_header "" requests/s "longest, ms" failed "memory, KiB"
   for _ in 1 2 3; do
-    print_row "200,000 requests without cookies" $(measure 9110 /form 200000 -k -c 30) \
+    print_row "$((200000 / scale)) requests without cookies" $(measure 9110 /form 200000 -k -c 30) \
       "$(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")"
   done
 }
@@ -171,8 +171,7 @@ small() {
   local name port database
   add_database_programs
   start_database
-  query_database -c "CREATE TABLE article (id int PRIMARY KEY, title text NOT NULL)" \
-    -c "INSERT INTO article SELECT i, 'The title of an article of a blog, number ' || i FROM generate_series(1, 50) i"
+  create_articles
   database=$(head -n 1 "$scratch/database/data/postmaster.pid")
   taskset -a -p -c 0 "$database" >"$scratch/taskset.log"
   prefix=(taskset -c 0)

@@ -221,7 +221,7 @@ public sealed class WorkConservationTests : SchedulerTest
         Assert.Equal(busy, scheduler.Workers.ThreadRoom);
     }
 
-    /// <summary>Requests that run may wait for this one while nothing else wakes the watchdog.</summary>
+    /// <summary>Running requests may wait for this one, and nothing else wakes the watchdog.</summary>
     [Fact]
     public void RequestWaitsForThreadsOfRequestsThatSleep_WatchdogIsParked_SamplesUntilItRuns()
     {

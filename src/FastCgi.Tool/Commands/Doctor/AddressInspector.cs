@@ -60,7 +60,6 @@ internal sealed class AddressInspector(
             report.Add(LimitRules.HeadBuffer, new(where, $"{options.Path} returns {what}, but the buffer of "
                 + $"{buffer.Server} has only {buffer.Size} bytes", buffer.Effect, buffer.Fix));
         }
-
     }
 
     public async Task<bool> SpeaksFastCgiAsync(FastCgiAddress address)

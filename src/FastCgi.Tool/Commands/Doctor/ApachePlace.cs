@@ -38,6 +38,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 
     public override bool IsWhole => !Visible.Any(static directive => directive.IsUnread);
     public override IEnumerable<string> Targets => IsBalancer ? Members.Select(GetAddress) : [GetAddress(target)];
+
     public double ReadTimeout
         => double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
 
@@ -70,6 +71,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         .FirstOrDefault(static line => line.FindAround("VirtualHost") is not null && !InSection(line));
 
     public Directive? Host => Pass.FindAround("VirtualHost");
+
     /// <summary>The directives of the same virtual host, and those outside of all virtual hosts.</summary>
     public IEnumerable<Directive> Visible
         => root.All.Where(line => line.FindAround("VirtualHost") is var host && (host is null || host == Host));

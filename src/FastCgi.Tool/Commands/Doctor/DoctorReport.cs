@@ -70,7 +70,7 @@ internal sealed class DoctorReport
 
         foreach (var fact in _facts.Concat(_notUnderstood.Select(static text => $"not checked: {text}")))
             console.Out.WriteLine(PlainText.Line(fact));
-        foreach (var finding in _findings.OrderByDescending(static finding => finding.Level))
+        foreach (var finding in _findings.OrderBy(static finding => finding.Level != "problem"))
         {
             Func<string, string> color = finding.Level == "problem" ? console.Red : console.Yellow;
             console.Out.WriteLine($"\n{color(finding.Level)} {finding.Id}  {PlainText.Line(finding.Where)}");

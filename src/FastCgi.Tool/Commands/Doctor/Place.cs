@@ -139,7 +139,7 @@ internal abstract class Place(Directive pass)
 internal sealed record HeadBuffer(long Size, string Server, string Effect, string Fix, bool IsOfOneHeader = false)
 {
     /// <summary>For an address, the default of nginx.</summary>
-    public static HeadBuffer OfNginx(long size) => new(size, "nginx",
-        "nginx returns 502 and logs 'upstream sent too big header'",
-        "fastcgi_buffer_size 16k;\nfastcgi_buffers 8 16k;");
+    public static HeadBuffer OfNginx(long size)
+        => new(size, "nginx", "nginx returns 502 and logs 'upstream sent too big header'",
+            RuleTexts.LargerNginxBuffers);
 }

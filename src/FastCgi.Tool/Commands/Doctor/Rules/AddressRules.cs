@@ -1,9 +1,10 @@
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
+
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
 /// <summary>What is wrong at an address, or with a configuration as a whole.</summary>
 internal static class AddressRules
 {
-    private const string BadGateway = "troubleshooting.md#502-bad-gateway";
     private const string Exhausted = "troubleshooting.md#resource-temporarily-unavailable";
 
     public static readonly Rule WebServerCheck = new("web-server-check", Level.Problem,
@@ -14,7 +15,7 @@ internal static class AddressRules
 
     public static readonly Rule Permission = new("permission", Level.Problem,
         "nginx returns 502 and logs '(13: Permission denied)'; others return 503",
-        "troubleshooting.md#permission-denied");
+        PermissionDenied);
 
     public static readonly Rule BacklogFull = new("backlog-full", Level.Problem,
         "nginx returns 502 or 504; for a Unix socket it logs '(11: Resource temporarily unavailable)'", Exhausted);
@@ -45,7 +46,7 @@ internal static class AddressRules
     public static readonly Rule OtherProtocol = new("other-protocol", Level.Problem,
         "the application speaks FastCGI: it returns 400, 'This port speaks FastCGI, not HTTP.', or it closes the "
         + "connection, and the web server returns 502",
-        "troubleshooting.md#400-bad-request");
+        BadRequest);
 
     public static IReadOnlyList<Rule> All { get; } =
     [

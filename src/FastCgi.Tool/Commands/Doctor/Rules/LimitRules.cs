@@ -1,4 +1,5 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -9,19 +10,14 @@ internal static class LimitRules
     private const string TooLarge = "troubleshooting.md#413-content-too-large";
     private const string FullNginx = "front-ends/nginx.md#full-configuration";
 
-    private const string LargerBuffers = """
-        fastcgi_buffer_size 16k;
-        fastcgi_buffers 8 16k;
-        """;
-
     /// <summary>Also for what an application has returned.</summary>
     public static readonly Rule HeadBuffer = new("head-buffer", Level.Problem,
         "larger response headers, such as login cookies, result in a 502", LargeHeaders,
         On<NginxPlace>(place => place.HeadBuffer.Size <= 4096 ? place.Get("fastcgi_buffer_size").See() : [],
-            LargerBuffers) with
+            LargerNginxBuffers) with
         { Level = Level.Note },
         On<NginxPlace>(place => place.See(place.HasDefault("fastcgi_buffer_size"),
-            "fastcgi_buffer_size is 4k, the default"), LargerBuffers) with
+            "fastcgi_buffer_size is 4k, the default"), LargerNginxBuffers) with
         { Level = Level.Fact });
 
     public static IReadOnlyList<Rule> All { get; } =

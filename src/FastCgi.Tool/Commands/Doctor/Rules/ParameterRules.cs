@@ -1,14 +1,12 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
 /// <summary>Parameters and bodies that are missing or wrong.</summary>
 internal static class ParameterRules
 {
-    private const string BadRequest = "troubleshooting.md#400-bad-request";
     private const string EmptyBody = "troubleshooting.md#empty-body";
-    private const string Unauthorized = "troubleshooting.md#401-unauthorized";
-    private const string NotFound = "troubleshooting.md#404-not-found";
     private const string OtherPort = "troubleshooting.md#redirects-to-another-port";
     private const string RedirectLoop = "troubleshooting.md#redirect-loop";
     private const string Rewrites = "paths.md#rewrites-that-the-application-sees";
@@ -112,9 +110,7 @@ internal static class ParameterRules
             On<ApachePlace>(place => place is { IsWhole: true, SetsHttps: false, UsesTls: false }
                 ? place.FindGlobal("RemoteIPHeader").See(
                     "a load balancer is trusted, but nothing sets HTTPS for its requests")
-                : [], """
-                SetEnvIfExpr "%{CONN_REMOTE_ADDR} == '192.0.2.10' && req('X-Forwarded-Proto') == 'https'" HTTPS=on
-                """) with { Page = "front-ends/apache.md#behind-a-load-balancer" },
+                : [], HttpsFromBalancer) with { Page = "front-ends/apache.md#behind-a-load-balancer" },
             On<HaProxyPlace>(place => place.FindTrustedBalancer(),
                 "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }")
                 with { Page = "front-ends/haproxy.md#behind-a-load-balancer" }),
@@ -159,7 +155,6 @@ internal static class ParameterRules
                 with { Effect = "%2F in a path arrives as %252F", Page = NotFound }),
     ];
 
-    private const string RemoveLine = "# remove this line";
     private const string WholePath =
         "the application sees paths that begin with this one, and returns 404 unless it expects them";
 

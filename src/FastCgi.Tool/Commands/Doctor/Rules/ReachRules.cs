@@ -1,13 +1,11 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
 /// <summary>What does not reach the application or the client, or arrives twice.</summary>
 internal static class ReachRules
 {
-    private const string NotFound = "troubleshooting.md#404-not-found";
-    private const string BadGateway = "troubleshooting.md#502-bad-gateway";
-
     private const string NoAssets = "requests for style sheets and scripts do not reach the application";
     private const string ApachePass =
         "ProxyPass \"/\" \"unix:/run/app/app.sock|fcgi://app/\" flushpackets=on timeout=120";
@@ -26,7 +24,7 @@ internal static class ReachRules
                 => $"server {place.Pass.First} abnsz@app proto fcgi # since HAProxy 3.1; before, use a path")),
 
         new("chroot", Level.Problem, "HAProxy cannot reach the socket, and returns 503",
-            "troubleshooting.md#permission-denied",
+            PermissionDenied,
             On<HaProxyPlace>(place => place.Chroot is { First: { } root } line
                     ? [new(place.Where, $"HAProxy runs in {root} ({line.Where}), so {place.Target} is "
                         + root.TrimEnd('/') + place.Target)]
@@ -67,7 +65,7 @@ internal static class ReachRules
             On<NginxPlace>(place => NginxReach.FindTakenFiles(place, hasRoot: false), TakeFiles)
                 with { Level = Level.Problem, Effect = NoAssets + ", and result in a 404" },
             On<NginxPlace>(place => NginxReach.FindTakenFiles(place, hasRoot: true), TakeFiles),
-            On<ApachePlace>(place => ApacheReach.FindTakenFiles(place).See(), "# remove this line")),
+            On<ApachePlace>(place => ApacheReach.FindTakenFiles(place).See(), RemoveLine)),
 
         new("refused", Level.Note, "these requests do not reach the application", NotFound,
             On<NginxPlace>(NginxReach.FindRefusedMethods, AddMethods),
@@ -87,7 +85,7 @@ internal static class ReachRules
                 : [], "ProxyErrorOverride Off")),
 
         new("cookies-hidden", Level.Problem, "clients get no cookies, so logins and forms fail",
-            "troubleshooting.md#401-unauthorized",
+            Unauthorized,
             On<NginxPlace>(place => NginxReach.FindHiddenCookies(place).See(), RemoveLine),
             On<ApachePlace>(place => ApacheReach.FindHiddenCookies(place).See(), RemoveLine),
             On<LighttpdPlace>(place => place.Visible("setenv.set-response-header").Where(line
@@ -111,7 +109,6 @@ internal static class ReachRules
                 "# remove POST from lb_retry_match")),
     ];
 
-    private const string RemoveLine = "# remove this line";
     private const string TakeFiles = "# remove this location, or add: try_files $uri @app;";
     private const string AddMethods = "# remove this line, or add the methods of the application";
     private const string Hidden =

@@ -1,4 +1,5 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -44,9 +45,9 @@ internal static class TrustRules
                 line => $"{line.Text} without a list of load balancers trusts everybody"),
                  "RemoteIPInternalProxy 192.0.2.10")
                 with { Page = "front-ends/apache.md#behind-a-load-balancer" },
-            On<ApachePlace>(ApacheTrust.FindChosen, """
+            On<ApachePlace>(ApacheTrust.FindChosen, $"""
                 # a condition for the load balancer:
-                SetEnvIfExpr "%{CONN_REMOTE_ADDR} == '192.0.2.10' && req('X-Forwarded-Proto') == 'https'" HTTPS=on
+                {HttpsFromBalancer}
                 """),
             On<LighttpdPlace>(place => LighttpdTrust.FindBalancer(place).See(Everybody),
                  "extforward.forwarder = (\"192.0.2.10\" => \"trust\")")
