@@ -46,7 +46,7 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
             output.WriteLine($"{eventName}: {found}");
             Assert.Contains(eventLine, found, StringComparison.Ordinal);
             Assert.Contains(site.Log.All, log => log.Message.Contains(found, StringComparison.Ordinal));
-            Assert.Matches(@"See docs/[\w-]+\.md#[\w-]+\.", found);
+            Assert.Matches(@"See https://\S+/docs/[\w-]+\.md#[\w-]+\.", found);
         }
 
         if (fault.Rule is var (id, line))

@@ -77,7 +77,7 @@ public sealed partial class DoctorDocumentTests
     [GeneratedRegex("`(?<name>[a-z]+(-[a-z]+)*)`")]
     private static partial Regex Code();
 
-    [GeneratedRegex(@"See docs/(?<page>[\w-]+\.md)#(?<anchor>[\w-]+)\.")]
+    [GeneratedRegex(@"See https://\S+/docs/(?<page>[\w-]+\.md)#(?<anchor>[\w-]+)\.")]
     private static partial Regex Link();
 
     [GeneratedRegex(@"^#+ (?<text>.+)$", RegexOptions.Multiline)]

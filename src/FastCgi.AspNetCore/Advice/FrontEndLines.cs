@@ -5,16 +5,17 @@ internal static class FrontEndLines
 {
     private const string BehindLoadBalancer =
         "or, if a load balancer terminates TLS, the lines under \"Behind a load balancer\" on the web server's "
-        + "page in docs/front-ends";
+        + "page in " + FastCgiLog.Docs + "front-ends";
 
     public static string Scheme(string software) => WebServerKinds.Of(software) switch
     {
         WebServerKind.Nginx => $"fastcgi_param HTTPS $https if_not_empty; {BehindLoadBalancer}",
         WebServerKind.HaProxy => "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str "
             + "https } to the fcgi-app section, as shown under \"Behind a load balancer\" in "
-            + "docs/front-ends/haproxy.md",
+            + FastCgiLog.Docs + "front-ends/haproxy.md",
         WebServerKind.Apache or WebServerKind.Lighttpd
-            => "the lines under \"Behind a load balancer\" on the web server's page in docs/front-ends",
+            => "the lines under \"Behind a load balancer\" on the web server's page in "
+                + FastCgiLog.Docs + "front-ends",
         _ => "the parameter HTTPS with the value on, " + BehindLoadBalancer,
     };
 

@@ -43,7 +43,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(48, LogLevel.Warning,
         "Requests got a 413 ({Count} since the last such message) because their bodies exceed MaxRequestBodySize "
             + "({Limit} bytes). To accept them, raise FastCgi:Limits:MaxRequestBodySize, or add [RequestSizeLimit] to "
-            + "the endpoint. See docs/troubleshooting.md#413-content-too-large.")]
+            + "the endpoint. See " + Docs + "troubleshooting.md#413-content-too-large.")]
     public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
 
     [LoggerMessage(50, LogLevel.Debug,
@@ -64,7 +64,7 @@ internal static partial class FastCgiLog
         "Requests got a 404 ({Count} since the last such message, most recently for {Target}) because their paths do "
             + "not begin with the path base '{PathBase}' from {Source}. Set the path base to the path of the location: "
             + "fastcgi_param PATH_BASE /app; for location /app/ in nginx, SetEnv PATH_BASE /app for <Location /app> in "
-            + "Apache, or FastCgi:PathBase=/app for any web server. See docs/troubleshooting.md#404-not-found.")]
+            + "Apache, or FastCgi:PathBase=/app for any web server. See " + Docs + "troubleshooting.md#404-not-found.")]
     public static partial void PathBaseNotMatched(
         this ILogger log, long count, string target, string pathBase, string source);
 
@@ -73,13 +73,13 @@ internal static partial class FastCgiLog
             + "them as http, although {Evidence} indicates https. Clients may be in a redirect loop. Configure the web "
             + "server to pass the scheme, but only for requests from the load balancer: fastcgi_param HTTPS on; in "
             + "nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in HAProxy "
-            + "('Behind a load balancer' in docs/front-ends). Without a load balancer, the client forged the header. "
-            + "See docs/troubleshooting.md#redirect-loop.")]
+            + "('Behind a load balancer' in " + Docs + "front-ends). Without a load balancer, the client forged the "
+            + "header. See " + Docs + "troubleshooting.md#redirect-loop.")]
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
     [LoggerMessage(59, LogLevel.Information,
         "Requests without an Authorization header get a 401, and no request has had one. {WebServer} drops it by "
-            + "default. If clients send it, add {Line}. See docs/troubleshooting.md#401-unauthorized.")]
+            + "default. If clients send it, add {Line}. See " + Docs + "troubleshooting.md#401-unauthorized.")]
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
 
     [LoggerMessage(60, LogLevel.Debug,
@@ -89,7 +89,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(53, LogLevel.Warning,
         "The web server does not pass {Parameters}, so {Result} ({Count} since the last such message). {Advice} See "
-            + "docs/troubleshooting.md#400-bad-request.")]
+            + Docs + "troubleshooting.md#400-bad-request.")]
     public static partial void ParametersMissing(
         this ILogger log, string parameters, long count, string result, string advice);
 
@@ -99,14 +99,14 @@ internal static partial class FastCgiLog
             + "{Port}, add after include fastcgi_params; in nginx: fastcgi_param HTTP_HOST $host:$server_port; "
             + "Otherwise, for example behind a load balancer or a port mapping, pass the port that clients use: "
             + "fastcgi_param SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). See "
-            + "docs/troubleshooting.md#redirects-to-another-port.")]
+            + Docs + "troubleshooting.md#redirects-to-another-port.")]
     public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
 
     [LoggerMessage(56, LogLevel.Warning,
         "Requests got a 503 ({Count} since the last such message) because MaxConcurrentRequests ({Limit}) was "
             + "reached and the queue was full (RequestQueueLimit: {Queue}). Raise "
             + "FastCgi:Limits:MaxConcurrentRequests, or let more requests wait with FastCgi:Limits:RequestQueueLimit. "
-            + "See docs/troubleshooting.md#503-service-unavailable.")]
+            + "See " + Docs + "troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
 
     [LoggerMessage(61, LogLevel.Warning,
@@ -127,6 +127,6 @@ internal static partial class FastCgiLog
         "The response headers are {Length} bytes long. By default, nginx accepts 4 KiB; beyond that, it returns 502 "
             + "and logs 'upstream sent too big header'. Add these lines unless they are already there: "
             + "fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See "
-            + "docs/troubleshooting.md#response-headers-that-are-too-large.")]
+            + Docs + "troubleshooting.md#response-headers-that-are-too-large.")]
     public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);
 }

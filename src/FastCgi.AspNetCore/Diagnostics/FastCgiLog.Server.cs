@@ -8,6 +8,9 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// </summary>
 internal static partial class FastCgiLog
 {
+    /// <summary>The address of the documents: who reads a log rarely has the repository.</summary>
+    public const string Docs = "https://github.com/fastcgi-aspnetcore/FastCgi.AspNetCore/blob/main/docs/";
+
     private const string OfConnection = "Connection id \"{ConnectionId}\": ";
     private const string OfRequest = "Connection id \"{ConnectionId}\", Request id \"{TraceIdentifier}\": ";
 
@@ -19,7 +22,7 @@ internal static partial class FastCgiLog
         "The server cannot accept connections to {EndPoint}: {Reason}. Failed attempts since the last such message: "
             + "{Attempts}. Connections closed without a response, for which the web server returns 502: {Closed}. "
             + "Others wait in the backlog; the server retries every 100 ms. {Advice} See "
-            + "docs/troubleshooting.md#resource-temporarily-unavailable.")]
+            + Docs + "troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void AcceptOutOfResources(
         this ILogger log, EndPoint endPoint, string reason, long attempts, long closed, string advice);
 
@@ -79,7 +82,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(87, LogLevel.Warning,
         "The server cut responses of which the web server took nothing for {Timeout} (SendTimeout). Connections since "
             + "the last such message: {Count}; the last one: \"{ConnectionId}\". If clients may pause a download for "
-            + "longer, raise FastCgi:Limits:SendTimeout. See docs/robustness.md#time-limits.")]
+            + "longer, raise FastCgi:Limits:SendTimeout. See " + Docs + "robustness.md#time-limits.")]
     public static partial void ResponsesNotTaken(
         this ILogger log, TimeSpan? timeout, long count, string connectionId);
 
@@ -133,7 +136,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(31, LogLevel.Warning,
         "{Path} accepts connections only from {Who}. No known web-server user on this machine ({Users}) can connect: "
-            + "{Obstacle}. See docs/troubleshooting.md#permission-denied. {Advice}")]
+            + "{Obstacle}. See " + Docs + "troubleshooting.md#permission-denied. {Advice}")]
     public static partial void SocketOutOfReach(
         this ILogger log, string path, string who, string users, string obstacle, string advice);
 
@@ -149,7 +152,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(13, LogLevel.Warning,
         "The system limits the backlog of {Address} to {Limit} connections instead of {Backlog}, so the web server "
             + "may return 502 during a burst. Raise net.core.somaxconn, or lower the endpoint's Backlog. See "
-            + "docs/troubleshooting.md#resource-temporarily-unavailable.")]
+            + Docs + "troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void BacklogCut(this ILogger log, int limit, int backlog, string address);
 
     [LoggerMessage(14, LogLevel.Error,
@@ -196,7 +199,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(21, LogLevel.Warning,
         "A FastCGI endpoint received {Protocol} from {RemoteEndPoint} ({Count} since the last such message). If that "
             + "is the web server, configure it for FastCGI, for example with fastcgi_pass instead of proxy_pass, "
-            + "uwsgi_pass or scgi_pass in nginx. See docs/troubleshooting.md#400-bad-request.")]
+            + "uwsgi_pass or scgi_pass in nginx. See " + Docs + "troubleshooting.md#400-bad-request.")]
     public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint, long count);
 
     [LoggerMessage(22, LogLevel.Debug, OfConnection + "The web server aborted request {RequestId}.")]
@@ -223,7 +226,7 @@ internal static partial class FastCgiLog
         "The server refused connections to {EndPoint} ({Count} since the last such message, most recently from "
             + "{Peer}) because the endpoint's AllowedAddresses, AllowedUsers or AllowedGroups, or the variable "
             + "FCGI_WEB_SERVER_ADDRS, do not allow the peer. If the peer is the web server, add it there. See "
-            + "docs/troubleshooting.md#502-bad-gateway.")]
+            + Docs + "troubleshooting.md#502-bad-gateway.")]
     public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count, string peer);
 
     [LoggerMessage(88, LogLevel.Debug,
@@ -236,6 +239,6 @@ internal static partial class FastCgiLog
         "Requests got a 503 ({Count} since the last such message) because they waited for longer than "
             + "RequestQueueTimeout ({Timeout}) while MaxConcurrentRequests ({Limit}) was reached. Make the application "
             + "faster, or raise FastCgi:Limits:MaxConcurrentRequests. To reject requests sooner, lower "
-            + "FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
+            + "FastCgi:Limits:RequestQueueLimit. See " + Docs + "troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsWaitedTooLong(this ILogger log, long count, long? limit, TimeSpan? timeout);
 }
