@@ -15,7 +15,7 @@ sink.Completed.Wait();
 Console.WriteLine($"{sink.Passed} passed, {sink.Failed} failed, {sink.Skipped} skipped");
 return sink.Passed > 0 && sink.Failed == 0 ? 0 : 1;
 
-internal sealed class Sink : IMessageSink
+internal sealed class Sink : LongLivedMarshalByRefObject, IMessageSink
 {
     private int _passed;
     private int _failed;
