@@ -203,9 +203,7 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime,
         var process = ServerProcess.Start("dotnet", [program, "--urls", string.Join(';', _addresses.Values)]);
         try
         {
-            await Waiting.UntilAsync(
-                () => process.Output.Contains("Application started.", StringComparison.Ordinal),
-                "the application to start");
+            await Waiting.UntilAsync(() => process.Output.Contains("Application started."), "the application to start");
         }
         catch
         {

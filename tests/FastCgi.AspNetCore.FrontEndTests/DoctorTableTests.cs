@@ -35,8 +35,8 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
             Assert.Equal(fault.Status, await GetStatusAsync(fault, site));
         if (fault.Log is { } text)
         {
-            await Waiting.UntilAsync(() => site.FrontEndLog.Contains(text, StringComparison.Ordinal), text);
-            Assert.Contains(text, s_document, StringComparison.Ordinal);
+            await Waiting.UntilAsync(() => site.FrontEndLog.Contains(text), text);
+            Assert.Contains(text, s_document);
         }
 
         if (fault.Event is var (eventName, eventLine))
@@ -44,8 +44,8 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
             var found = await FindAsync(site, eventName);
             Assert.True(found is not null, $"{eventName} is not recommended");
             output.WriteLine($"{eventName}: {found}");
-            Assert.Contains(eventLine, found, StringComparison.Ordinal);
-            Assert.Contains(site.Log.All, log => log.Message.Contains(found, StringComparison.Ordinal));
+            Assert.Contains(eventLine, found);
+            Assert.Contains(site.Log.All, log => log.Message.Contains(found));
             Assert.Matches(@"See https://\S+/docs/[\w-]+\.md#[\w-]+\.", found);
         }
 
@@ -54,12 +54,11 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
             var report = await site.AskToolAsync();
             output.WriteLine(report);
             var findings = report.Split("\n\n")
-                .Where(part => part.Contains($" {id}  ", StringComparison.Ordinal)).ToList();
+                .Where(part => part.Contains($" {id}  ")).ToList();
             Assert.True(findings.Count > 0, $"{id} is not found");
             Assert.Contains(findings, finding => finding[finding.IndexOf("  fix     ", StringComparison.Ordinal)..]
-                .Contains(line, StringComparison.Ordinal));
-            Assert.All(findings, static finding
-                => Assert.Contains("/blob/main/docs/", finding, StringComparison.Ordinal));
+                .Contains(line));
+            Assert.All(findings, static finding => Assert.Contains("/blob/main/docs/", finding));
         }
     }
 
@@ -81,13 +80,13 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
         }
 
         if (fault.Rule is var (id, _))
-            Assert.DoesNotContain($" {id}  ", await site.AskToolAsync(), StringComparison.Ordinal);
+            Assert.DoesNotContain($" {id}  ", await site.AskToolAsync());
     }
 
     /// <summary>Requests a page, to confirm that clients see the fault.</summary>
     private static async Task<HttpStatusCode> GetStatusAsync(Fault fault, FaultySite site)
     {
-        var size = fault.Name.Contains("the application's", StringComparison.Ordinal) ? 1_001 : 1_100_000;
+        var size = fault.Name.Contains("the application's") ? 1_001 : 1_100_000;
         using var response = fault.Name.StartsWith("uploads", StringComparison.Ordinal)
             ? await site.Client.PostAsync("/", new ByteArrayContent(new byte[size]))
             : await site.Client.GetAsync("/");

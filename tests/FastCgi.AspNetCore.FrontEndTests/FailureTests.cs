@@ -115,7 +115,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
         int[] expected = protocol == "--http2" ? [ResetStream, TimedOut] : [CutBody];
         Assert.All(runs, run => Assert.True(expected.Contains(run.ExitCode), $"curl ended with {run}"));
         // Otherwise, Apache drops it.
-        var isTrusted = directives.Contains("ap_trust", StringComparison.Ordinal);
+        var isTrusted = directives.Contains("ap_trust");
         Assert.All(runs, run => Assert.Equal(
             isTrusted, run.Output.Contains("content-length: 1000", StringComparison.OrdinalIgnoreCase)));
     }
@@ -158,7 +158,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
         Assert.True(exitCode is CutBody or ResetStream, $"curl ended with {exitCode}: {output}");
 
         Task WaitForAsync(string text)
-            => Waiting.UntilAsync(() => process.Output.Contains(text, StringComparison.Ordinal), text);
+            => Waiting.UntilAsync(() => process.Output.Contains(text), text);
     }
 
     [Theory, EveryFrontEnd]
@@ -184,10 +184,9 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
             static app => app.MapGet("/", static (HttpContext context) => context.Abort()));
 
         Assert.Equal(HttpStatusCode.BadGateway, (await site.Client.GetAsync("/")).StatusCode);
-        await Waiting.UntilAsync(() => site.FrontEnd.Log.Contains(Line, StringComparison.Ordinal), Line);
+        await Waiting.UntilAsync(() => site.FrontEnd.Log.Contains(Line), Line);
         Assert.Contains(
             Line,
-            await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md")),
-            StringComparison.Ordinal);
+            await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md")));
     }
 }

@@ -42,8 +42,7 @@ public sealed class IdentityTests
 
         Assert.InRange(id.Length, 20, 40);
         // Web servers write their logs after the response.
-        await Waiting.UntilAsync(
-            () => site.FrontEndLog.Contains($"200 {id}", StringComparison.Ordinal), $"the id in {site.FrontEndLog}");
+        await Waiting.UntilAsync(() => site.FrontEndLog.Contains($"200 {id}"), $"the id in {site.FrontEndLog}");
     }
 
     [Theory]
@@ -68,9 +67,9 @@ public sealed class IdentityTests
 
         Assert.Equal(HttpStatusCode.InternalServerError, response.StatusCode);
         await Waiting.UntilAsync(
-            () => site.FrontEndLog is var log && log.Contains("The stock is low", StringComparison.Ordinal)
-                && log.Contains(@"x1B[2Jforged", StringComparison.Ordinal)
-                && log.Contains("System.InvalidOperationException: The shop is closed", StringComparison.Ordinal),
+            () => site.FrontEndLog is var log && log.Contains("The stock is low")
+                && log.Contains(@"x1B[2Jforged")
+                && log.Contains("System.InvalidOperationException: The shop is closed"),
             "the lines in the log");
         Assert.DoesNotContain('\u001b', site.FrontEndLog);
     }

@@ -110,7 +110,7 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime, IDisposable
         });
 
         var text = (await DocumentBlock.ReadAsync(Document, block))
-            .Replace(Kestrel, _application.HttpAddress, StringComparison.Ordinal);
+            .Replace(Kestrel, _application.HttpAddress);
         if (kind == FrontEndKind.Apache)
             text = ApacheModules + text;
         List<(string, string)> additions = [(before, $"{text}\n{before}")];
@@ -119,8 +119,7 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime, IDisposable
             const string Rule = "use_backend websockets if { path_beg /_blazor /chat }";
             Assert.Contains(
                 $"`{Rule}`",
-                await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", Document)),
-                StringComparison.Ordinal);
+                await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", Document)));
             additions = [(before, $"\n{text}\n{before}"), ("    default_backend", $"    {Rule}\n    default_backend")];
         }
 

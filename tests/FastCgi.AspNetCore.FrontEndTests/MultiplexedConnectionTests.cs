@@ -119,8 +119,7 @@ public sealed class MultiplexedConnectionTests
 
             Assert.StartsWith(
                 "<html><body><h1>500 Internal Server Error</h1>",
-                await response.Content.ReadAsStringAsync(),
-                StringComparison.Ordinal);
+                await response.Content.ReadAsStringAsync());
             response.Dispose();
         }
     }

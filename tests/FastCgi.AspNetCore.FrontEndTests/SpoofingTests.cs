@@ -67,11 +67,8 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
             setup, static app => app.Run(static context => context.Response.WriteAsync(Describe(context))));
         var plain = await GetAsync(site, name: null, "");
         var localAddress = Shortcomings.Has(setup, Ability.LocalAddress) ? "" : "127.0.0.1";
-        Assert.StartsWith($"GET | {site.Url}{Target} | ", plain, StringComparison.Ordinal);
-        Assert.Contains(
-            $" | 127.0.0.1 | True | {localAddress} | {site.FrontEnd.EndPoint.Port} | ",
-            plain,
-            StringComparison.Ordinal);
+        Assert.StartsWith($"GET | {site.Url}{Target} | ", plain);
+        Assert.Contains($" | 127.0.0.1 | True | {localAddress} | {site.FrontEnd.EndPoint.Port} | ", plain);
 
         foreach (var (name, value) in s_headers)
         {
@@ -89,7 +86,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         var site = await StartAsync(
             setup, app => app.Run(context => context.Response.WriteAsync(DescribeConnection(context, hasPort))));
         var plain = await GetAsync(site, name: null, "");
-        Assert.StartsWith($"[{(setup.UsesTls ? "https" : "http")} ", plain, StringComparison.Ordinal);
+        Assert.StartsWith($"[{(setup.UsesTls ? "https" : "http")} ", plain);
 
         foreach (var scheme in new[] { "http", "https" })
             Assert.Equal(plain, await RawHttp2Client.GetAsync(site, scheme, ForgedHost, Target) ?? plain);
@@ -102,7 +99,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
             await client.SendAsync($"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
             var response = await client.ReadToEndAsync();
             var isRefused = target != Target && response.StartsWith("HTTP/1.1 400 ", StringComparison.Ordinal);
-            var isPlain = response.Contains(plain, StringComparison.Ordinal);
+            var isPlain = response.Contains(plain);
             Assert.True(isRefused || isPlain, $"{target}, Host {host}: not {plain}, but {response}");
         }
     }
@@ -174,8 +171,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         foreach (var heading in headings)
             Assert.Contains(
                 "\n#magnet.attract-raw-url-to = (\"/etc/lighttpd/headers.lua\")\n",
-                page.GetConfiguration(heading, "80"),
-                StringComparison.Ordinal);
+                page.GetConfiguration(heading, "80"));
         var script = folder.Write("headers.lua", Encoding.UTF8.GetBytes(text));
         var site = await StartAsync(
             new FrontEndSetup { Kind = FrontEndKind.Lighttpd, UsesUnixSocket = true, IsDocumented = true },

@@ -50,23 +50,18 @@ public sealed class WebServerBlockTests
         await File.WriteAllTextAsync(file, logged);
         // The path base is set in the application.
         var findings = (await ToolRun.RunAsync("doctor", file, "--no-connect")).Out;
-        Assert.EndsWith(
-            $": 0 problems, {(pathBase.Length > 0 ? "1 note" : "0 notes")}\n", findings, StringComparison.Ordinal);
+        Assert.EndsWith($": 0 problems, {(pathBase.Length > 0 ? "1 note" : "0 notes")}\n", findings);
         var block = logged
-            .Replace("listen [::]:80;", $"listen [::1]:{port};", StringComparison.Ordinal)
-            .Replace("listen 80;", $"listen 127.0.0.1:{port};", StringComparison.Ordinal)
-            .Replace("*:80>", $"*:{port}>", StringComparison.Ordinal);
+            .Replace("listen [::]:80;", $"listen [::1]:{port};")
+            .Replace("listen 80;", $"listen 127.0.0.1:{port};")
+            .Replace("*:80>", $"*:{port}>");
         var (frame, command) = webServer == "nginx"
             ? ("nginx-frame.conf", new[] { "nginx", "-p", site.Folder, "-e", "stderr", "-c" })
             : ("apache-frame.conf", ["apache2", "-X", "-d", site.Folder, "-f"]);
         // Debian's package installs it next to the configuration.
         File.Copy(Programs.NginxParameters, Path.Combine(site.Folder, "fastcgi_params"));
         var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", frame));
-        await site.StartServerAsync(
-            "site.conf",
-            text.Replace("{{block}}", block, StringComparison.Ordinal)
-                .Replace("{{port}}", port, StringComparison.Ordinal),
-            command);
+        await site.StartServerAsync("site.conf", text.Replace("{{block}}", block).Replace("{{port}}", port), command);
 
         using var request = new HttpRequestMessage(HttpMethod.Get, pathBase + "/a%20b");
         request.Headers.Host = "localhost";

@@ -29,8 +29,8 @@ public sealed class DoctorTests
 
         var report = Assert.Single(run.Reports);
         Assert.Equal(eventName, report.EventName);
-        Assert.Contains(line, report.Message, StringComparison.Ordinal);
-        Assert.Contains(software, report.Message, StringComparison.Ordinal);
+        Assert.Contains(line, report.Message);
+        Assert.Contains(software, report.Message);
         Assert.Single(run.Journal.GetEntries());
 
         await run.VisitAsync(requests: 3, right);
@@ -113,8 +113,7 @@ public sealed class DoctorTests
         else
             Assert.StartsWith(
                 blamed,
-                Assert.Single(run.Reports, static log => log.EventName == "ConnectionsNotKept").Message,
-                StringComparison.Ordinal);
+                Assert.Single(run.Reports, static log => log.EventName == "ConnectionsNotKept").Message);
     }
 
     [Theory]
@@ -128,7 +127,7 @@ public sealed class DoctorTests
         run.Visit();
         Assert.Equal(isReported ? ["HandOversTooFrequent"] : [], run.Reports.Select(static log => log.EventName));
         Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains(
-            "Set FastCgi:Transport:ApplicationScheduling to ThreadPool.", StringComparison.Ordinal)));
+            "Set FastCgi:Transport:ApplicationScheduling to ThreadPool.")));
 
         run.HandOvers = 2 * inInterval - 1;
         run.Visit();
@@ -150,7 +149,7 @@ public sealed class DoctorTests
         run.Visit();
         Assert.Equal(isReported ? ["DescriptorsNearLimit"] : [], run.Reports.Select(static log => log.EventName));
         Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains(
-            "Raise LimitNOFILE= in the systemd unit", StringComparison.Ordinal)));
+            "Raise LimitNOFILE= in the systemd unit")));
 
         run.Descriptors = 300;
         run.Visit();
@@ -170,8 +169,8 @@ public sealed class DoctorTests
 
         var report = Assert.Single(run.Reports);
         Assert.Equal("RequestsGivenUp", report.EventName);
-        Assert.Contains("60 s old", report.Message, StringComparison.Ordinal);
-        Assert.Contains("fastcgi_read_timeout 120s;", report.Message, StringComparison.Ordinal);
+        Assert.Contains("60 s old", report.Message);
+        Assert.Contains("fastcgi_read_timeout 120s;", report.Message);
         Assert.Single(run.Journal.GetEntries());
 
         // One that takes up to twice as long may not have been abandoned yet.
@@ -271,7 +270,7 @@ public sealed class DoctorTests
         run.Visit();
 
         Assert.Equal(
-            isReported, run.Reports.Any(static log => log.Message.Contains("2 s old", StringComparison.Ordinal)));
+            isReported, run.Reports.Any(static log => log.Message.Contains("2 s old")));
         Assert.Equal(isReported, run.Reports.Any());
     }
 
@@ -286,8 +285,8 @@ public sealed class DoctorTests
         Assert.Empty(run.Advice);
         await run.ChallengeAsync(1, software);
         Assert.Equal(line is null ? [] : ["AuthorizationAbsent"], run.Advice.Select(static log => log.EventName));
-        Assert.All(run.Advice, log => Assert.Contains(line!, log.Message, StringComparison.Ordinal));
-        Assert.All(run.Advice, log => Assert.Contains(software, log.Message, StringComparison.Ordinal));
+        Assert.All(run.Advice, log => Assert.Contains(line!, log.Message));
+        Assert.All(run.Advice, log => Assert.Contains(software, log.Message));
         await run.ChallengeAsync(1, software);
         Assert.Equal(line is null ? 0 : 1, run.Advice.Count());
 
@@ -316,7 +315,7 @@ public sealed class DoctorTests
         await run.ChallengeAsync(5, Software);
         Assert.Empty(run.Advice);
         await run.ChallengeAsync(3, Other);
-        Assert.Contains(Other, Assert.Single(run.Advice).Message, StringComparison.Ordinal);
+        Assert.Contains(Other, Assert.Single(run.Advice).Message);
     }
 
     /// <summary>An application without challenges does not ask for the header: cookies cause its 401.</summary>
@@ -354,7 +353,7 @@ public sealed class DoctorTests
         if (!isReported)
             return;
 
-        Assert.Contains("fastcgi_param PATH_BASE /app;", run.Reports.Single().Message, StringComparison.Ordinal);
+        Assert.Contains("fastcgi_param PATH_BASE /app;", run.Reports.Single().Message);
         await run.RequestAsync(keeps: true, ("REQUEST_URI", "/app/a"), ("PATH_BASE", "/app"), ("HTTP_MISSING", "1"));
         run.Visit();
         Assert.Empty(run.Journal.GetEntries());

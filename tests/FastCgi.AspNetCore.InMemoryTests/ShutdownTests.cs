@@ -101,13 +101,12 @@ public class ShutdownTests
         server.Clock.Advance(s_tick);
         Assert.Contains(
             "running requests: 0; open connections: 0; closed connections whose handlers have not returned: 1",
-            (await server.Logs.SingleAsync("StopWaits")).Message,
-            StringComparison.Ordinal);
+            (await server.Logs.SingleAsync("StopWaits")).Message);
         await patience.CancelAsync();
         await stopping.Within("the stop");
 
         var end = Assert.Single(server.Logs.Named("StopTimedOut"));
-        Assert.Contains("connections whose handlers have not returned: 1", end.Message, StringComparison.Ordinal);
+        Assert.Contains("connections whose handlers have not returned: 1", end.Message);
         _go.SetResult();
     }
 

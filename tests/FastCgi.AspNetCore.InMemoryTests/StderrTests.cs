@@ -59,7 +59,7 @@ public class StderrTests
 
         Assert.Equal([.. lines, ""], Stderr.Read(records));
         Assert.Equal(RecordBytes.EndRequest, records[^1].Type);
-        Assert.EndsWith("Hello", ReadStdout(records), StringComparison.Ordinal);
+        Assert.EndsWith("Hello", ReadStdout(records));
     }
 
     [Theory, Values(false, true)]
@@ -85,7 +85,7 @@ public class StderrTests
 
         var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(RecordBytes.Stdout, records[0].Type);
-        Assert.Contains("\r\n\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
+        Assert.Contains("\r\n\r\n", Encoding.ASCII.GetString(records[0].Content));
         Assert.Equal(["early\n", "late\n", ""], Stderr.Read(records));
     }
 
@@ -98,8 +98,7 @@ public class StderrTests
             context.Response.BodyWriter.Write("Hello"u8);
         }));
 
-        Assert.Contains(
-            "Content-Length: 5\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
+        Assert.Contains("Content-Length: 5\r\n", Encoding.ASCII.GetString(records[0].Content));
         Assert.Equal(
             [RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.Stdout, RecordBytes.EndRequest],
             records.Select(static record => record.Type));

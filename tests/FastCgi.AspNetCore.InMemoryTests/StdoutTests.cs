@@ -31,8 +31,7 @@ public class StdoutTests
 
         frontEnd.Send(RecordBytes.Get());
         var head = await frontEnd.ReadRecordAsync();
-        Assert.EndsWith(
-            "Status: 200 OK\r\n\r\n", System.Text.Encoding.ASCII.GetString(head.Content), StringComparison.Ordinal);
+        Assert.EndsWith("Status: 200 OK\r\n\r\n", System.Text.Encoding.ASCII.GetString(head.Content));
         go.SetResult();
         var body = await frontEnd.ReadRecordAsync();
         Assert.Equal(Apps.Utf8("end"), body.Content);

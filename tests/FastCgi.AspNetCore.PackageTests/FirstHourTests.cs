@@ -37,11 +37,10 @@ public sealed class FirstHourTests
         {
             // A request over http ends at https, because each template calls UseHttpsRedirection.
             foreach (var request in new[] { "nginx http", "nginx https", "apache http", "apache https" })
-                Assert.Contains(
-                    $"{template} {request}: 200 https://localhost{path}\n", output, StringComparison.Ordinal);
+                Assert.Contains($"{template} {request}: 200 https://localhost{path}\n", output);
         }
 
-        Assert.Contains("\n200 https://localhost/Home/Privacy\n", output, StringComparison.Ordinal);
+        Assert.Contains("\n200 https://localhost/Home/Privacy\n", output);
         Assert.DoesNotMatch(@"warn: FastCgi|[[:](error|crit|alert|emerg)\]", output);
     }
 }

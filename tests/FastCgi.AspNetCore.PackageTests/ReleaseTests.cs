@@ -46,7 +46,7 @@ public sealed class ReleaseTests
             var notes = values.GetValueOrDefault("releaseNotes")?.Value;
             var isServer = Path.GetFileName(package) == $"FastCgi.AspNetCore.{PackageFeed.Version}.nupkg";
             Assert.Equal(isServer, notes?.Length > 0);
-            Assert.DoesNotContain("](docs/", notes ?? "", StringComparison.Ordinal);
+            Assert.DoesNotContain("](docs/", notes ?? "");
             Assert.Equal(values["projectUrl"].Value, values["repository"].Attribute("url")?.Value);
             Assert.DoesNotContain(metadata.Descendants(), static element => element.Name.LocalName == "dependency");
         }
@@ -69,10 +69,7 @@ public sealed class ReleaseTests
             using var client = new HttpClient(new FastCgiHttpHandler("127.0.0.1:9000"));
             """);
 
-        Assert.DoesNotContain(
-            "warning",
-            await DotnetCommand.RunAsync(folder.Path, "build", "-p:NuGetAudit=false"),
-            StringComparison.Ordinal);
+        Assert.DoesNotContain("warning", await DotnetCommand.RunAsync(folder.Path, "build", "-p:NuGetAudit=false"));
     }
 
     [Fact]
@@ -87,7 +84,7 @@ public sealed class ReleaseTests
             folder.Path, Path.Combine(folder.Path, "tools", "fastcgi"), "--version");
 
         Assert.Equal(0, exitCode);
-        Assert.StartsWith(PackageFeed.Version, output, StringComparison.Ordinal);
+        Assert.StartsWith(PackageFeed.Version, output);
     }
 
     private static async Task UseFeedAloneAsync(string folder)

@@ -23,7 +23,7 @@ public sealed partial class TemplatePackageTests : IDisposable
 
         var tested = await DotnetCommand.RunAsync(Created, "test", "-p:NuGetAudit=false");
         Assert.Matches(@"Passed!\s+- Failed:\s+0, Passed:\s+1", tested);
-        Assert.DoesNotContain("warning", tested, StringComparison.Ordinal);
+        Assert.DoesNotContain("warning", tested);
         await DotnetCommand.RunAsync(Created, "publish", Name, "-o", Published, "-p:NuGetAudit=false");
 
         await using var application = await StartApplicationAsync();
@@ -36,7 +36,7 @@ public sealed partial class TemplatePackageTests : IDisposable
         };
         Assert.Equal("Hello World!", await client.GetStringAsync("/"));
         Assert.Equal("Healthy", await client.GetStringAsync("/health"));
-        Assert.DoesNotContain("warn:", application.Output, StringComparison.Ordinal);
+        Assert.DoesNotContain("warn:", application.Output);
     }
 
     /// <summary>The commands in the README, unchanged, with Debian's nginx and without systemd.</summary>
@@ -64,7 +64,7 @@ public sealed partial class TemplatePackageTests : IDisposable
         var (exitCode, output) = await ReadmeTests.RunAsync(
             ["--mount", "--net", "--pid", "--fork", "--kill-child", "bash", script]);
 
-        Assert.True(exitCode == 0 && output.Contains("\nHealthy\n", StringComparison.Ordinal), output);
+        Assert.True(exitCode == 0 && output.Contains("\nHealthy\n"), output);
     }
 
     public void Dispose() => _folder.Dispose();
@@ -105,18 +105,15 @@ public sealed partial class TemplatePackageTests : IDisposable
         var unit = await File.ReadAllTextAsync($"{Created}/deploy/{ServiceName}.service");
         var environment = Setting()
             .Matches(unit)
-            .Select(
-                match => match.Groups["value"].Value.Replace(
-                    $"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal))
+            .Select(match => match.Groups["value"].Value.Replace($"/run/{ServiceName}", _folder.Path))
             // Only root can assign the socket to the group.
-            .Where(
-                static value => Environment.IsPrivilegedProcess || !value.Contains("__Group", StringComparison.Ordinal))
+            .Where(static value => Environment.IsPrivilegedProcess || !value.Contains("__Group"))
             .Select(
                 static value => Environment.IsPrivilegedProcess
                     ? value
-                    : value.Replace("__Mode=0660", "__Mode=0666", StringComparison.Ordinal));
+                    : value.Replace("__Mode=0660", "__Mode=0666"));
         var program = Command()
-            .Match(unit).Groups["value"].Value.Replace($"/srv/{ServiceName}", Published, StringComparison.Ordinal);
+            .Match(unit).Groups["value"].Value.Replace($"/srv/{ServiceName}", Published);
         var process = ServerProcess.Start("env", ["--chdir=" + Published, .. environment, program]);
         await process.WaitForOutputAsync("Application started.");
         return process;
@@ -128,15 +125,11 @@ public sealed partial class TemplatePackageTests : IDisposable
         var frame = await File.ReadAllTextAsync(
             Path.Combine(AppContext.BaseDirectory, "FrontEnds", "nginx-frame.conf"));
         var server = (await File.ReadAllTextAsync(Created + "/deploy/nginx.conf"))
-            .Replace("listen 80;", $"listen {nginx.EndPoint};", StringComparison.Ordinal)
+            .Replace("listen 80;", $"listen {nginx.EndPoint};")
             // The configuration uses port 80.
-            .Replace(
-                "include fastcgi_params;",
-                "include fastcgi_params; fastcgi_param SERVER_PORT 80;",
-                StringComparison.Ordinal)
-            .Replace($"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal);
-        await File.WriteAllTextAsync(
-            _folder.GetPath("nginx.conf"), frame.Replace("{{document}}", server, StringComparison.Ordinal));
+            .Replace("include fastcgi_params;", "include fastcgi_params; fastcgi_param SERVER_PORT 80;")
+            .Replace($"/run/{ServiceName}", _folder.Path);
+        await File.WriteAllTextAsync(_folder.GetPath("nginx.conf"), frame.Replace("{{document}}", server));
         await nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
     }
 

@@ -70,9 +70,8 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         var output = await NodeClient.ChatAsync(
             $"https://{_httpsPort.EndPoint}", transport == "WebSocket" ? "WebSockets" : transport);
 
-        Assert.StartsWith(
-            $"transport: \"{transport}Transport\"\nwelcome: \"127.0.0.1\"\n", output, StringComparison.Ordinal);
-        Assert.EndsWith("closed: null\n", output, StringComparison.Ordinal);
+        Assert.StartsWith($"transport: \"{transport}Transport\"\nwelcome: \"127.0.0.1\"\n", output);
+        Assert.EndsWith("closed: null\n", output);
     }
 
     /// <summary>
@@ -116,8 +115,7 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
         var source = await File.ReadAllTextAsync(
             Repository.GetPath("tests/FastCgi.AspNetCore.ParityTests/WebSocketTests.cs"));
 
-        Assert.Contains(
-            LeadingSpace().Replace(block, ""), LeadingSpace().Replace(source, ""), StringComparison.Ordinal);
+        Assert.Contains(LeadingSpace().Replace(block, ""), LeadingSpace().Replace(source, ""));
     }
 
     private async Task StartAsync(string webServer)
@@ -133,17 +131,17 @@ public sealed partial class WebSocketTests : IClassFixture<NodeClient>, IAsyncLi
             webServer == "nginx" ? ("first nginx", "nginx websocket") : ("first apache", "apache websocket");
         var site = HereDocument().Match(await DocumentBlock.ReadAsync("migration.md", siteBlock)).Groups["text"].Value;
         var hub = await DocumentBlock.ReadAsync("websockets.md", hubBlock);
-        site = LastDirective().Replace(site, hub + "\n$0").Replace("127.0.0.1:5000", kestrel, StringComparison.Ordinal)
-            .Replace("/run/hello", _folder.Path, StringComparison.Ordinal)
-            .Replace("/etc/ssl/hello", _folder.Path, StringComparison.Ordinal);
+        site = LastDirective().Replace(site, hub + "\n$0").Replace("127.0.0.1:5000", kestrel)
+            .Replace("/run/hello", _folder.Path)
+            .Replace("/etc/ssl/hello", _folder.Path);
         site = Ipv6Port().Replace(site, "");
         site = HttpPort().Replace(site, $"{_webServer.EndPoint}");
         site = HttpsPort().Replace(site, $"{_httpsPort.EndPoint}");
         var ports = $"{_webServer.EndPoint.Port}\nListen {_httpsPort.EndPoint}";
         var frame = await File.ReadAllTextAsync(
             Path.Combine(AppContext.BaseDirectory, "Documents", $"{webServer}-frame.conf"));
-        var text = frame.Replace("{{port}}", ports, StringComparison.Ordinal)
-            .Replace("{{block}}", site, StringComparison.Ordinal);
+        var text = frame.Replace("{{port}}", ports)
+            .Replace("{{block}}", site);
         await File.WriteAllTextAsync(_folder.GetPath("site.conf"), text);
         await (webServer == "nginx"
             ? _webServer.StartAsync("nginx", ["-p", _folder.Path, "-c", "site.conf", "-e", "error.log"])

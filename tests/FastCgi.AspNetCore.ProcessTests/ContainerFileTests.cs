@@ -23,10 +23,9 @@ public sealed partial class ContainerFileTests
         Assert.Equal(
             [typeof(V1ConfigMap), typeof(V1Deployment), typeof(V1PersistentVolumeClaim), typeof(V1Service)],
             objects.Select(static each => each.GetType()));
-        Assert.Contains("# Needs Kubernetes 1.30 for the sleep of preStop", text, StringComparison.Ordinal);
+        Assert.Contains("# Needs Kubernetes 1.30 for the sleep of preStop", text);
         Assert.ThrowsAny<YamlException>(
-            () => KubernetesYaml.LoadAllFromString(
-                text.Replace("readinessProbe:", "readyProbe:", StringComparison.Ordinal), strict: true));
+            () => KubernetesYaml.LoadAllFromString(text.Replace("readinessProbe:", "readyProbe:"), strict: true));
     }
 
     [Fact]
@@ -63,7 +62,7 @@ public sealed partial class ContainerFileTests
     public async Task Compose_Services_HaveTheOptionsOfThePage()
     {
         var page = await DocumentBlock.ReadAsync("containers.md", "container pair");
-        var commands = page.Replace("\\\n", " ", StringComparison.Ordinal).Split('\n');
+        var commands = page.Replace("\\\n", " ").Split('\n');
         var parser = new MergingParser(new Parser(new StringReader(await ReadAsync("compose.yaml"))));
 
         var compose = new DeserializerBuilder().Build().Deserialize<Dictionary<string, object>>(parser);
@@ -71,8 +70,8 @@ public sealed partial class ContainerFileTests
         foreach (var (name, service) in AsMap(compose["services"]))
         {
             var options = AsMap(service).SelectMany(static setting => GetOptions(setting.Key, setting.Value));
-            var command = commands.Single(line => line.Contains($"--name {name} ", StringComparison.Ordinal));
-            Assert.EndsWith(" " + AsMap(service)["image"], command, StringComparison.Ordinal);
+            var command = commands.Single(line => line.Contains($"--name {name} "));
+            Assert.EndsWith(" " + AsMap(service)["image"], command);
             Assert.Equal(
                 Option().Matches(command).Select(static match => match.Value.Trim())
                     .Except(["--detach", $"--name {name}"]).Order(StringComparer.Ordinal),

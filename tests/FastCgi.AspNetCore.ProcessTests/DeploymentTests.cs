@@ -28,19 +28,18 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
     {
         Assert.Contains(
             await ReadAsync("keys"),
-            await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "Mvc.Program.cs")),
-            StringComparison.Ordinal);
+            await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "Mvc.Program.cs")));
         await using var root = await SystemdRoot.StartAsync();
         await RunBlockAsync(root, "publish");
         await RunBlockAsync(root, "units");
 
         await ConfigureNginxAsync(root, await ReadAsync("nginx"));
         var answer = await RunBlockAsync(root, "one process");
-        Assert.EndsWith("<title>Home Page - Mvc</title>", answer.TrimEnd(), StringComparison.Ordinal);
+        Assert.EndsWith("<title>Home Page - Mvc</title>", answer.TrimEnd());
         // The console formatter's "info: " would mean that the journal does not know the levels.
         var journal = await root.RunAsync("journalctl --no-pager -o cat -u app");
-        Assert.Contains("Now listening on: fastcgi://unix:/run/app/app.sock", journal, StringComparison.Ordinal);
-        Assert.DoesNotContain("info: ", journal, StringComparison.Ordinal);
+        Assert.Contains("Now listening on: fastcgi://unix:/run/app/app.sock", journal);
+        Assert.DoesNotContain("info: ", journal);
         await root.RunAsync(SignIn);
         await RunBlockAsync(root, "restart one process");
         Assert.Equal("200", await root.RunAsync(IsSignedIn));
@@ -78,7 +77,7 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
 
     private static async Task RunOnDemandAsync(SystemdRoot root)
     {
-        await root.RunAsync((await ReadAsync("on demand")).Replace("00:10:00", "00:00:01", StringComparison.Ordinal));
+        await root.RunAsync((await ReadAsync("on demand")).Replace("00:10:00", "00:00:01"));
         await Waiting.UntilAsync(
             async () => (await root.TryRunAsync("systemctl is-active app")).Output.Trim() == "inactive",
             static () => null,
@@ -125,7 +124,7 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
                     $"ab -q -l -r -c 4 -n 250 -H 'Host: app.example.com' {kind} http://127.0.0.1/");
                 Assert.Equal(250, Count(report, "Complete requests"));
                 Assert.Equal(0, Count(report, "Failed requests"));
-                Assert.DoesNotContain("Non-2xx responses", report, StringComparison.Ordinal);
+                Assert.DoesNotContain("Non-2xx responses", report);
                 Interlocked.Add(ref count, 250);
             }
         }

@@ -13,10 +13,8 @@ public sealed class SharedHostingTests
 
         Assert.StartsWith(
             $"GET http 127.0.0.1 {SharedHost.Path} /a b ?c=%20 127.0.0.1  ",
-            await host.GetAsync("/a%20b?c=%20"),
-            StringComparison.Ordinal);
-        Assert.StartsWith(
-            $"GET http 127.0.0.1 {SharedHost.Path} /  127.0.0.1  ", await host.GetAsync("/"), StringComparison.Ordinal);
+            await host.GetAsync("/a%20b?c=%20"));
+        Assert.StartsWith($"GET http 127.0.0.1 {SharedHost.Path} /  127.0.0.1  ", await host.GetAsync("/"));
         await AssertApacheAsync(host);
         var first = await host.GetProcessAsync();
         await AssertUserAsync(host, first);
@@ -32,30 +30,27 @@ public sealed class SharedHostingTests
             Headers = { Authorization = new AuthenticationHeaderValue("Bearer", "token") },
         };
         using var authorized = await host.SendAsync(request);
-        Assert.Contains(
-            "127.0.0.1 Bearer token ", await authorized.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+        Assert.Contains("127.0.0.1 Bearer token ", await authorized.Content.ReadAsStringAsync());
         Assert.Equal("a file of Apache\n", await host.GetAsync("/file.txt"));
         using var folder = await host.SendAsync(HttpMethod.Get, "");
-        Assert.EndsWith(SharedHost.Path + "/", folder.Headers.Location!.AbsolutePath, StringComparison.Ordinal);
+        Assert.EndsWith(SharedHost.Path + "/", folder.Headers.Location!.AbsolutePath);
         using var slash = await host.SendAsync(HttpMethod.Get, "/a%2Fb");
         Assert.Equal(HttpStatusCode.NotFound, slash.StatusCode);
         using var upload = await host.SendAsync(HttpMethod.Post, "/a", new byte[131_072]);
         Assert.Equal(HttpStatusCode.OK, upload.StatusCode);
         using var tooLarge = await host.SendAsync(HttpMethod.Post, "/a", new byte[200_000]);
         Assert.Equal(HttpStatusCode.InternalServerError, tooLarge.StatusCode);
-        Assert.Contains("exceeds MaxRequestLen", host.Log, StringComparison.Ordinal);
+        Assert.Contains("exceeds MaxRequestLen", host.Log);
     }
 
     /// <summary>The application runs as the user, in her home.</summary>
     private static async Task AssertUserAsync(SharedHost host, int process)
     {
-        Assert.Contains(
-            "\nUid:\t20001\t20001\t20001\t20001\n", await File.ReadAllTextAsync($"/proc/{process}/status"),
-            StringComparison.Ordinal);
+        Assert.Contains("\nUid:\t20001\t20001\t20001\t20001\n", await File.ReadAllTextAsync($"/proc/{process}/status"));
         Assert.Equal(Path.Combine(host.Home, "hello"), new FileInfo($"/proc/{process}/cwd").LinkTarget);
         var log = await File.ReadAllTextAsync(Path.Combine(host.Home, "hello.log"));
-        Assert.Contains("Now listening on: fastcgi://", log, StringComparison.Ordinal);
-        Assert.DoesNotContain("warn: ", log, StringComparison.Ordinal);
+        Assert.Contains("Now listening on: fastcgi://", log);
+        Assert.DoesNotContain("warn: ", log);
     }
 
     /// <summary>While a process is busy, another one serves the next request. They share keys, but no memory.</summary>
@@ -65,7 +60,7 @@ public sealed class SharedHostingTests
         // mod_fcgid waits a second for a process before it starts another one.
         var busy = host.GetAsync("/block/4000");
         await Waiting.UntilAsync(
-            () => File.ReadAllText(Path.Combine(host.Home, "hello.log")).Contains("/block/", StringComparison.Ordinal),
+            () => File.ReadAllText(Path.Combine(host.Home, "hello.log")).Contains("/block/"),
             "the request that blocks");
 
         var second = await host.GetProcessAsync();

@@ -16,7 +16,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     public void Links_WithinTheRepository_LeadSomewhere(string document)
     {
         var links = Link().Matches(WithoutBlocks(Read(document))).Select(static match => match.Groups["target"].Value)
-            .Where(target => !target.Contains("://", StringComparison.Ordinal)
+            .Where(target => !target.Contains("://")
                 && !target.StartsWith("mailto:", StringComparison.Ordinal)
                 && !IsThere(document, target))
             .ToList();
@@ -31,7 +31,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         const string List = "tests/FastCgi.AspNetCore.UnitTests/ExternalLinks.txt";
         var links = FindFiles("*.md").SelectMany(static file => Link().Matches(WithoutBlocks(Read(file)))).Select(
             static match => match.Groups["target"].Value)
-            .Where(static target => target.Contains("://", StringComparison.Ordinal))
+            .Where(static target => target.Contains("://"))
                 .Distinct().Order(StringComparer.Ordinal).ToList();
         var written = Path.Combine(AppContext.BaseDirectory, "ExternalLinks.txt");
         File.WriteAllLines(written, links);
@@ -68,8 +68,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         Assert.All(blocks.Except(notRun), block => Assert.True(block.Mark.Length > 0 && tests.Contains(
             block.Mark.StartsWith("run by ", StringComparison.Ordinal)
                 ? $"class {block.Mark["run by ".Length..]}\n"
-                : $"\"{block.Mark}\"",
-            StringComparison.Ordinal), $"{block}"));
+                : $"\"{block.Mark}\""), $"{block}"));
     }
 
     /// <summary>Neither a shell nor systemd accepts a dot in the name of an environment variable.</summary>
@@ -104,7 +103,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     public void Workflows_Actions_ArePinnedToCommits()
     {
         var actions = Directory.GetFiles(Path.Combine(s_root, ".github/workflows")).SelectMany(File.ReadLines)
-            .Where(static line => line.Contains("uses:", StringComparison.Ordinal)).ToList();
+            .Where(static line => line.Contains("uses:")).ToList();
 
         Assert.NotEmpty(actions);
         Assert.All(actions, static line => Assert.Matches("@[0-9a-f]{40} # v[0-9.]+$", line));

@@ -23,10 +23,7 @@ public sealed class OptionsTests
     public void PathBase_WithoutALeadingSlash_IsRefused()
     {
         foreach (var value in (string[])["app", " /app", "http://host/app"])
-            Assert.Contains(
-                value,
-                Assert.Throws<ArgumentException>(() => _options.PathBase = value).Message,
-                StringComparison.Ordinal);
+            Assert.Contains(value, Assert.Throws<ArgumentException>(() => _options.PathBase = value).Message);
         Assert.Throws<ArgumentNullException>(() => _options.PathBase = null!);
     }
 

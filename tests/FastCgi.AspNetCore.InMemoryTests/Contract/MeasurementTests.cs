@@ -40,11 +40,10 @@ public class MeasurementTests
             },
             request);
 
-        Assert.Contains(status, ours.Measurement, StringComparison.Ordinal);
+        Assert.Contains(status, ours.Measurement);
         Assert.Equal(kestrel.Measurement, ours.Measurement);
         Assert.Equal(kestrel.RequestLog, ours.RequestLog);
-        Assert.StartsWith(
-            "Request finished HTTP/1.1 GET http://www.example.test/", ours.RequestLog, StringComparison.Ordinal);
+        Assert.StartsWith("Request finished HTTP/1.1 GET http://www.example.test/", ours.RequestLog);
         Assert.Equal(0, ours.ActiveRequests);
         Assert.Equal(await activities.WaitAsync(second!), await activities.WaitAsync(first!));
         Assert.Null(Activity.Current);

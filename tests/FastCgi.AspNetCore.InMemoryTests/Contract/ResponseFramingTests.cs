@@ -100,8 +100,7 @@ public class ResponseFramingTests
 
         await using var frontEnd = await TestServer.ConnectAsync(context => WriteAsync(context, new Observations()));
         Assert.Empty((await frontEnd.AskAsync(RecordBytes.Get(method: "HEAD"))).Body);
-        Assert.Contains(
-            "5 bytes", (await frontEnd.Server.Logs.SingleAsync("HeadBodyWritten")).Message, StringComparison.Ordinal);
+        Assert.Contains("5 bytes", (await frontEnd.Server.Logs.SingleAsync("HeadBodyWritten")).Message);
 
         async Task WriteAsync(HttpContext context, Observations seen)
         {
@@ -212,8 +211,7 @@ public class ResponseFramingTests
         Assert.Equal(LogLevel.Warning, warning.Level);
         Assert.Contains(
             "Connection, Transfer-Encoding, Keep-Alive, Upgrade, Proxy-Connection, Trailer, Status",
-            warning.Message,
-            StringComparison.Ordinal);
+            warning.Message);
     }
 
     [Fact]

@@ -116,8 +116,7 @@ internal static class Parity
         });
         var measurement = await measurements.WaitAsync(id);
         var errors = logs.All
-            .Where(log => log.EventName == "ApplicationError" && log.Message.Contains(
-                $"\"{trace}\"", StringComparison.Ordinal))
+            .Where(log => log.EventName == "ApplicationError" && log.Message.Contains($"\"{trace}\""))
             .Select(static log => Observations.Describe(log.Exception!));
         return new ServerAnswer(outcome, observations.Lines, [.. errors], measurement)
         {
@@ -130,7 +129,7 @@ internal static class Parity
     {
         var line = logs.All.LastOrDefault(log => log.Message.StartsWith(
             "Request finished",
-            StringComparison.Ordinal) && log.Message.Contains(target, StringComparison.Ordinal))?.Message;
+            StringComparison.Ordinal) && log.Message.Contains(target))?.Message;
         return line is null ? string.Empty : line[..line.LastIndexOf(' ')];
     }
 }

@@ -63,8 +63,7 @@ internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupp
             // Here, the exception for a synchronous call also names the option that allows it.
             var message = exception?.Message.Replace(
                 " It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.",
-                "",
-                StringComparison.Ordinal);
+                "");
             var error = exception is null ? string.Empty : $"{exception.GetType().Name}: {message}";
             request.AddLog($"{logLevel} {(_isServer ? "server" : category)} {eventId.Name} {text} {error}".TrimEnd());
             if (category == Hosting && eventId.Id == RequestFinished)

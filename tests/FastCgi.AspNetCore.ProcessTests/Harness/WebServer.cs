@@ -75,8 +75,7 @@ internal sealed class WebServer : IAsyncDisposable
         var path = Path.Combine(_folder, name);
         await File.WriteAllTextAsync(
             path,
-            replacements.Aggregate(
-                text, static (current, next) => current.Replace(next.Old, next.New, StringComparison.Ordinal)));
+            replacements.Aggregate(text, static (current, next) => current.Replace(next.Old, next.New)));
 
         if (name == "haproxy.cfg")
             await _process.StartAsync("haproxy", ["-db", "-f", path]);

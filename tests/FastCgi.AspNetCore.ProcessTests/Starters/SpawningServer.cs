@@ -31,8 +31,7 @@ internal sealed class SpawningServer : IAsyncDisposable
     {
         const string Configuration = "fcgid.conf";
         var text = await ReadConfigurationAsync(Configuration);
-        return await StartApacheAsync(
-            folder, Configuration, text.Replace("{{document}}", document, StringComparison.Ordinal));
+        return await StartApacheAsync(folder, Configuration, text.Replace("{{document}}", document));
     }
 
     /// <summary>Starts Apache, whose directives define the application's whole environment.</summary>
@@ -92,10 +91,9 @@ internal sealed class SpawningServer : IAsyncDisposable
         ScratchFolder folder, string configuration, string text, string[] command)
     {
         var port = new PortReservation();
-        text = text.Replace(
-            "{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
-            .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
-            .Replace("{{dotnet}}", Starter.DotnetRoot, StringComparison.Ordinal);
+        text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture))
+            .Replace("{{folder}}", folder.Path)
+            .Replace("{{dotnet}}", Starter.DotnetRoot);
         Starter.CopyApplication(folder);
         Directory.CreateDirectory(Path.Combine(folder.Path, "run"));
         File.SetUnixFileMode(Path.Combine(folder.Path, "run"), Everything);

@@ -40,9 +40,7 @@ public sealed class AddressTests : HostTest
             .Select(static log => log.Message)
             .ToList();
         Assert.Equal(isReported ? 1 : 0, messages.Count);
-        Assert.All(
-            messages,
-            static message => Assert.Contains("ASPNETCORE_HTTPS_PORT=443", message, StringComparison.Ordinal));
+        Assert.All(messages, static message => Assert.Contains("ASPNETCORE_HTTPS_PORT=443", message));
     }
 
     [LinuxFact, UnsupportedOSPlatform("windows")]

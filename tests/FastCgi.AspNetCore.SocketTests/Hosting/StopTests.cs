@@ -115,8 +115,7 @@ public sealed class StopTests : HostTest
 
             Assert.StartsWith(
                 "The shutdown timed out. Aborted requests: 1; ",
-                Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message,
-                StringComparison.Ordinal);
+                Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message);
             await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(Address));
         }
         finally

@@ -22,10 +22,7 @@ public sealed class AwaitingHandlerTests
         foreach (var connection in connections)
             await connection.SendAsync(RecordBytes.Get());
         foreach (var connection in connections)
-            Assert.EndsWith(
-                "hello",
-                Encoding.ASCII.GetString((await connection.ReadRecordAsync())!.Content),
-                StringComparison.Ordinal);
+            Assert.EndsWith("hello", Encoding.ASCII.GetString((await connection.ReadRecordAsync())!.Content));
 
         finish.SetResult();
         foreach (var connection in connections)

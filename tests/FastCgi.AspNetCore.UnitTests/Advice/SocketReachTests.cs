@@ -32,8 +32,8 @@ public sealed class SocketReachTests : IDisposable
         var (level, name, message) = Report(mode);
 
         Assert.Equal((LogLevel.Information, "SocketAccess"), (level, name));
-        Assert.Contains($"{SocketPath} accepts connections from {who}", message, StringComparison.Ordinal);
-        Assert.EndsWith($", including the web-server users {WebServer}.", message, StringComparison.Ordinal);
+        Assert.Contains($"{SocketPath} accepts connections from {who}", message);
+        Assert.EndsWith($", including the web-server users {WebServer}.", message);
     }
 
     [Theory]
@@ -47,13 +47,9 @@ public sealed class SocketReachTests : IDisposable
         Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (level, name));
         Assert.Contains(
             $"only from {s_owner}{(isGroupIn ? ", group " : " (mode ")}", message, StringComparison.Ordinal);
-        Assert.Contains(
-            $"({WebServer}) can connect: {WebServer} cannot write to it.", message, StringComparison.Ordinal);
-        Assert.Contains(
-            $" 'fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}'.", message, StringComparison.Ordinal);
-        Assert.Equal(
-            !Environment.IsPrivilegedProcess,
-            message.Contains(SystemAccounts.MembershipAdvice, StringComparison.Ordinal));
+        Assert.Contains($"({WebServer}) can connect: {WebServer} cannot write to it.", message);
+        Assert.Contains($" 'fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}'.", message);
+        Assert.Equal(!Environment.IsPrivilegedProcess, message.Contains(SystemAccounts.MembershipAdvice));
     }
 
     /// <summary>A reader copies the address to a command line.</summary>
@@ -86,10 +82,9 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x1B6);
 
         Assert.Equal(LogLevel.Warning, level);
-        Assert.Contains(
-            $"provided that they may enter {_folder.FullName} (mode 0700, ", message, StringComparison.Ordinal);
-        Assert.Contains($"{WebServer} cannot enter the folder {_folder.FullName}. ", message, StringComparison.Ordinal);
-        Assert.Contains($" Run chmod o+x '{_folder.FullName}'", message, StringComparison.Ordinal);
+        Assert.Contains($"provided that they may enter {_folder.FullName} (mode 0700, ", message);
+        Assert.Contains($"{WebServer} cannot enter the folder {_folder.FullName}. ", message);
+        Assert.Contains($" Run chmod o+x '{_folder.FullName}'", message);
     }
 
     [Fact]
@@ -98,7 +93,7 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x1B6, new PeerPolicy { Users = [12_345_678] });
 
         Assert.Equal(LogLevel.Warning, level);
-        Assert.Contains($"Add {WebServer} to AllowedUsers.", message, StringComparison.Ordinal);
+        Assert.Contains($"Add {WebServer} to AllowedUsers.", message);
     }
 
     /// <summary>No web server finds the socket, regardless of its mode.</summary>
@@ -114,11 +109,8 @@ public sealed class SocketReachTests : IDisposable
 
         var log = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (log.Level, log.EventName));
-        Assert.Contains(
-            $"systemd has given this service a {_folder.FullName} of its own (PrivateTmp=)",
-            log.Message,
-            StringComparison.Ordinal);
-        Assert.DoesNotContain("To allow", log.Message, StringComparison.Ordinal);
+        Assert.Contains($"systemd has given this service a {_folder.FullName} of its own (PrivateTmp=)", log.Message);
+        Assert.DoesNotContain("To allow", log.Message);
     }
 
     [Fact]
@@ -127,7 +119,7 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x180, candidates: ["no-such-user"]);
 
         Assert.Equal(LogLevel.Information, level);
-        Assert.Contains($" from {s_owner} (mode 0600, ", message, StringComparison.Ordinal);
+        Assert.Contains($" from {s_owner} (mode 0600, ", message);
     }
 
     /// <summary>Debian always has the user. In a container, the web server may run in another one.</summary>
@@ -149,8 +141,7 @@ public sealed class SocketReachTests : IDisposable
     [InlineData(false, "SupplementaryGroups=", "usermod")]
     [InlineData(true, "group_add", "fsGroup")]
     public void MembershipAdvice_NamesTheSettingsThatExistThere(bool isContainer, params string[] settings)
-        => Assert.All(settings, setting => Assert.Contains(
-            setting, SystemAccounts.GetMembershipAdvice(isContainer), StringComparison.Ordinal));
+        => Assert.All(settings, setting => Assert.Contains(setting, SystemAccounts.GetMembershipAdvice(isContainer)));
 
     [Fact]
     public void Report_OneOfSeveralCan_IsNoWarning()
@@ -158,7 +149,7 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x180, candidates: [WebServer, "root"]);
 
         Assert.Equal(LogLevel.Information, level);
-        Assert.EndsWith(", including the web-server users root.", message, StringComparison.Ordinal);
+        Assert.EndsWith(", including the web-server users root.", message);
     }
 
     public void Dispose()

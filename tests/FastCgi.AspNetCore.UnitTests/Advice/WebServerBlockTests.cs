@@ -12,12 +12,10 @@ public sealed class WebServerBlockTests
     {
         var blocks = Create(IPEndPoint.Parse(endPoint), "", "nginx", "apache2");
 
-        Assert.Contains(
-            $"        fastcgi_pass {address};\n", blocks[0].Text.ReplaceLineEndings("\n"), StringComparison.Ordinal);
+        Assert.Contains($"        fastcgi_pass {address};\n", blocks[0].Text.ReplaceLineEndings("\n"));
         Assert.Contains(
             $"    ProxyPass \"/\" \"fcgi://{address}/\" flushpackets=on timeout=120\n",
-            blocks[1].Text.ReplaceLineEndings("\n"),
-            StringComparison.Ordinal);
+            blocks[1].Text.ReplaceLineEndings("\n"));
     }
 
     /// <summary>Debian's default site answers all IPv6 requests, and localhost resolves to ::1 first.</summary>
@@ -33,8 +31,7 @@ public sealed class WebServerBlockTests
 
         Assert.Contains(
             hasIPv6 ? "    listen 80;\n    listen [::]:80;\n    server_name" : "    listen 80;\n    server_name",
-            block.Text.ReplaceLineEndings("\n"),
-            StringComparison.Ordinal);
+            block.Text.ReplaceLineEndings("\n"));
     }
 
     [Fact]

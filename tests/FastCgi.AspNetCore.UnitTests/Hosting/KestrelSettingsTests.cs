@@ -70,10 +70,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
         var log = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Information, "KestrelOptionsTaken"), (log.Level, log.EventName));
-        Assert.Contains(
-            $"override them: {name}. Kestrel options with no effect on FastCGI: none.",
-            log.Message,
-            StringComparison.Ordinal);
+        Assert.Contains($"override them: {name}. Kestrel options with no effect on FastCGI: none.", log.Message);
 
         // A FastCGI setting overrides it.
         using var logs = new CollectedLogs();
@@ -101,8 +98,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
         Assert.Contains(
             $"override them: none. Kestrel options with no effect on FastCGI: {name}.",
-            Assert.Single(_logs.All).Message,
-            StringComparison.Ordinal);
+            Assert.Single(_logs.All).Message);
     }
 
     [Fact]
@@ -180,8 +176,7 @@ public sealed class KestrelSettingsTests : IDisposable
         settings.Configure(options);
         settings.Report(options, _logs.CreateLogger(""));
 
-        Assert.Contains(
-            "override them: AllowSynchronousIO.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+        Assert.Contains("override them: AllowSynchronousIO.", Assert.Single(_logs.All).Message);
     }
 
     private static (KestrelSettings Settings, FastCgiServerOptions Options) Read(Action<KestrelServerOptions> set)

@@ -44,7 +44,7 @@ public sealed class PeerPoliciesTests
     public void Create_BadAddress_ErrorNamesIt(params string[] addresses) => Assert.All(addresses, static address =>
     {
         var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(address), s_tcp, null));
-        Assert.Contains($"'{address}' in AllowedAddresses", error.Message, StringComparison.Ordinal);
+        Assert.Contains($"'{address}' in AllowedAddresses", error.Message);
     });
 
     [Theory]
@@ -53,7 +53,7 @@ public sealed class PeerPoliciesTests
         => Assert.All(variables, static variable =>
         {
             var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(), s_tcp, variable));
-            Assert.Contains($"FCGI_WEB_SERVER_ADDRS is '{variable}'", error.Message, StringComparison.Ordinal);
+            Assert.Contains($"FCGI_WEB_SERVER_ADDRS is '{variable}'", error.Message);
         });
 
     [Theory]
@@ -71,20 +71,19 @@ public sealed class PeerPoliciesTests
     public void Create_UnknownUserOrGroup_ErrorNamesIt()
     {
         Assert.Contains("the user 'no-such-user' does not exist", Assert.Throws<IOException>(() => PeerPolicies.Create(
-            Unix("no-such-user", "0"), s_unix, null)).Message, StringComparison.Ordinal);
+            Unix("no-such-user", "0"), s_unix, null)).Message);
         Assert.Contains(
             "the group 'no-such-group' does not exist",
-            Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "no-such-group"), s_unix, null)).Message,
-            StringComparison.Ordinal);
+            Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "no-such-group"), s_unix, null)).Message);
     }
 
     [Fact]
     public void Create_ListsOfTheOtherKindOfSocket_Error()
     {
         Assert.Contains("AllowedUsers or AllowedGroups", Assert.Throws<IOException>(() => PeerPolicies.Create(
-            Tcp("192.0.2.1"), s_unix, null)).Message, StringComparison.Ordinal);
+            Tcp("192.0.2.1"), s_unix, null)).Message);
         Assert.Contains("Use AllowedAddresses", Assert.Throws<IOException>(() => PeerPolicies.Create(
-            Unix("0", "0"), s_tcp, null)).Message, StringComparison.Ordinal);
+            Unix("0", "0"), s_tcp, null)).Message);
     }
 
     [Theory]

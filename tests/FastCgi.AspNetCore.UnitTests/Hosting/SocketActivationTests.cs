@@ -22,10 +22,7 @@ public sealed class SocketActivationTests
     [InlineData("2", "web", "LISTEN_FDNAMES is 'web'")]
     [InlineData("1", "web:admin", "LISTEN_FDNAMES is 'web:admin'")]
     public void Read_BadVariable_ErrorNamesItAndItsValue(string count, string? names, string text)
-        => Assert.Contains(
-            text,
-            Assert.Throws<IOException>(() => SocketActivation.Read("7", count, names)).Message,
-            StringComparison.Ordinal);
+        => Assert.Contains(text, Assert.Throws<IOException>(() => SocketActivation.Read("7", count, names)).Message);
 
     [Fact]
     public void IsFor_Process_Exactly()

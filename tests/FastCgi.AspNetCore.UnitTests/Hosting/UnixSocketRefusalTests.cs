@@ -31,12 +31,11 @@ public sealed class UnixSocketRefusalTests : IDisposable
         var message = Refuse();
 
         Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot "
-            + $"create a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
+            + $"create a socket in {_folder.FullName}: ", message);
         Assert.EndsWith(
             $". Make the folder writable for the user or for its group ({SystemAccounts.MembershipAdvice}), or choose "
                 + "another.",
-            message,
-            StringComparison.Ordinal);
+            message);
     }
 
     /// <summary>A container may run as any number.</summary>
@@ -50,7 +49,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
         Sandbox.RunAs(
             User, () => message = Assert.Throws<IOException>(() => Listen(SocketPath, static _ => { })).Message);
 
-        Assert.Contains($": the user {User} cannot create a socket in ", message, StringComparison.Ordinal);
+        Assert.Contains($": the user {User} cannot create a socket in ", message);
     }
 
     [Fact]
@@ -63,9 +62,8 @@ public sealed class UnixSocketRefusalTests : IDisposable
 
         Assert.StartsWith(
             $"Failed to listen on fastcgi://unix:{path}: the folder {_folder.FullName}/run cannot be created: ",
-            message,
-            StringComparison.Ordinal);
-        Assert.DoesNotContain("..", message, StringComparison.Ordinal);
+            message);
+        Assert.DoesNotContain("..", message);
     }
 
     [Fact]
@@ -78,7 +76,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
         var message = Refuse();
 
         Assert.EndsWith(": a socket exists there, and this process may not connect to it to check whether it is in "
-            + "use. Remove it, or choose another path.", message, StringComparison.Ordinal);
+            + "use. Remove it, or choose another path.", message);
         Assert.True(File.Exists(SocketPath));
     }
 
@@ -91,7 +89,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse();
 
-        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: ", message, StringComparison.Ordinal);
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: ", message);
         Assert.Contains("denied", message, StringComparison.OrdinalIgnoreCase);
         Assert.True(File.Exists(SocketPath));
     }
@@ -112,8 +110,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
 
         Assert.StartsWith(
             $"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName}{why}",
-            error!.Message,
-            StringComparison.Ordinal);
+            error!.Message);
     }
 
     [Theory]
@@ -126,12 +123,10 @@ public sealed class UnixSocketRefusalTests : IDisposable
 
         Assert.Contains(
             $": the user {Environment.UserName} cannot change the owner of the socket to {receivers}: ",
-            message,
-            StringComparison.Ordinal);
+            message);
         Assert.EndsWith(
             $". Only root can set Owner; members of a group can set Group ({SystemAccounts.MembershipAdvice}).",
-            message,
-            StringComparison.Ordinal);
+            message);
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
@@ -158,7 +153,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
         var error = Assert.Throws<IOException>(
             () => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group)));
 
-        Assert.EndsWith(why, error.Message, StringComparison.Ordinal);
+        Assert.EndsWith(why, error.Message);
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
@@ -184,8 +179,8 @@ public sealed class UnixSocketRefusalTests : IDisposable
         var message = Refuse();
 
         Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot "
-            + "replace the file there: ", message, StringComparison.Ordinal);
-        Assert.EndsWith(". Remove it, or choose another path.", message, StringComparison.Ordinal);
+            + "replace the file there: ", message);
+        Assert.EndsWith(". Remove it, or choose another path.", message);
         Assert.Equal(SocketPath, Assert.Single(_folder.EnumerateFileSystemInfos()).FullName);
     }
 
@@ -198,10 +193,7 @@ public sealed class UnixSocketRefusalTests : IDisposable
         {
             Assert.Equal(UnixFileMode.UserWrite, File.GetUnixFileMode(path));
             using var client = TestSockets.Connect(new UnixDomainSocketEndPoint(path));
-            Assert.EndsWith(
-                "choose another path.",
-                Assert.Throws<IOException>(() => ListenElsewhere(path)).Message,
-                StringComparison.Ordinal);
+            Assert.EndsWith("choose another path.", Assert.Throws<IOException>(() => ListenElsewhere(path)).Message);
         }
 
         Assert.False(File.Exists(path));
@@ -214,9 +206,9 @@ public sealed class UnixSocketRefusalTests : IDisposable
     public void ListenElsewhere_InvalidOption_Fails()
     {
         Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(
-            SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);
+            SocketPath, static listen => listen.Owner = "root")).Message);
         Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(
-            SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
+            SocketPath, static listen => listen.Group = "root")).Message);
         _folder.UnixFileMode = ReadOnly;
         Sandbox.RunAsOrdinaryUser(() => Assert.Throws<SocketException>(() => ListenElsewhere(SocketPath)));
     }

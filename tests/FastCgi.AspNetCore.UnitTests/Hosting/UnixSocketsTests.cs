@@ -91,7 +91,7 @@ public sealed class UnixSocketsTests : IDisposable
         var error = Assert.Throws<IOException>(
             () => UnixSockets.Listen(new FastCgiListenOptions(endPoint), endPoint, NullLogger.Instance));
 
-        Assert.Contains("the path of a Unix socket must be absolute", error.Message, StringComparison.Ordinal);
+        Assert.Contains("the path of a Unix socket must be absolute", error.Message);
         Assert.False(File.Exists(endPoint.ToString()));
     }
 
@@ -174,8 +174,7 @@ public sealed class UnixSocketsTests : IDisposable
             return;
         }
 
-        Assert.Contains(
-            "is too long", Assert.Throws<FormatException>(() => Listen(path)).Message, StringComparison.Ordinal);
+        Assert.Contains("is too long", Assert.Throws<FormatException>(() => Listen(path)).Message);
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
@@ -192,7 +191,7 @@ public sealed class UnixSocketsTests : IDisposable
 
         var entry = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Warning, "FolderLocked"), (entry.Level, entry.EventName));
-        Assert.Contains(_folder.FullName, entry.Message, StringComparison.Ordinal);
+        Assert.Contains(_folder.FullName, entry.Message);
     }
 
     [Fact]
@@ -268,9 +267,8 @@ public sealed class UnixSocketsTests : IDisposable
     {
         var error = Assert.Throws<IOException>(() => Listen(path ?? SocketPath, configure));
 
-        Assert.StartsWith(
-            $"Failed to listen on fastcgi://unix:{path ?? SocketPath}: ", error.Message, StringComparison.Ordinal);
-        Assert.Contains(text, error.Message, StringComparison.Ordinal);
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{path ?? SocketPath}: ", error.Message);
+        Assert.Contains(text, error.Message);
         Assert.DoesNotContain('\n', error.Message);
     }
 

@@ -58,8 +58,7 @@ public sealed class PeerAddressTests : IDisposable
         Assert.Null(PeerAddress.Get(socket));
         Assert.Equal("an unknown address", PeerPolicy.Describe(socket));
         Assert.Equal("an unknown address", PeerPolicy.Describe((EndPoint?)null));
-        Assert.Contains(
-            "example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);
+        Assert.Contains("example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)));
     }
 
     /// <summary>A setting for one kind of endpoint excludes all peers of the other kind.</summary>

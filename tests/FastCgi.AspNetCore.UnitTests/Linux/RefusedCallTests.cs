@@ -131,7 +131,7 @@ public sealed partial class RefusedCallTests : IDisposable
         }));
 
         Assert.Equal(TooManyOpenFiles, Assert.IsType<IOException>(error).HResult);
-        Assert.Contains(name, error.Message, StringComparison.Ordinal);
+        Assert.Contains(name, error.Message);
     }
 
     [Fact]
@@ -149,8 +149,7 @@ public sealed partial class RefusedCallTests : IDisposable
             Assert.Null(Descriptors.Count());
             Assert.Contains(
                 $"process {Environment.ProcessId} (whose name could not be read) of",
-                PeerAddress.DescribeProcess(accepted),
-                StringComparison.Ordinal);
+                PeerAddress.DescribeProcess(accepted));
             Assert.Null(LocalAccounts.Find("root"));
         });
     }

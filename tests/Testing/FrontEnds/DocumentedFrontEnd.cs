@@ -64,15 +64,12 @@ public sealed class DocumentedFrontEnd(
             .GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture));
         foreach (var (documented, mistaken) in mistakes)
         {
-            Assert.Contains(documented, text, StringComparison.Ordinal);
-            text = text.Replace(documented, mistaken, StringComparison.Ordinal);
+            Assert.Contains(documented, text);
+            text = text.Replace(documented, mistaken);
         }
 
-        return text.Replace(
-            Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000",
-            Application.ToString(),
-            StringComparison.Ordinal)
-            .Replace("/etc/ssl/hello", Folder, StringComparison.Ordinal)
-            .Replace("192.0.2.10", Balancer.Address.ToString(), StringComparison.Ordinal);
+        return text.Replace(Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000", Application.ToString())
+            .Replace("/etc/ssl/hello", Folder)
+            .Replace("192.0.2.10", Balancer.Address.ToString());
     }
 }
