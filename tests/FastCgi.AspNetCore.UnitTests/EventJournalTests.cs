@@ -62,12 +62,12 @@ public sealed class EventJournalTests : IDisposable
     [Fact]
     public void Entries_TheLastFirst()
     {
-        var time = new ManualTime();
+        var time = new FakeClock();
         var journal = new EventJournal(_logs.CreateLogger(""), time);
         foreach (var id in new[] { 1, 2, 3 })
         {
             journal.Log(LogLevel.Warning, new EventId(id, $"{id}"), "text", null, static (text, _) => text);
-            time.Now += TimeSpan.FromSeconds(1);
+            time.Advance(TimeSpan.FromSeconds(1));
         }
 
         Assert.Equal([3, 2, 1], journal.GetEntries().Select(static entry => entry.EventId));
@@ -81,7 +81,7 @@ public sealed class EventJournalTests : IDisposable
     [Fact]
     public void IsEnabled_WithoutALog_FromInformationOn()
     {
-        var journal = new EventJournal(NullLogger.Instance, new ManualTime());
+        var journal = new EventJournal(NullLogger.Instance, new FakeClock());
         Assert.Equal(
             [LogLevel.Information, LogLevel.Warning, LogLevel.Error, LogLevel.Critical],
             Enum.GetValues<LogLevel>().Where(journal.IsEnabled));

@@ -1,11 +1,16 @@
 namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>A clock that only a test advances, which then fires the due timers.</summary>
-public sealed class FakeClock : TimeProvider
+/// <remarks>
+/// The timers of <c>Microsoft.Extensions.Time.Testing.FakeTimeProvider</c> all fire at the end of an advance, so that a
+/// timer never sees the time for which it was set.
+/// </remarks>
+/// <param name="start">One hour if not given.</param>
+public sealed class FakeClock(TimeSpan? start = null) : TimeProvider
 {
     private readonly Lock _lock = new();
     private readonly List<FakeTimer> _timers = [];
-    private TimeSpan _now = TimeSpan.FromHours(1);
+    private TimeSpan _now = start ?? TimeSpan.FromHours(1);
 
     public override long TimestampFrequency => TimeSpan.TicksPerSecond;
 
@@ -14,6 +19,8 @@ public sealed class FakeClock : TimeProvider
         lock (_lock)
             return _now.Ticks;
     }
+
+    public TimeSpan Now => new(GetTimestamp());
 
     /// <summary>The amount by which the system clock has been changed.</summary>
     public TimeSpan Jump { get; set; }
@@ -30,7 +37,7 @@ public sealed class FakeClock : TimeProvider
     /// <summary>Advances the time; each timer fires when it is due.</summary>
     public void Advance(TimeSpan time)
     {
-        var end = new TimeSpan(GetTimestamp()) + time;
+        var end = Now + time;
         while (true)
         {
             FakeTimer? due;

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.UnitTests.Advice;
 /// <summary>Conclusions about a web server's configuration from the parameters of a request.</summary>
 public sealed class FrontEndsTests
 {
-    private readonly ManualTime _time = new();
+    private readonly FakeClock _time = new();
     private readonly FrontEnds _frontEnds;
 
     public FrontEndsTests() => _frontEnds = new FrontEnds(_time);

@@ -5,7 +5,7 @@ public sealed class LogThrottleTests
     [Fact]
     public void TryAcquire_ManyThreads_NoneIsLost()
     {
-        var clock = new ManualTime { Now = TimeSpan.FromDays(-1) };
+        var clock = new FakeClock(TimeSpan.FromDays(-1));
         var limit = new LogThrottle(clock);
         long sum = 0;
         var messages = 0;
@@ -19,7 +19,7 @@ public sealed class LogThrottleTests
         });
 
         Assert.Equal(1, messages);
-        clock.Now += TimeSpan.FromMinutes(1);
+        clock.Advance(TimeSpan.FromMinutes(1));
         Assert.True(limit.TryAcquire(out var rest));
         Assert.Equal(10_001, sum + rest);
     }
@@ -27,16 +27,16 @@ public sealed class LogThrottleTests
     [Fact]
     public void TryAcquire_SeveralInAMinute_ThenNoneUntilItIsOver()
     {
-        var clock = new ManualTime { Now = TimeSpan.FromDays(-1) };
+        var clock = new FakeClock(TimeSpan.FromDays(-1));
         var limit = new LogThrottle(clock, max: 100);
         for (var i = 0; i < 100; i++)
             Assert.True(limit.TryAcquire(out _));
         for (var i = 0; i < 7; i++)
             Assert.False(limit.TryAcquire(out _));
-        clock.Now += TimeSpan.FromSeconds(60) - TimeSpan.FromTicks(1);
+        clock.Advance(TimeSpan.FromSeconds(60) - TimeSpan.FromTicks(1));
         Assert.False(limit.TryAcquire(out _));
 
-        clock.Now += TimeSpan.FromTicks(1);
+        clock.Advance(TimeSpan.FromTicks(1));
         Assert.True(limit.TryAcquire(out var count));
         Assert.Equal(9, count);
         Assert.True(limit.TryAcquire(out count));
@@ -49,11 +49,11 @@ public sealed class LogThrottleTests
     [Fact]
     public void Reset_LoggedOnce_NextIsLogged()
     {
-        var clock = new ManualTime { Now = TimeSpan.FromDays(-1) };
+        var clock = new FakeClock(TimeSpan.FromDays(-1));
         var once = LogThrottle.Once(clock);
         Assert.False(once.Reset());
         Assert.True(once.TryAcquire(out _));
-        clock.Now += TimeSpan.FromDays(1_000);
+        clock.Advance(TimeSpan.FromDays(1_000));
         Assert.False(once.TryAcquire(out _));
 
         Assert.True(once.Reset());

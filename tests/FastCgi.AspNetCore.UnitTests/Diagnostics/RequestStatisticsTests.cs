@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 /// <summary>The last minute, while the status is read and for ten minutes after.</summary>
 public sealed class RequestStatisticsTests
 {
-    private readonly ManualTime _time = new();
+    private readonly FakeClock _time = new();
     private readonly RequestStatistics _statistics;
 
     public RequestStatisticsTests() => _statistics = new RequestStatistics(_time, _time);
@@ -24,7 +24,7 @@ public sealed class RequestStatisticsTests
     public void GetRecent_SinceTheFirstLook_IsTheDifference()
     {
         _statistics.Watch(new Totals(10, 20, 300, 4_000));
-        _time.Now += TimeSpan.FromSeconds(4);
+        _time.Advance(TimeSpan.FromSeconds(4));
         _statistics.Add(_time.GetTimestamp() - TimeSpan.TicksPerSecond);
         _statistics.Add((_time.Now - TimeSpan.FromSeconds(4)).Ticks);
         // It began before the first reading, when no times were kept.
@@ -48,7 +48,7 @@ public sealed class RequestStatisticsTests
         var clock = new ServerClock(_time);
         var statistics = new RequestStatistics(clock, _time);
         statistics.Watch(default);
-        _time.Now += TimeSpan.FromSeconds(4);
+        _time.Advance(TimeSpan.FromSeconds(4));
         clock.Tick();
 
         var recent = statistics.GetRecent(new Totals(0, 8, 0, 0));
@@ -62,9 +62,9 @@ public sealed class RequestStatisticsTests
     {
         var statistics = new RequestStatistics(new ServerClock(_time), _time);
         statistics.Watch(default);
-        _time.Now += TimeSpan.FromSeconds(1.1);
+        _time.Advance(TimeSpan.FromSeconds(1.1));
         var began = _time.GetTimestamp();
-        _time.Now += TimeSpan.FromSeconds(0.3);
+        _time.Advance(TimeSpan.FromSeconds(0.3));
 
         statistics.Add(began);
         statistics.Add(0);
@@ -96,16 +96,16 @@ public sealed class RequestStatisticsTests
     {
         _statistics.Watch(default);
         _statistics.Add(_time.GetTimestamp());
-        _time.Now += TimeSpan.FromMinutes(10);
+        _time.Advance(TimeSpan.FromMinutes(10));
         _statistics.OnSampleDue(default);
         Assert.True(_statistics.IsWatched);
-        _time.Now += TimeSpan.FromTicks(1);
+        _time.Advance(TimeSpan.FromTicks(1));
 
         _statistics.OnSampleDue(default);
 
         Assert.False(_statistics.IsWatched);
         Assert.False(_statistics.IsSampleDue(long.MaxValue / 2));
-        _time.Now += TimeSpan.FromHours(1);
+        _time.Advance(TimeSpan.FromHours(1));
         _statistics.Watch(new Totals(0, 50, 0, 0));
         var recent = GetRecent(50);
         Assert.Equal((TimeSpan.Zero, 0L, 0.0), (recent.Time, recent.Latencies.Sum(), recent.RequestRate));
@@ -119,7 +119,7 @@ public sealed class RequestStatisticsTests
 
     private void Sample(int requests)
     {
-        _time.Now += TimeSpan.FromSeconds(6);
+        _time.Advance(TimeSpan.FromSeconds(6));
         _statistics.OnSampleDue(new Totals(0, requests, 0, 0));
     }
 

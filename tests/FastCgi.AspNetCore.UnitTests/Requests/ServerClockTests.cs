@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 /// <summary>The clock of all timeouts, which stops while the process is paused.</summary>
 public sealed class ServerClockTests
 {
-    private readonly ManualTime _time = new();
+    private readonly FakeClock _time = new();
     private readonly ServerClock _clock;
     private readonly long _start;
 
@@ -54,7 +54,7 @@ public sealed class ServerClockTests
         }
     }
 
-    private void Pass(int milliseconds) => _time.Now += TimeSpan.FromMilliseconds(milliseconds);
+    private void Pass(int milliseconds) => _time.Advance(TimeSpan.FromMilliseconds(milliseconds));
 
     private int Elapsed(long timestamp) => (int)_clock.GetElapsedTime(_start, timestamp).TotalMilliseconds;
 }

@@ -32,6 +32,6 @@ public sealed class CountInvariantTests
         var request = ResponseRig.CreateRequest([], options);
         request.Slot = Enum.Parse<RequestSlot>(slot);
 
-        Assert.Throws<InvariantException>(() => new RequestAdmission(options, new ManualTime(), []).Release(request));
+        Assert.Throws<InvariantException>(() => new RequestAdmission(options, new FakeClock(), []).Release(request));
     }
 }

@@ -44,12 +44,12 @@ public sealed class RequestBodyTests
     public void Rate_ReadsBetweenTheSamples_Count()
     {
         var body = Begin(declaredLength: null);
-        var time = new ManualTime();
+        var time = new FakeClock();
         var rate = new BodyRate(100, TimeSpan.FromSeconds(2));
         var missed = Enumerable.Range(1, 3).Select(_ =>
         {
             body.Time(rate, time.GetTimestamp());
-            time.Now += TimeSpan.FromSeconds(1);
+            time.Advance(TimeSpan.FromSeconds(1));
             return body.FindRateMissed(time, time.GetTimestamp(), isPaused: false) is not null;
         }).ToList();
 
