@@ -3,6 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 /// <summary>Response length, statuses and methods without a body, and headers reserved for the server.</summary>
 public class ResponseFramingTests
 {
+    /// <summary>In the headers too, for code that reads them later.</summary>
     [Theory]
     [Contract("C1")]
     [InlineData("GET", 200, "0")]
@@ -15,7 +16,11 @@ public class ResponseFramingTests
     public async Task ContentLength_NothingWritten_ZeroWhereABodyCouldBe(string method, int status, string? length)
     {
         var answer = await Parity.AssertAsync(
-            (context, _) => context.Response.StatusCode = status,
+            (context, seen) =>
+            {
+                context.Response.StatusCode = status;
+                context.Response.OnCompleted(Apps.Do(() => seen.Note("length", context.Response.ContentLength)));
+            },
             new TestRequest(method));
 
         Assert.Equal((status, length), (answer.Outcome.Status, answer.Outcome["Content-Length"]));
@@ -25,8 +30,9 @@ public class ResponseFramingTests
     [Contract("C2")]
     public async Task ContentLength_BodyWritten_SentWhereItIsKnown(string how)
     {
-        var answer = await Parity.AssertAsync(async (context, _) =>
+        var answer = await Parity.AssertAsync(async (context, seen) =>
         {
+            context.Response.OnCompleted(Apps.Do(() => seen.Note("length", context.Response.ContentLength)));
             if (how == "advance")
                 context.Response.BodyWriter.Write("abc"u8);
             else

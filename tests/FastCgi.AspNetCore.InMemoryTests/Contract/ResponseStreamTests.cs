@@ -82,6 +82,8 @@ public sealed class ResponseStreamTests
     [Contract("1", "B3")]
     [InlineData("nginx/1.22.1", "X-Accel-Buffering", null, null)]
     [InlineData("nginx/1.22.1", "X-Accel-Buffering", "disable buffering", "no")]
+    [InlineData("nginx/1.22.1", "X-Accel-Buffering", "Text/Event-Stream; charset=utf-8", "no")]
+    [InlineData("nginx/1.22.1", "X-Accel-Buffering", "text/plain; text/event-stream", null)]
     [InlineData("Apache/2.4.57 (Debian)", "Content-Encoding", "identity", null)]
     [InlineData("Apache", "Content-Encoding", " IDENTITY ,identity", null)]
     [InlineData("Apache", "Content-Encoding", "identity, gzip", "identity, gzip")]
@@ -96,6 +98,8 @@ public sealed class ResponseStreamTests
             {
                 if (header == "Content-Encoding")
                     context.Response.Headers.ContentEncoding = set;
+                else if (set?.Contains('/') == true)
+                    context.Response.ContentType = set;
                 else if (set is not null)
                     context.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
                 return Apps.Hello(context);

@@ -41,19 +41,6 @@ public sealed class ResponseTests
     }
 
     [Theory]
-    [InlineData("Text/Event-Stream; charset=utf-8", true)]
-    [InlineData("text/plain; text/event-stream", false)]
-    public void EventStream_ByItsType_IsNotBuffered(string type, bool isEventStream)
-    {
-        _rig.Begin();
-        Response.Headers["Content-Type"] = type;
-
-        Response.Finish();
-
-        Assert.Equal(isEventStream, _rig.Stdout.Contains("X-Accel-Buffering: no\r\n", StringComparison.Ordinal));
-    }
-
-    [Theory]
     [InlineData(200, false, true)]
     [InlineData(302, false, true)]
     [InlineData(399, false, true)]
@@ -72,31 +59,6 @@ public sealed class ResponseTests
         Assert.Equal(isRefused, error is not null);
         _rig.Complete(error);
         Assert.StartsWith(isRefused ? "Status: 500" : $"Status: {status}", _rig.Stdout, StringComparison.Ordinal);
-    }
-
-    /// <summary>In the headers too, for code that reads them later.</summary>
-    [Theory]
-    [InlineData("GET", 200, "", 0L)]
-    [InlineData("GET", 205, "", 0L)]
-    [InlineData("GET", 204, "", null)]
-    [InlineData("GET", 304, "", null)]
-    [InlineData("HEAD", 200, "", null)]
-    [InlineData("GET", 200, "abc", null)]
-    public void Finish_LengthIsNotNamed_ItIsTheServers(string method, int status, string text, long? length)
-    {
-        _rig.Begin(method: method);
-        Response.StatusCode = status;
-        if (text.Length > 0)
-            _rig.Put(text);
-
-        Response.Finish();
-
-        Assert.Equal(length, Response.Headers.ContentLength);
-        Assert.Equal(text, _rig.Body);
-        var sent = length ?? (text.Length > 0 ? text.Length : null);
-        Assert.Equal(
-            sent is null ? "Status" : $"Content-Length: {sent}",
-            _rig.Stdout.Split("\r\n")[0][..(sent is null ? 6 : 17)]);
     }
 
     [Theory]
