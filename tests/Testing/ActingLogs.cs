@@ -1,7 +1,10 @@
+using Microsoft.Extensions.Logging.Abstractions;
+
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>Calls back for each message, so that a test can act at that point.</summary>
-public sealed class ActingLogs(Action<EventId> log, Action? beginScope = null) : ILoggerProvider, ILogger
+/// <summary>Calls back for each message, or for those of a category, so that a test can act at that point.</summary>
+public sealed class ActingLogs(Action<EventId> log, Action? beginScope = null, string? category = null)
+    : ILoggerProvider, ILogger
 {
     public ActingLogs(string eventName, Action log)
         : this(id =>
@@ -12,7 +15,8 @@ public sealed class ActingLogs(Action<EventId> log, Action? beginScope = null) :
     {
     }
 
-    public ILogger CreateLogger(string categoryName) => this;
+    public ILogger CreateLogger(string categoryName)
+        => category is null || category == categoryName ? this : NullLogger.Instance;
 
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull

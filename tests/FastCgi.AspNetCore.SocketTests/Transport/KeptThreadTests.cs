@@ -77,7 +77,8 @@ public sealed class KeptThreadTests
         const int Attempts = 20;
         using var begun = new CountdownEvent(Threads);
         using var release = new ManualResetEventSlim();
-        using var logs = new BlockedLogs(release);
+        var isBlocking = false;
+        using var logs = new ActingLogs(_ => Block(), category: "FastCgi.AspNetCore");
         await using var server = await TransportServer.StartAsync(
             setup,
             app =>
@@ -100,7 +101,7 @@ public sealed class KeptThreadTests
             builder => builder.Logging.AddProvider(logs));
         var waiting = Enumerable.Range(0, Threads).Select(_ => server.GetAsync("/block")).ToList();
         await Task.Run(() => begun.Wait(TimeSpan.FromSeconds(60)));
-        logs.IsBlocking = true;
+        Volatile.Write(ref isBlocking, true);
         var rejected = new List<FastCgiClient>();
 
         try
@@ -118,6 +119,12 @@ public sealed class KeptThreadTests
             release.Set();
             await Task.WhenAll(waiting);
             rejected.ForEach(static connection => connection.Dispose());
+        }
+
+        void Block()
+        {
+            if (Volatile.Read(ref isBlocking))
+                release.Wait(TimeSpan.FromSeconds(120));
         }
     }
 
@@ -193,34 +200,5 @@ public sealed class KeptThreadTests
         connection.Dispose();
 
         Assert.True(await told.Task.Within("the handler to end"));
-    }
-
-    /// <summary>A log provider that keeps the threads on which the server logs.</summary>
-    private sealed class BlockedLogs(ManualResetEventSlim release) : ILoggerProvider, ILogger
-    {
-        public bool IsBlocking { get; set; }
-
-        public ILogger CreateLogger(string categoryName)
-            => categoryName == "FastCgi.AspNetCore" ? this : NullLogger.Instance;
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(
-            LogLevel logLevel,
-            EventId eventId,
-            TState state,
-            Exception? exception,
-            Func<TState, Exception?, string> formatter)
-        {
-            if (IsBlocking)
-                release.Wait(TimeSpan.FromSeconds(120));
-        }
-
-        public void Dispose()
-        {
-        }
     }
 }
