@@ -6,19 +6,17 @@ public sealed class PublishTests
     private static readonly string s_runtime = "linux-" + RuntimeInformation.OSArchitecture.ToString()
         .ToLowerInvariant();
 
-    /// <summary>A single file without the runtime, compiled ahead as ReadyToRun.</summary>
-    [Fact]
-    public async Task ReadyToRunSingleFile_Starts()
+    /// <summary>
+    /// Without the runtime, compiled ahead as ReadyToRun; with the runtime, trimmed to what the application calls.
+    /// </summary>
+    [Theory]
+    [InlineData("--self-contained false -p:PublishReadyToRun=true -p:EnableSingleFileAnalyzer=true")]
+    [InlineData("--self-contained true -p:PublishTrimmed=true -p:TrimmerSingleWarn=false")]
+    public async Task SingleFile_Starts(string arguments)
     {
         await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
 
-        await AssertServesAsync(
-            application,
-            "--self-contained",
-            "false",
-            "-p:PublishReadyToRun=true",
-            "-p:PublishSingleFile=true",
-            "-p:EnableSingleFileAnalyzer=true");
+        await AssertServesAsync(application, ["-p:PublishSingleFile=true", .. arguments.Split(' ')]);
     }
 
     /// <summary>
@@ -37,21 +35,6 @@ public sealed class PublishTests
             "-p:PublishAot=true",
             "-p:Optimize=false",
             "-p:NativeDebugSymbols=false",
-            "-p:TrimmerSingleWarn=false");
-    }
-
-    /// <summary>A single file with the runtime, trimmed to what the application calls, without Native AOT.</summary>
-    [Fact]
-    public async Task TrimmedSingleFile_Starts()
-    {
-        await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
-
-        await AssertServesAsync(
-            application,
-            "--self-contained",
-            "true",
-            "-p:PublishTrimmed=true",
-            "-p:PublishSingleFile=true",
             "-p:TrimmerSingleWarn=false");
     }
 
