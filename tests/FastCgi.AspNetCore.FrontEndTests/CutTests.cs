@@ -223,9 +223,10 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime,
 
     private static async Task WaitAsync(List<Cell> cells, Predicate<Cell> hasHappened)
     {
-        for (var i = 0; i < 3_000 && !cells.TrueForAll(hasHappened); i++)
-            await Task.Delay(20);
-        Assert.Empty(cells.Where(cell => !hasHappened(cell)).Select(static cell => $"{cell.Site.Setup}: {cell}"));
+        await Waiting.FindAsync(
+            () => Task.FromResult(cells.TrueForAll(hasHappened) ? cells : null),
+            () => string.Join('\n', cells.Where(cell => !hasHappened(cell)).Select(
+                static cell => $"{cell.Site.Setup}: {cell}")));
     }
 
     /// <summary>No web server sends invalid bytes, so each connection receives them as if it had.</summary>

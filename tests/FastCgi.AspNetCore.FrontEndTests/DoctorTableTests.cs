@@ -14,15 +14,16 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
     private static readonly string s_document = File.ReadAllText(
         Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md"));
 
-    public static TheoryData<string> Names => [.. Faults.All.Keys];
+    /// <summary>Only root can close a socket to the user of the web server.</summary>
+    public static TheoryData<string> Names => [.. Faults.All.Where(static fault
+        => Environment.IsPrivilegedProcess || fault.Value.Listener != Listener.ClosedSocket)
+        .Select(static fault => fault.Key)];
 
     [Theory, MemberData(nameof(Names))]
     public async Task Fault_Present_ReportedWithFixUntilFixed(string name)
     {
         var fault = Faults.All[name];
         Assert.True(fault.Event is not null || fault.Rule is not null);
-        if (fault.Listener == Listener.ClosedSocket && !Environment.IsPrivilegedProcess)
-            return;
 
         await Task.WhenAll(AssertNamedAsync(fault), AssertNotNamedAsync(fault));
     }

@@ -200,6 +200,7 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
     [InlineData(FrontEndKind.Caddy, "127.0.0.1", 0)]
     public async Task Get_ForwardedHeadersTrustedFromAnyone_IsReported(FrontEndKind kind, string address, int reports)
     {
+        const string EventName = "ForwardedHeaderTaken";
         var options = new ForwardedHeadersOptions { ForwardedHeaders = ForwardedHeaders.All };
         options.KnownProxies.Clear();
         options.KnownIPNetworks.Clear();
@@ -210,11 +211,11 @@ public sealed class SpoofingTests(ITestOutputHelper output) : FrontEndTest(outpu
         site.Client.DefaultRequestHeaders.Add("X-Forwarded-For", "203.0.113.9");
         site.Client.DefaultRequestHeaders.Add("X-Forwarded-Proto", "https");
 
-        Assert.Equal(address, await site.Client.GetStringAsync("/"));
-        await Waiting.UntilAsync(
-            () => site.Log.All.Count(
-                static log => log is { EventName: "ForwardedHeaderTaken", Level: LogLevel.Warning }) == reports,
-            "the report");
+        // Once a minute, and before the next response.
+        for (var i = 0; i < 2; i++)
+            Assert.Equal(address, await site.Client.GetStringAsync("/"));
+        await Waiting.UntilAsync(() => site.Log.Find(LogLevel.Warning, EventName).Count() >= reports, "the report");
+        Assert.Equal(reports, site.Log.Find(LogLevel.Warning, EventName).Count());
     }
 
     private static Task<string> GetAsync(Site site, string? name, string value)
