@@ -3,10 +3,10 @@ using System.IO.Enumeration;
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>
-/// A value that differs from Kestrel's, and the reason. It is a rule: wherever Kestrel has the one value, the other is
-/// required. Everything except the reason is a pattern, in which <c>*</c> matches any text.
+/// A value that differs from Kestrel's. It is a rule: wherever Kestrel has the one value, the other is required. Each
+/// is a pattern, in which <c>*</c> matches any text.
 /// </summary>
-internal sealed record AllowedDifference(string Site, string Value, string Kestrel, string FastCgi, string Reason)
+internal sealed record AllowedDifference(string Site, string Value, string Kestrel, string FastCgi)
 {
     /// <summary>The text for an absent value.</summary>
     public const string Absent = "(absent)";
@@ -26,19 +26,6 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
 
     public bool Allows(string kestrel, string fastCgi)
         => Matches(FastCgi, fastCgi) || (IsOptional && fastCgi == kestrel);
-
-    public string Change
-    {
-        get
-        {
-            var webServer = Site == "*" ? string.Empty : $" through {Site["FastCgiBehind".Length..]}";
-            var requests = Request == "*" ? string.Empty : $" of `{Request}`";
-            var since = Since == "0.0" ? string.Empty : $" since {Since}";
-            return $"{requests}{webServer}{since}: `{Kestrel}` → `{FastCgi}`";
-        }
-    }
-
-    public override string ToString() => $"`{Value}`{Change}";
 
     private static bool Matches(string pattern, string text)
         => pattern is "*"
