@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
-/// <summary>
-/// The configurations in <c>docs/front-ends</c> work unchanged, and the pages list what the web servers cannot do.
-/// </summary>
+/// <summary>The configurations in <c>docs/front-ends</c> work unchanged.</summary>
 public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     private readonly TaskCompletionSource _isRead = new();
@@ -123,15 +121,6 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
         Assert.Equal(HttpStatusCode.MovedPermanently, response.StatusCode);
         Assert.Matches(
             $"^https://{FrontEndDocument.HostName}(:[0-9]+)?/a\\?c$", response.Headers.Location!.OriginalString);
-    }
-
-    [Theory, MemberData(nameof(Kinds))]
-    public void Document_OfEachWebServer_ListsWhatItCannotDo(FrontEndKind kind)
-    {
-        var document = DocumentedFrontEnd.GetDocument(kind).Text;
-
-        foreach (var shortcoming in Shortcomings.All.Where(shortcoming => shortcoming.Kind == kind))
-            Assert.Contains($"\n- {shortcoming.Reason}\n", document, StringComparison.Ordinal);
     }
 
     // HAProxy runs in a chroot, so its document uses TCP.
