@@ -24,6 +24,8 @@ internal sealed class ConfiguredSite : IAsyncDisposable
 
     public int Port => _server.EndPoint.Port;
 
+    public string FrontEndLog => _server.Log;
+
     /// <summary>Where files of the test are.</summary>
     public string Folder => _folder.Path;
 
@@ -43,6 +45,7 @@ internal sealed class ConfiguredSite : IAsyncDisposable
 
     /// <summary>A socket in the folder, open to everyone, because the web server may run as another user.</summary>
     public string GetUnixAddress(string name) => $"fastcgi://unix:{Folder}/{name}?mode=0666";
+
     /// <summary>Writes the configuration and starts the web server with it.</summary>
     /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
     /// <param name="replacements">

@@ -10,16 +10,18 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     // openssl passwd -apr1 -salt abcdefgh secret
     private const string Members = "jane:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
 
-    private readonly ScratchFolder _folder = new();
-    private readonly WebServerProcess _server;
+    private readonly ConfiguredSite _site = new();
     private TestApplication? _application;
 
-    private DocumentedSite() => _server = new WebServerProcess(_folder.Path);
+    private DocumentedSite()
+    {
+    }
 
     public CollectedLogs Log => _application!.Log;
 
     /// <summary>The web server's log: errors, and requests if the block enables them.</summary>
-    public string FrontEndLog => _server.Log + Read("app.log");
+    public string FrontEndLog
+        => _site.FrontEndLog + (File.Exists(GetPath("app.log")) ? File.ReadAllText(GetPath("app.log")) : "");
 
     /// <param name="block">The name of the block. Its first word is the web server.</param>
     /// <param name="replacements">Text in the block, and its replacement.</param>
@@ -34,8 +36,8 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         var site = new DocumentedSite();
         try
         {
-            site._application = await TestApplication.StartAsync(
-                site._folder.GetAddress(usesUnixSocket: true), configure, configureServer, configureBuilder);
+            site._application = await site._site.StartApplicationAsync(
+                site._site.GetUnixAddress("app.sock"), configure, configureServer, configureBuilder);
             await site.WriteFilesAsync();
             var text = await DocumentBlock.ReadAsync(document, block, replacements);
             await site.StartFrontEndAsync(block.Split(' ')[0], text);
@@ -50,16 +52,10 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
 
     public HttpClient CreateClient() => new(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
     {
-        BaseAddress = new Uri($"http://localhost:{_server.EndPoint.Port}"),
+        BaseAddress = new Uri($"http://localhost:{_site.Port}"),
     };
 
-    public async ValueTask DisposeAsync()
-    {
-        await _server.DisposeAsync();
-        if (_application is not null)
-            await _application.DisposeAsync();
-        _folder.Dispose();
-    }
+    public ValueTask DisposeAsync() => _site.DisposeAsync();
 
     [GeneratedRegex(@"(?<=listen |VirtualHost )(\*:)?80\b")]
     private static partial Regex Port();
@@ -71,7 +67,7 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     private async Task WriteFilesAsync()
     {
         await WriteAsync("members", Members);
-        Directory.CreateDirectory(Path.Combine(_folder.Path, "www"));
+        Directory.CreateDirectory(GetPath("www"));
         await WriteAsync("www/static.txt", "a file");
         await WriteAsync("www/app", "");
     }
@@ -80,37 +76,31 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     {
         var frame = await File.ReadAllTextAsync(
             Path.Combine(AppContext.BaseDirectory, "Documents", $"{frontEnd}-frame.conf"));
-        await WriteAsync("frame.conf", Adapt(frame.Replace("{{block}}", block, StringComparison.Ordinal)));
-
-        (string Program, string[] Arguments) command = frontEnd switch
+        string[] command = frontEnd switch
         {
-            "nginx" => ("nginx", ["-p", _folder.Path, "-c", "frame.conf", "-e", "error.log"]),
-            "caddy" => ("caddy", ["run", "--config", "frame.conf", "--adapter", "caddyfile"]),
-            _ => ("apache2", ["-d", _folder.Path, "-f", "frame.conf", "-D", "FOREGROUND"]),
+            "nginx" => ["nginx", "-p", _site.Folder, "-e", "error.log", "-c"],
+            "caddy" => ["caddy", "run", "--adapter", "caddyfile", "--config"],
+            _ => ["apache2", "-d", _site.Folder, "-D", "FOREGROUND", "-f"],
         };
-        await _server.StartAsync(command.Program, command.Arguments);
+        await _site.StartServerAsync("frame.conf", Adapt(frame.Replace("{{block}}", block)), command);
     }
 
     /// <summary>Replaces the document's folders and ports with the test's.</summary>
     private string Adapt(string configuration)
     {
-        var withPort = Port().Replace(configuration, _server.EndPoint.ToString());
-        var adapted = CaddyAddress().Replace(withPort, $"localhost:{_server.EndPoint.Port}")
-            .Replace("{{port}}", $"{_server.EndPoint.Port}", StringComparison.Ordinal)
-            .Replace("include fastcgi_params;", "include /etc/nginx/fastcgi_params;", StringComparison.Ordinal);
+        var withPort = Port().Replace(configuration, _site.Address);
+        var adapted = CaddyAddress().Replace(withPort, $"localhost:{_site.Port}")
+            .Replace("{{port}}", $"{_site.Port}")
+            .Replace("include fastcgi_params;", "include /etc/nginx/fastcgi_params;");
         foreach (var folder in new[] { "/run/app/", "/var/log/nginx/", "/var/log/apache2/" })
-            adapted = adapted.Replace(folder, _folder.Path + "/", StringComparison.Ordinal);
+            adapted = adapted.Replace(folder, _site.Folder + "/");
         return adapted
-            .Replace("/etc/nginx/members", $"{_folder.Path}/members", StringComparison.Ordinal)
-            .Replace("/etc/apache2/members", $"{_folder.Path}/members", StringComparison.Ordinal)
-            .Replace("/srv/app/www", $"{_folder.Path}/www", StringComparison.Ordinal);
+            .Replace("/etc/nginx/members", GetPath("members"))
+            .Replace("/etc/apache2/members", GetPath("members"))
+            .Replace("/srv/app/www", GetPath("www"));
     }
 
-    private Task WriteAsync(string name, string text) => File.WriteAllTextAsync(Path.Combine(_folder.Path, name), text);
+    private Task WriteAsync(string name, string text) => File.WriteAllTextAsync(GetPath(name), text);
 
-    private string Read(string name)
-    {
-        var path = Path.Combine(_folder.Path, name);
-        return File.Exists(path) ? File.ReadAllText(path) : string.Empty;
-    }
+    private string GetPath(string name) => Path.Combine(_site.Folder, name);
 }
