@@ -46,6 +46,9 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     /// <summary>The resource that the thread holds outside of calls. Changed by the pool.</summary>
     public Hold Hold { get; set; }
 
+    /// <summary>The period in which the thread last began to hold a thread. Changed by the pool.</summary>
+    public int SleepPeriod { get; set; }
+
     /// <summary>Reports the state of the thread; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
 
