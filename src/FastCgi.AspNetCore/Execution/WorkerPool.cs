@@ -99,9 +99,6 @@ internal sealed partial class WorkerPool(
 
     public bool HasWaiting => HasComputing || _waiting[(int)Hold.Loop].Count > 0;
 
-    // A stop ignores the limit.
-    private bool HasThread => _isUnbounded || !IsFull;
-
     public void Run(WorkItem item, Hold hold)
     {
         Worker? woken;
@@ -262,8 +259,9 @@ internal sealed partial class WorkerPool(
         using (_lock.Acquire())
         {
             var before = Worker.GetHold(call);
-            // A loop gets another thread even beyond the limit, for the responses of the server itself.
-            if (hold == Hold.Thread && before != Hold.Loop && !HasThread)
+            // A loop gets another thread even beyond the limit, for the responses of the server itself. A stop ignores
+            // the limit.
+            if (hold == Hold.Thread && before != Hold.Loop && IsFull && !_isUnbounded)
                 return false;
 
             if (hold == Hold.Server && !HasRoom(Hold.Server))
