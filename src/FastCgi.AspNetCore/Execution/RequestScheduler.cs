@@ -174,7 +174,7 @@ internal sealed class RequestScheduler
             return true;
         }
 
-        worker.Enter(response: null, path: default, isForServer: true);
+        worker.Enter(response: null, path: default);
         WakeWatchdog();
         foreach (var report in reports)
             ThreadRoot.Run(report, static report => report(), _log);
@@ -200,7 +200,7 @@ internal sealed class RequestScheduler
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
         var before = worker.Hold;
-        worker.Enter(response, path, isForServer: !path.IsPath);
+        worker.Enter(response, path);
         WakeWatchdog();
         var (hasReturned, cost) = Execute(request, path.IsPath ? worker.Meter : null, expected);
         var hold = worker.Leave();

@@ -169,7 +169,7 @@ internal sealed class StallWatchdog(
         var (path, response, output) = (worker.Path, worker.GetResponse(), worker.Loop?.Output);
         var taken = call;
         var hold = hadLoop && !isSleeping ? Hold.Seat : Hold.Thread;
-        if (!workers.TryTake(worker, ref taken, worker.IsForServer ? Hold.Server : hold) || taken == call)
+        if (!workers.TryTake(worker, ref taken, path.IsPath ? hold : Hold.Server) || taken == call)
             return false;
 
         worker.Seen.Call = taken;

@@ -46,6 +46,9 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     /// <summary>The resource that the thread holds outside of calls. Changed by the pool.</summary>
     public Hold Hold { get; set; }
 
+    /// <summary>The period in which the thread last began to hold a thread. Changed by the pool.</summary>
+    public int SleepPeriod { get; set; }
+
     /// <summary>Reports the state of the thread; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
 
@@ -56,19 +59,17 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     /// <summary>The unique number of the current call, with its hold; 0 between calls.</summary>
     public long CurrentCall => Volatile.Read(ref _call);
     public long CallCount => Volatile.Read(ref _callCount);
-    public PathKey Path { get; private set; }
 
-    /// <summary>Whether the call is the server's own, such as the status.</summary>
-    public bool IsForServer { get; private set; }
+    /// <summary>The path of the current call; none if the call is the server's own, such as the status.</summary>
+    public PathKey Path { get; private set; }
 
     public static Hold GetHold(long call) => (Hold)(call & ((1 << HoldBits) - 1));
 
-    public void Enter(ResponseOutput? response, PathKey path, bool isForServer = false)
+    public void Enter(ResponseOutput? response, PathKey path)
     {
         var count = _callCount + 1;
         _response = response;
         Path = path;
-        IsForServer = isForServer;
         Volatile.Write(ref _callCount, count);
         Volatile.Write(ref _call, (count << HoldBits) | (long)Hold);
     }

@@ -66,7 +66,7 @@ internal sealed partial class WorkerPool
     };
 
     /// <summary>The number of further requests that sleep which may run now.</summary>
-    public int ThreadRoom => Math.Min(maxBlocked - LongCount, _maxAsleep - BlockedCount);
+    public int ThreadRoom => Math.Min(maxBlocked - LongCount, _maxAsleep - BriefCount);
 
     private bool TryAssign(Worker worker)
     {
@@ -135,6 +135,10 @@ internal sealed partial class WorkerPool
     {
         _held[(int)before]--;
         _held[(int)hold]++;
+        if (before == Hold.Thread && Period - worker.SleepPeriod <= 1)
+            _asleep[worker.SleepPeriod & 1]--;
+        if (hold == Hold.Thread)
+            _asleep[(worker.SleepPeriod = Period) & 1]++;
         if (hold is Hold.Loop or Hold.Seat)
             _watched.Add(worker);
         else

@@ -31,8 +31,9 @@ internal sealed partial class WorkerPool(
     // Waits of a few hundred microseconds, for another machine, need as many to keep a processor busy.
     private const int MinAsleepPerSeat = 6;
 
-    // After this many samples of the watchdog without a delayed call, processors are idle.
-    private const int CalmSamples = 8;
+    // A call that has slept for longer than a period of so many samples of the watchdog hardly uses a processor. If no
+    // call that ended in a period was delayed, processors are idle.
+    private const int PeriodSamples = 16;
 
     private readonly Lock _lock = new();
     private readonly LogThrottle _scarceThreads = new(time);
@@ -49,9 +50,13 @@ internal sealed partial class WorkerPool(
     // The number of woken threads that have not taken work yet. Waking more for it wastes thread switches.
     private int _comingCount;
 
-    // How many requests that sleep may run at once. More gain nothing while their threads wait for a processor.
+    // How many requests may sleep briefly at once. More gain nothing while their threads wait for a processor.
     private int _maxAsleep = int.MaxValue;
-    private int _calmSamples;
+    private bool _isDelayed;
+
+    // The number of running calls that began to sleep in the current period, and in the one before.
+    private readonly int[] _asleep = new int[2];
+    private int _samples;
 
     // The samples of the first request, from 1; 0 before, and Warm after its end.
     private int _firstSamples;
@@ -82,15 +87,17 @@ internal sealed partial class WorkerPool(
 
     public int ServerWaitingCount => _waiting[(int)Hold.Server].Count;
 
+    // Sleepers of earlier periods use no processor, so they take no room of others, only threads.
+    private int BriefCount => _asleep[0] + _asleep[1];
+
+    private int Period => _samples / PeriodSamples;
+
     // The number of threads that handlers block or that compute without a seat.
     private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Hold.Seat]) - seats);
 
     public bool HasComputing => _waiting[(int)Hold.Seat].Count > 0;
 
     public bool HasWaiting => HasComputing || _waiting[(int)Hold.Loop].Count > 0;
-
-    // A stop ignores the limit.
-    private bool HasThread => _isUnbounded || !IsFull;
 
     public void Run(WorkItem item, Hold hold)
     {
@@ -252,8 +259,9 @@ internal sealed partial class WorkerPool(
         using (_lock.Acquire())
         {
             var before = Worker.GetHold(call);
-            // A loop gets another thread even beyond the limit, for the responses of the server itself.
-            if (hold == Hold.Thread && before != Hold.Loop && !HasThread)
+            // A loop gets another thread even beyond the limit, for the responses of the server itself. A stop ignores
+            // the limit.
+            if (hold == Hold.Thread && before != Hold.Loop && IsFull && !_isUnbounded)
                 return false;
 
             if (hold == Hold.Server && !HasRoom(Hold.Server))
@@ -282,7 +290,7 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>
-    /// Adapts how many requests that sleep run at once. While their threads wait for a processor, more of them only
+    /// Adapts how many requests may sleep briefly at once. While their threads wait for a processor, more of them only
     /// cost time for switches, also where a database on the same machine needs the processors. But those that keep the
     /// processors busy may always run: if they wait, it is for the load of others.
     /// </summary>
@@ -292,9 +300,8 @@ internal sealed partial class WorkerPool(
         using (_lock.Acquire())
         {
             var isDelayed = cost.Delayed > cost.Microseconds;
-            if (isDelayed)
-                _calmSamples = 0;
-            var wanted = isDelayed ? Math.Min(_maxAsleep, BlockedCount) - 1 : _maxAsleep + 1L;
+            _isDelayed |= isDelayed;
+            var wanted = isDelayed ? Math.Min(_maxAsleep, BriefCount) - 1 : _maxAsleep + 1L;
             _maxAsleep = (int)Math.Clamp(wanted, Math.Min(perSeat * seats, int.MaxValue), int.MaxValue);
         }
     }
@@ -312,9 +319,9 @@ internal sealed partial class WorkerPool(
             var isLoopWaiting = _waiting[(int)Hold.Loop].Count > 0;
             _isLoopOverdue = isLoopWaiting && (_isLoopOverdue || _wasLoopWaiting);
             _wasLoopWaiting = isLoopWaiting;
-            if (WaitingCount > 0 && ++_calmSamples > CalmSamples)
-                _maxAsleep = (int)Math.Min(int.MaxValue, _maxAsleep * 2L);
-            isLimited = WaitingCount > 0 && BlockedCount >= _maxAsleep;
+            if (++_samples % PeriodSamples == 0)
+                BeginPeriod();
+            isLimited = WaitingCount > 0 && BriefCount >= _maxAsleep;
             if (hasFirstRun && IsFirstRunning && _firstSamples++ == MaxFirstSamples)
                 _firstSamples = Warm;
         }
@@ -322,6 +329,14 @@ internal sealed partial class WorkerPool(
         if (WaitingCount > 0 && BlockedCount >= platform.MaxHandlerThreads)
             WarnOfScarceThreads(Count, exception: null);
         return WakeForWaiting(processors) || isLimited;
+    }
+
+    private void BeginPeriod()
+    {
+        _asleep[Period & 1] = 0;
+        if (!_isDelayed)
+            _maxAsleep = int.MaxValue;
+        _isDelayed = false;
     }
 
     /// <summary>Whether the first request has slept or used a processor since the previous sample.</summary>

@@ -46,7 +46,7 @@ public sealed class RaceTests
             var worker = scheduler.CreateWorker();
             worker.Probe = probe.Probe;
             scheduler.Lend(worker, new TestLoop());
-            worker.Enter(response: null, path: default);
+            worker.Enter(response: null, new PathKey("/"));
             scheduler.Watchdog.Sample();
             var hold = Hold.Nothing;
 

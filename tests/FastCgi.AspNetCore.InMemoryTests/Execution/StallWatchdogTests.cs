@@ -43,7 +43,7 @@ public sealed class StallWatchdogTests : SchedulerTest
             _ => _probe.Probe,
         };
         _probe.Sleeps = how == "sleeps";
-        worker.Enter(response: null, path: default);
+        worker.Enter(response: null, new PathKey("/"));
 
         for (var i = 1; i < samples; i++)
         {
@@ -84,7 +84,7 @@ public sealed class StallWatchdogTests : SchedulerTest
     {
         Occupy(Hold.Seat, Platform.Processors - 1);
         var worker = OnSeat();
-        worker.Enter(response: null, path: default);
+        worker.Enter(response: null, new PathKey("/"));
         _probe.Sleeps = true;
         var ready = FrontEnd.Receive(RecordBytes.Get());
         Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
@@ -256,7 +256,7 @@ public sealed class StallWatchdogTests : SchedulerTest
         return worker;
     }
 
-    private void Enter() => OnLoop.Enter(response: null, path: default);
+    private void Enter() => OnLoop.Enter(response: null, new PathKey("/"));
 
     private void Sample(int count = 1)
     {

@@ -187,18 +187,29 @@ public sealed class WorkConservationTests : SchedulerTest
         scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 100, Processor: 20));
         Assert.Equal((6 * Processors) + 1, scheduler.Workers.ThreadRoom);
 
-        Platform.HasThreads = false;
-        scheduler.Workers.Run(new WorkItem(Receive()), Hold.Thread);
-        for (var i = 0; i < 8; i++)
-            scheduler.Watchdog.Sample();
+        Sample(scheduler, 1);
         Assert.Equal((6 * Processors) + 1, scheduler.Workers.ThreadRoom);
-        for (var i = 0; i < 3; i++)
-            scheduler.Watchdog.Sample();
+        Sample(scheduler, 1);
         Assert.Equal(100, scheduler.Workers.ThreadRoom);
+    }
 
-        Platform.HasThreads = true;
-        scheduler.Workers.EnsureSpare();
-        Platform.RunAll();
+    /// <summary>They use no processor, however many they are.</summary>
+    [Fact]
+    public void CallsSleepForLong_TakeNoRoomOfThoseThatSleepBriefly()
+    {
+        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking: 100);
+        scheduler.Workers.EndFirst();
+        var occupied = Enumerable.Range(0, 50).Select(_ => scheduler.Occupy(Hold.Thread)).ToList();
+
+        Sample(scheduler, 2);
+        for (var i = 0; i < 100; i++)
+            scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101, Processor: 20));
+        Assert.Equal(12, scheduler.Workers.ThreadRoom);
+
+        occupied.Add(scheduler.Occupy(Hold.Thread));
+        Assert.Equal(11, scheduler.Workers.ThreadRoom);
+        occupied.ForEach(scheduler.GiveBack);
+        Assert.Equal(12, scheduler.Workers.ThreadRoom);
     }
 
     /// <summary>
@@ -238,11 +249,16 @@ public sealed class WorkConservationTests : SchedulerTest
         scheduler.Workers.Run(new WorkItem(Receive()), Hold.Thread);
 
         Assert.False(scheduler.Watchdog.IsParked);
-        for (var i = 0; i < 8; i++)
-            Assert.True(scheduler.Watchdog.Sample().HasWaiting);
-        scheduler.Watchdog.Sample();
+        Assert.True(scheduler.Watchdog.Sample().HasWaiting);
+        Sample(scheduler, 2);
         Assert.True(scheduler.Workers.ThreadRoom > 0);
         occupied.ForEach(scheduler.GiveBack);
+    }
+
+    private static void Sample(RequestScheduler scheduler, int periods)
+    {
+        for (var i = 0; i < periods * 16; i++)
+            scheduler.Watchdog.Sample();
     }
 
     private FastCgiRequest Receive(string path = "/")

@@ -96,6 +96,13 @@ internal sealed class SimulatedMachine : SteppedMachine<SimulatedThread>
         }
     }
 
+    /// <summary>Occupies a processor as long as a condition holds, but lets others have a turn.</summary>
+    public void ComputeWhile(Func<bool> condition)
+    {
+        while (condition())
+            Compute(2 * Slice);
+    }
+
     /// <summary>Blocks the thread, which leaves its processor to others.</summary>
     public void Sleep(long time)
     {

@@ -9,11 +9,14 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
     // When the loops have their threads.
     private const long ClientsStart = 4_000;
 
+    private static readonly Handler s_sleeper = new("/sleeps", 20, Blocks: 20_000_000);
+
     private readonly SimulatedMachine _machine;
     private readonly RequestScheduler _scheduler;
     private readonly List<SimulatedLoop> _loops = [];
     private readonly List<SimulatedConnection> _connections = [];
     private readonly Handler[] _handlers;
+    private readonly ConnectionManager _manager;
     private readonly Random _random = new(1);
     private readonly long _from;
     private readonly int _count;
@@ -46,14 +49,23 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
             NullLogger.Instance,
             TimeProvider.System,
             _scheduler.Watchdog.TrySetDeadline);
-        var manager = new ConnectionManager(server);
+        _manager = new ConnectionManager(server);
         for (var i = 0; i < loops; i++)
             _loops.Add(new SimulatedLoop(_machine));
         for (var i = 0; i < connections; i++)
-            _connections.Add(new SimulatedConnection(i, _machine, _loops[isEven ? i % loops : 0], manager, Choose));
+            _connections.Add(new SimulatedConnection(i, _machine, _loops[isEven ? i % loops : 0], _manager, Choose));
     }
 
+    /// <summary>How many threads of other processes compute all the time.</summary>
+    public int Others { get; init; }
+
+    /// <summary>How many more clients send one request whose handler blocks until long after the account.</summary>
+    public int Sleepers { get; init; }
+
     public long Requests { get; private set; }
+
+    /// <summary>How long the clients needed for the requests accounted for, in microseconds.</summary>
+    public long Duration { get; private set; }
 
     /// <summary>The time for which a processor was idle although a request was ready, of all processors.</summary>
     public long Wasted { get; private set; }
@@ -80,6 +92,10 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
             _machine.After((i + 1) * 2 * SimulatedMachine.ThreadStart, () => _scheduler.Workers.Run(queue));
         }
 
+        for (var i = 0; i < Sleepers; i++)
+            AddSleeper();
+        for (var i = 0; i < Others; i++)
+            _machine.Start(() => _machine.ComputeWhile(() => Requests < _count));
         foreach (var connection in _connections)
             _machine.After(ClientsStart + _random.Next(200), connection.SendNext);
         _machine.Run();
@@ -99,6 +115,7 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
         if (IsCounted)
         {
             Requests++;
+            Duration = _machine.Now - _from;
             LongestWait = Math.Max(LongestWait, context.WaitedBehind);
             LongestIdleWait = Math.Max(LongestIdleWait, context.IdleWait);
         }
@@ -108,6 +125,22 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
 
     public void DisposeContext(SimulatedConnection context, Exception? exception)
     {
+    }
+
+    private void AddSleeper()
+    {
+        var isSent = false;
+        _connections.Add(new SimulatedConnection(_connections.Count, _machine, _loops[0], _manager, ChooseOnce));
+
+        Handler? ChooseOnce()
+        {
+            if (isSent)
+                return null;
+
+            isSent = true;
+            _ready++;
+            return s_sleeper;
+        }
     }
 
     private bool IsCounted => _machine.Now >= _from && Requests < _count;

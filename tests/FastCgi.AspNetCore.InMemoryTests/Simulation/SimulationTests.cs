@@ -94,6 +94,34 @@ public class SimulationTests(ITestOutputHelper output)
         Assert.True(simulation.LongestWait > 10 * SimulatedMachine.ThreadStart);
     }
 
+    /// <summary>A handler that sleeps for seconds uses no processor, so it does not use up what others may.</summary>
+    [Theory]
+    [InlineData(1, 2)]
+    [InlineData(2, 4)]
+    [InlineData(4, 8)]
+    public void Requests_OthersLoadTheMachine_HandlersThatSleepLongTakeNoRoomOfThoseThatSleepBriefly(
+        int processors, int others)
+    {
+        var alone = Run(sleepers: 0);
+        var beside = Run(sleepers: 100);
+
+        output.WriteLine($"{alone} µs alone, {beside} µs beside 100 handlers that sleep long");
+        Assert.InRange(beside, 0, alone * 11 / 10);
+
+        long Run(int sleepers)
+        {
+            var simulation = new Simulation(
+                processors, Math.Max(1, processors / 2), connections: 32 * processors, isEven: true,
+                [new("/gggg", 20, Blocks: 200)], 1_000_000, count: 500 * processors, FastCgiApplicationScheduling.Auto)
+            {
+                Others = others,
+                Sleepers = sleepers,
+            };
+            simulation.Run();
+            return simulation.Duration;
+        }
+    }
+
     private Simulation Run(
         string load, int processors, int connections, bool isEven, FastCgiApplicationScheduling scheduling)
     {
