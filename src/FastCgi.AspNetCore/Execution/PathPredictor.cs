@@ -27,6 +27,7 @@ internal readonly record struct Prediction(bool IsKnown, bool IsSure, bool Sleep
 internal sealed class PathPredictor
 {
     private const int Size = 4_096;
+    private const int ShortTime = Prediction.ShortMicroseconds;
 
     private readonly int[] _own = new int[Size];
     private readonly int[] _siblings = new int[Size];
@@ -46,6 +47,15 @@ internal sealed class PathPredictor
         var own = new Entry(place, path.Own);
         if (!own.IsKnown)
             LearnSimilar(path, cost);
+        // Clients can send any number of unique paths, which must not displace frequent ones, nor lock them out.
+        var other = new Entry(place);
+        if (!own.IsKnown && other.IsUnusual && cost is { IsAsleep: not true, Microseconds: < ShortTime })
+        {
+            other.Fade();
+            Store(ref place, other);
+            return;
+        }
+
         own.Learn(cost);
         Store(ref place, own);
     }
@@ -101,6 +111,8 @@ internal sealed class PathPredictor
         private const int WeightOfShorter = 2;
         private const int WeightOfLonger = 4;
 
+        public Entry(int value) => Value = value;
+
         /// <summary>Gets the entry of a key; an empty one if another key uses the slot.</summary>
         public Entry(int value, int key)
         {
@@ -111,6 +123,7 @@ internal sealed class PathPredictor
         public int Value { get; private set; }
 
         public readonly bool IsKnown => (Value & Known) != 0;
+        public readonly bool IsUnusual => IsKnown && (Time >= ShortTime || Count > 0);
         private readonly int Time => Value & MaxTime;
         private readonly int Count => (Value >> Asleep) & Surely;
 
@@ -128,7 +141,7 @@ internal sealed class PathPredictor
             // A difference that is smaller than the weight counts too.
             var time = IsKnown ? Time + change + Math.Sign(difference) : measured;
             // Compilation makes first calls long. The next ones are measured until they agree.
-            var doubt = Math.Abs(difference) < Prediction.ShortMicroseconds + (Time / 2) ? 0 : Doubtful;
+            var doubt = Math.Abs(difference) < ShortTime + (Time / 2) ? 0 : Doubtful;
             Value = (Value & ~(MaxTime | Doubtful)) | time | doubt | Known;
             if (cost.IsAsleep == true && Count < Surely)
                 Value += 1 << Asleep;
@@ -140,5 +153,14 @@ internal sealed class PathPredictor
             => Value = (Value & ~(Surely << Asleep)) | (Likely << Asleep) | MaxTime | Known | Doubtful;
 
         public void Doubt() => Value |= Doubtful;
+
+        /// <summary>Brings an entry that another path wants closer to one that may be replaced.</summary>
+        public void Fade()
+        {
+            if (Time >= ShortTime)
+                Value -= 1 + (Time / ShortTime);
+            else
+                Value -= 1 << Asleep;
+        }
     }
 }
