@@ -1,8 +1,4 @@
-using FastCgi.AspNetCore.Hosting.Configuration;
-using FastCgi.AspNetCore.Hosting.Endpoints;
-using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.HttpsPolicy;
-using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 

@@ -1,6 +1,5 @@
 using System.Collections;
 using Microsoft.AspNetCore.Http.Features.Authentication;
-using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 
 namespace FastCgi.AspNetCore.Requests;
