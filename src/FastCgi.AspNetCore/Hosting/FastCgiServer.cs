@@ -1,12 +1,4 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Diagnostics.Metrics;
-using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Hosting.Configuration;
-using FastCgi.AspNetCore.Hosting.Endpoints;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 
@@ -185,7 +177,7 @@ internal sealed partial class FastCgiServer(
         where TContext : notnull
     {
         Scheduler = new RequestScheduler(Options.Transport, LinuxThreadPlatform.Create(_log), _time, _log);
-        Context = RequestServer.Create(
+        Context = ServerContext.Create(
             Options, application, _log, _time, Scheduler.Watchdog.TrySetDeadline, ResourceLimits.GetDescriptors,
             Advisor, statusPaths,
             static () => DescriptorHeadroom.GetMaxConnections(ResourceLimits.GetDescriptors()));

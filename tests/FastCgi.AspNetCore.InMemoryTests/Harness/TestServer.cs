@@ -220,7 +220,7 @@ internal sealed class TestServer : IAsyncDisposable
                 options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
             Deadlines.TrySet = Scheduler.Watchdog.TrySetDeadline;
             Advisor = new OperatorAdvisor(SafeLogger.Wrap(log), clock);
-            Context = RequestServer.Create(
+            Context = ServerContext.Create(
                 options,
                 application,
                 SafeLogger.Wrap(log),
