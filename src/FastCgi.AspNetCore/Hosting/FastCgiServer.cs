@@ -21,7 +21,7 @@ internal sealed partial class FastCgiServer(
     IHostApplicationLifetime? lifetime = null)
     : IServer
 {
-    private readonly ILogger _log = SafeLogger.Wrap(journal);
+    private readonly ILogger _log = journal;
     private readonly TimeProvider _time = serverTime.Provider;
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
