@@ -42,3 +42,6 @@ internal static class ServerRegistration
         services.AddSingleton<IServer, FastCgiServer>();
     }
 }
+
+/// <summary>The server's clock; tests set it. The application's <see cref="TimeProvider"/> may stand still.</summary>
+internal sealed record ServerTime(TimeProvider Provider);
