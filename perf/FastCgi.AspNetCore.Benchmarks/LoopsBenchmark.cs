@@ -74,7 +74,7 @@ public class LoopsBenchmark
                 LinuxThreadPlatform.Create(NullLogger.Instance),
                 TimeProvider.System,
                 NullLogger.Instance);
-            _context = RequestServer.Create(
+            _context = ServerContext.Create(
                 options,
                 new BenchmarkApplication(),
                 NullLogger.Instance,

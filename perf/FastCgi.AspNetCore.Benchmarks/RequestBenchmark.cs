@@ -36,7 +36,7 @@ public class RequestBenchmark
             LinuxThreadPlatform.Create(NullLogger.Instance),
             TimeProvider.System,
             NullLogger.Instance);
-        var context = RequestServer.Create(
+        var context = ServerContext.Create(
             options,
             new BenchmarkApplication(),
             NullLogger.Instance,

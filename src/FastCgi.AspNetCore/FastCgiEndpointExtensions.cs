@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore;
-using Microsoft.AspNetCore.Routing;
 
 namespace Microsoft.AspNetCore.Builder;
 

@@ -1,7 +1,5 @@
 using FastCgi.AspNetCore;
-using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
-using Microsoft.AspNetCore.Routing;
 
 namespace Microsoft.AspNetCore.Builder;
 

@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore;
-using FastCgi.AspNetCore.Hosting;
 
 namespace Microsoft.AspNetCore.Hosting;
 

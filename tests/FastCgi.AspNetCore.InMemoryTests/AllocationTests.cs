@@ -30,7 +30,7 @@ public sealed class AllocationTests
         var scheduler = new RequestScheduler(
             new FastCgiTransportOptions { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
             LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-        var server = RequestServer.Create(
+        var server = ServerContext.Create(
             new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System,
             scheduler.Watchdog.TrySetDeadline);
         var connection = new FastCgiConnection(new ConnectionManager(server), new BenchmarkTransport());

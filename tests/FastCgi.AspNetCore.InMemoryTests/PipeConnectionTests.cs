@@ -301,7 +301,7 @@ public class PipeConnectionTests
         pipes.RunOn(server);
         await received.Writer.WriteAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the first response");
-        await Waiting.UntilAsync(() => !pipes.Connection.HasRequests(), "the end of the first request");
+        await Waiting.UntilAsync(() => pipes.Connection.ListRequests().Count == 0, "the end of the first request");
 
         server.Clock.Advance(TimeSpan.FromSeconds(11));
         await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "the pause");

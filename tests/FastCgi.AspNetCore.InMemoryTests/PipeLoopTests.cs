@@ -67,4 +67,47 @@ public sealed class PipeLoopTests
             await each.Running.Within("the end of the connection");
         }
     }
+
+    /// <summary>A peer that takes everything at once does not keep the loop from its other connections.</summary>
+    [Fact]
+    public async Task Send_PeerAcceptsEverything_OtherConnectionsGetTheirTurn()
+    {
+        var body = Apps.Pattern(4 * 1_024 * 1_024);
+        await using var server = await TestServer.StartAsync(
+            context => context.Response.Body.WriteAsync(context.Request.Path == "/large" ? body : "small"u8.ToArray())
+                .AsTask(),
+            static options =>
+            {
+                options.Limits.MaxResponseBufferSize = null;
+                options.Transport.LoopCount = 1;
+            });
+        var loop = server.Engine.ChooseLoop();
+        var small = PipeContext.Run(server);
+        var large = PipeContext.Run(server);
+        var flushesBefore = -1;
+        small.Writer.Flushing = _ => flushesBefore = large.Writer.FlushCount;
+        large.Writer.HeldFlush = new();
+        large.Writer.HeldFlush.SetResult(default);
+        large.Writer.Flushing = count =>
+        {
+            if (count > 1)
+                return;
+            _ = small.FromWebServer.Writer.WriteAsync(RecordBytes.Get(1, "/small")).AsTask();
+            Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref InboxCountOf(loop)) > 0, Waiting.Patience));
+        };
+
+        await large.FromWebServer.Writer.WriteAsync(RecordBytes.Get(1, "/large"));
+
+        await small.Writer.IsFlushing.Task.Within("the small response");
+        foreach (var each in (PipeContext[])[small, large])
+        {
+            await each.FromWebServer.Writer.CompleteAsync();
+            await each.Running.Within("the end of the connection");
+        }
+
+        Assert.InRange(flushesBefore, 1, large.Writer.FlushCount / 2);
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_inboxCount")]
+    private static extern ref int InboxCountOf(EventLoop loop);
 }

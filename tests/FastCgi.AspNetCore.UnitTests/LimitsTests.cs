@@ -106,7 +106,7 @@ public sealed class LimitsTests
 
     private static HashSet<string> ReadStatus()
     {
-        var server = RequestServer.Create(
+        var server = ServerContext.Create(
             new FastCgiServerOptions(), new ResponseRig.NoApplication(), NullLogger.Instance, TimeProvider.System);
         var (requests, resources) = (
             new RequestTotals(0, 0, 0, new Dictionary<string, long>(), new Dictionary<string, long>()),

@@ -26,7 +26,7 @@ internal sealed class Doctor(
     private readonly Func<long> _countHandOvers = overrides.HandOvers ?? (() => scheduler.Watchdog.HandOverCount);
     private readonly Func<long?> _countDescriptors =
         overrides.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
-    private readonly ILogger _log = SafeLogger.Wrap(journal);
+    private readonly ILogger _log = journal;
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
     private readonly Dictionary<string, LogThrottle> _findings = [];
     private Totals _totals;

@@ -103,7 +103,6 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
 
     public FrontEnd Add(FrontEnd sample) => Combine(sample, 1) with { LastSeen = sample.LastSeen };
 
-    /// <returns>The counts of the samples since an earlier state.</returns>
     public FrontEnd Since(FrontEnd? earlier) => earlier is null ? this : Combine(earlier, -1);
 
     public FrontEnd NoteAuthorization(bool isPassed) => this with

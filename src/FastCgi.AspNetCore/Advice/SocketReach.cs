@@ -1,6 +1,4 @@
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Advice;
 

@@ -20,7 +20,6 @@ internal sealed class BufferBlock(int capacity, BlockPool? pool = null)
     public BufferBlock? Next { get; set; }
     public Memory<byte> Memory => _array;
     public Span<byte> Span => _array;
-    public ReadOnlyMemory<byte> UsedMemory => _array.AsMemory(Start, Length);
     public Span<byte> UsedSpan => _array.AsSpan(Start, Length);
     public Span<byte> FreeSpan => _array.AsSpan(End);
     public Memory<byte> FreeMemory => _array.AsMemory(End);

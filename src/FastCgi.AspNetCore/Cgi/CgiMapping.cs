@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Text.Unicode;
 
 namespace FastCgi.AspNetCore.Cgi;

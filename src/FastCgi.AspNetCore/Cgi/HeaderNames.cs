@@ -1,5 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
-
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>Converts between HTTP_* variables and header names (RFC 3875, section 4.1.18).</summary>

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Remembers, for the status, the last warning or error of each kind; the number of kinds is fixed.</summary>
-internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
+/// <summary>The server's logger, which remembers, for the status, the last warning or error of each kind.</summary>
+internal sealed class EventJournal(ILogger logger, TimeProvider time) : SafeLogger(logger)
 {
     private const int MaxMessageLength = 2_000;
 
@@ -10,6 +10,8 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         [nameof(FastCgiLog.AuthorizationAbsent), nameof(FastCgiLog.UserNotTaken)];
 
     private readonly Lock _lock = new();
+
+    // The number of kinds is fixed.
     private readonly Dictionary<string, JournalEntry> _entries = [];
 
     public IReadOnlyList<JournalEntry> GetEntries()
@@ -18,25 +20,8 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
             return [.. _entries.Values.OrderByDescending(static entry => entry.LastSeen)];
     }
 
-    public IDisposable? BeginScope<TState>(TState state)
-        where TState : notnull
-        => null;
-
-    public bool IsEnabled(LogLevel logLevel)
-        => logLevel is >= LogLevel.Information and < LogLevel.None || logger.IsEnabled(logLevel);
-
-    public void Log<TState>(
-        LogLevel logLevel,
-        EventId eventId,
-        TState state,
-        Exception? exception,
-        Func<TState, Exception?, string> formatter)
-    {
-        if (logLevel is >= LogLevel.Warning and < LogLevel.None || s_advice.Contains(eventId.Name))
-            Remember(logLevel, eventId, formatter(state, exception), exception);
-        if (logger.IsEnabled(logLevel))
-            logger.Log(logLevel, eventId, state, exception, formatter);
-    }
+    public override bool IsEnabled(LogLevel logLevel)
+        => logLevel is >= LogLevel.Information and < LogLevel.None || base.IsEnabled(logLevel);
 
     /// <summary>Confirms that the condition still exists, without logging it again.</summary>
     public void Confirm(string name)
@@ -54,13 +39,17 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
             _entries.Remove(name);
     }
 
-    private void Remember(LogLevel level, EventId eventId, string message, Exception? exception)
+    protected override void OnLogging(LogLevel level, EventId eventId, Func<string> format, Exception? exception)
     {
+        var name = eventId.Name ?? string.Empty;
+        if (level is < LogLevel.Warning or LogLevel.None && !s_advice.Contains(name))
+            return;
+
+        var message = format();
         // Only the type of an exception: its message comes from the application and may contain secrets.
         var text = exception is null ? message : $"{message} ({exception.GetType().Name})";
         if (text.Length > MaxMessageLength)
             text = text[..(char.IsHighSurrogate(text[MaxMessageLength - 1]) ? MaxMessageLength - 1 : MaxMessageLength)];
-        var name = eventId.Name ?? string.Empty;
         using (_lock.Acquire())
         {
             var count = _entries.GetValueOrDefault(name)?.Count ?? 0;

@@ -1,19 +1,17 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>The server's logger. Log providers are application code: no lock is held, and they may throw.</summary>
-internal sealed class SafeLogger(ILogger logger) : ILogger
+/// <summary>A logger for log providers, which are application code: no lock is held, and they may throw.</summary>
+internal class SafeLogger(ILogger logger) : ILogger
 {
     private int _failureCount;
 
     public int FailureCount => Volatile.Read(ref _failureCount);
 
-    public static ILogger Wrap(ILogger logger) => logger as SafeLogger ?? new SafeLogger(logger);
-
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull
         => null;
 
-    public bool IsEnabled(LogLevel logLevel)
+    public virtual bool IsEnabled(LogLevel logLevel)
     {
         HeldLock.RequireNone("A log provider");
         try
@@ -37,12 +35,18 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
         HeldLock.RequireNone("A log provider");
         try
         {
-            logger.Log(logLevel, eventId, state, exception, formatter);
+            OnLogging(logLevel, eventId, () => formatter(state, exception), exception);
+            if (logger.IsEnabled(logLevel))
+                logger.Log(logLevel, eventId, state, exception, formatter);
         }
         catch (Exception failure)
         {
             OnFailed(failure);
         }
+    }
+
+    protected virtual void OnLogging(LogLevel level, EventId eventId, Func<string> format, Exception? exception)
+    {
     }
 
     /// <summary>Writes the first failure to standard error, because there is no log.</summary>

@@ -7,22 +7,21 @@ internal static class ThreadRoot
     public static void Start(string name, Action main, ILogger log)
         => new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name }.UnsafeStart();
 
-    /// <param name="fail">Called after an exception, to end the affected request or connection.</param>
-    public static void Queue<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
+    public static void Queue<TState>(TState state, Action<TState> action, ILogger log)
         => Uninterrupted.Do(
-            (state, action, log, fail),
+            (state, action, log),
             static work => ThreadPool.UnsafeQueueUserWorkItem(
-                static work => Run(work.state, work.action, work.log, work.fail), work, preferLocal: false));
+                static work => Run(work.state, work.action, work.log), work, preferLocal: false));
 
     /// <summary>Logs on the thread pool, for a thread that a log provider must not block.</summary>
     public static void Report(ILogger log, Action<ILogger> report) => Queue(log, report, log);
 
     /// <summary>Runs an asynchronous method on the thread pool without the caller's execution context.</summary>
     /// <returns>A task that never fails.</returns>
-    public static Task Start(Func<Task> main, ILogger log, Action<Exception>? fail = null)
+    public static Task Start(Func<Task> main, ILogger log)
     {
         using (ExecutionContext.SuppressFlow())
-            return Task.Run(() => RunAsync(main, log, fail));
+            return Task.Run(() => RunAsync(main, log));
     }
 
     /// <summary>Repeats an action on its own thread, as handlers may block the pool; or on a test's clock.</summary>
@@ -50,6 +49,7 @@ internal static class ThreadRoot
         }
     }
 
+    /// <param name="fail">Called after an exception, to end the affected request or connection.</param>
     public static void Run<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
     {
         try
@@ -58,20 +58,9 @@ internal static class ThreadRoot
         }
         catch (Exception exception)
         {
-            Fail(state, log, fail, exception);
-        }
-    }
-
-    private static void Fail<TState>(TState state, ILogger log, Action<TState>? fail, Exception exception)
-    {
-        try
-        {
             log.ServerFailed(exception);
-            fail?.Invoke(state);
-        }
-        catch (Exception failure)
-        {
-            log.ServerFailed(failure);
+            if (fail is not null)
+                Run(state, fail, log);
         }
     }
 
@@ -80,7 +69,7 @@ internal static class ThreadRoot
         public void Dispose() => stop.Cancel();
     }
 
-    private static async Task RunAsync(Func<Task> main, ILogger log, Action<Exception>? fail)
+    private static async Task RunAsync(Func<Task> main, ILogger log)
     {
         try
         {
@@ -88,7 +77,7 @@ internal static class ThreadRoot
         }
         catch (Exception exception)
         {
-            Fail(exception, log, fail, exception);
+            log.ServerFailed(exception);
         }
     }
 }

@@ -1,8 +1,4 @@
-using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Hosting.Endpoints;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 

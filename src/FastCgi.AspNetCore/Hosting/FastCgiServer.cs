@@ -1,12 +1,4 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Diagnostics.Metrics;
-using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Hosting.Configuration;
-using FastCgi.AspNetCore.Hosting.Endpoints;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 
@@ -29,7 +21,7 @@ internal sealed partial class FastCgiServer(
     IHostApplicationLifetime? lifetime = null)
     : IServer
 {
-    private readonly ILogger _log = SafeLogger.Wrap(journal);
+    private readonly ILogger _log = journal;
     private readonly TimeProvider _time = serverTime.Provider;
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
@@ -185,7 +177,7 @@ internal sealed partial class FastCgiServer(
         where TContext : notnull
     {
         Scheduler = new RequestScheduler(Options.Transport, LinuxThreadPlatform.Create(_log), _time, _log);
-        Context = RequestServer.Create(
+        Context = ServerContext.Create(
             Options, application, _log, _time, Scheduler.Watchdog.TrySetDeadline, ResourceLimits.GetDescriptors,
             Advisor, statusPaths,
             static () => DescriptorHeadroom.GetMaxConnections(ResourceLimits.GetDescriptors()));

@@ -1,9 +1,5 @@
-using FastCgi.AspNetCore.Hosting.Endpoints;
 using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.Hosting;
 

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Hosting.Server.Features;
-
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>The server registered before this one, Kestrel. Created only if there are http addresses.</summary>

@@ -1,8 +1,4 @@
-using FastCgi.AspNetCore.Hosting.Configuration;
-using FastCgi.AspNetCore.Hosting.Endpoints;
-using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.HttpsPolicy;
-using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 
@@ -46,3 +42,6 @@ internal static class ServerRegistration
         services.AddSingleton<IServer, FastCgiServer>();
     }
 }
+
+/// <summary>The server's clock; tests set it. The application's <see cref="TimeProvider"/> may stand still.</summary>
+internal sealed record ServerTime(TimeProvider Provider);

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Hosting.Endpoints;
-
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>Notifies systemd (sd_notify(3)) that the server is ready, stopping, or alive for its watchdog.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>Detects a start from another folder than that of the published application.</summary>

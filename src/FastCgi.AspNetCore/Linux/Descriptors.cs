@@ -1,5 +1,3 @@
-using System.Runtime.Versioning;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>System calls on inherited descriptors. Other systems call the variadic fcntl differently.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.Win32.SafeHandles;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>An epoll instance. Thread-safe, even after disposal; calls have no effect then.</summary>

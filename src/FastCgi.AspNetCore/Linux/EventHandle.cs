@@ -1,5 +1,3 @@
-using Microsoft.Win32.SafeHandles;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>An eventfd, which wakes a waiting loop. Thread-safe, even after disposal.</summary>

@@ -1,6 +1,3 @@
-using System.Runtime.Versioning;
-using Microsoft.Win32.SafeHandles;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>An flock on the folder of a Unix socket, which excludes other instances. Any reader can lock it.</summary>

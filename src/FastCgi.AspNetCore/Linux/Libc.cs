@@ -1,5 +1,3 @@
-using Microsoft.Win32.SafeHandles;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>System calls of epoll and sockets, and their constants on Linux.</summary>

@@ -1,4 +1,3 @@
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Accounts;
 
 namespace FastCgi.AspNetCore.Linux;

@@ -1,5 +1,3 @@
-using Microsoft.Win32.SafeHandles;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>Whether a thread of this process sleeps. Opened early, because no descriptor may be left later.</summary>

@@ -1,6 +1,5 @@
 using System.Collections;
 using Microsoft.AspNetCore.Http.Features.Authentication;
-using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -14,7 +13,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private object? _serviceProviders;
     private object? _query;
     private object? _authentication;
-    private Endpoint? _endpoint;
     private RouteValueDictionary? _routeValues;
     private int _revision;
 
@@ -48,11 +46,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         }
     }
 
-    Endpoint? IEndpointFeature.Endpoint
-    {
-        get => _endpoint;
-        set => _endpoint = value;
-    }
+    Endpoint? IEndpointFeature.Endpoint { get; set; }
 
     RouteValueDictionary IRouteValuesFeature.RouteValues
     {

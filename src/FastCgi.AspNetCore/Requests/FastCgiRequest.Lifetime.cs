@@ -71,15 +71,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         if (Server.Advisor is null || HasResponded || Response.GetBytesWritten(scope) > 0)
             return;
 
-        var age = Server.Time.GetElapsedTime(BeganAt);
+        var (software, age) = (Parameters.GetVariable("SERVER_SOFTWARE"), Server.Time.GetElapsedTime(BeganAt));
         if (age >= Advisor.MinGivenUpAge)
-            ReportGivenUp(Parameters.GetVariable("SERVER_SOFTWARE"), age, ref ready);
+            ready.Report(() => Server.Advise(
+                (software, age), static (advisor, given) => advisor.OnGivenUp(given.software, given.age)));
     }
-
-    // In its own method, so that only this call allocates the closure.
-    private void ReportGivenUp(string? software, TimeSpan age, ref ReadyRequests ready)
-        => ready.Report(() => Server.Advise(
-            (software, age), static (advisor, given) => advisor.OnGivenUp(given.software, given.age)));
 
     private CancellationToken GetAbortedToken()
     {

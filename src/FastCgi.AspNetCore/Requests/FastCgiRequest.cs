@@ -117,3 +117,9 @@ internal abstract partial class FastCgiRequest(
         return Body is { IsReading: true } ? RequestActivity.WaitingForBody : RequestActivity.Running;
     }
 }
+
+internal static class ReadyRequestsExtensions
+{
+    /// <summary>Removes the first request. Every stream of a server is a request of its application.</summary>
+    public static FastCgiRequest RemoveFirst(this ref ReadyRequests ready) => (FastCgiRequest)ready.RemoveFirstStream();
+}

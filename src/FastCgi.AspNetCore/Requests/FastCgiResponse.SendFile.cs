@@ -1,5 +1,3 @@
-using Microsoft.Win32.SafeHandles;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>Files as bodies: the web server sends them if it can; otherwise the server reads and writes them.</content>

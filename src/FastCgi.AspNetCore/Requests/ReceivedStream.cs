@@ -1,18 +1,10 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The application's <c>Request.Body</c>, another view of <see cref="RequestInput"/>.</summary>
-internal sealed class ReceivedStream(RequestInput input) : Stream
+internal sealed class ReceivedStream(RequestInput input) : BodyStream
 {
     public override bool CanRead => true;
-    public override bool CanSeek => false;
     public override bool CanWrite => false;
-    public override long Length => throw new NotSupportedException();
-
-    public override long Position
-    {
-        get => throw new NotSupportedException();
-        set => throw new NotSupportedException();
-    }
 
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
@@ -58,10 +50,6 @@ internal sealed class ReceivedStream(RequestInput input) : Stream
 
     public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
         => throw new NotSupportedException();
-
-    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-
-    public override void SetLength(long value) => throw new NotSupportedException();
 
     private int Take(ReadResult result, Span<byte> buffer)
     {

@@ -1,5 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The headers of a request. A few look-ups search the parameters; after that, all become strings.</summary>
@@ -22,8 +20,6 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
         get => _isLoaded ? base.ContentLength : request.Head.ContentLength;
         set => base.ContentLength = value;
     }
-
-    public string? OriginalHost => GetHost();
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
@@ -90,7 +86,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
             && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>Falls back to the server's name: for HTTP/1.0 and HTTP/3 behind nginx before 1.29.5.</summary>
-    private StringValues GetHost()
+    public StringValues GetHost()
     {
         if (_host is not null)
             return _host;

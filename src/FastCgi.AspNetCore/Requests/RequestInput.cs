@@ -112,7 +112,7 @@ internal sealed class RequestInput(FastCgiRequest request, long? maxBodySize)
     {
         ThrowIfOver();
         // Unlike a disconnect, a local abort also discards received data.
-        if (request.IsAborted && request.GetInputError(scope) is ConnectionAbortedException error)
+        if (request.IsAborted && request.In(scope).InputError is ConnectionAbortedException error)
             ExceptionDispatchInfo.Throw(error);
         if (request.GetBody(scope) is not { } body)
             return null;

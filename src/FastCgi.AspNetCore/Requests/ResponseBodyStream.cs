@@ -1,18 +1,10 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The application's <c>Response.Body</c>. Disposing it does not end the response.</summary>
-internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
+internal sealed class ResponseBodyStream(FastCgiResponse response) : BodyStream
 {
     public override bool CanRead => false;
-    public override bool CanSeek => false;
     public override bool CanWrite => true;
-    public override long Length => throw new NotSupportedException();
-
-    public override long Position
-    {
-        get => throw new NotSupportedException();
-        set => throw new NotSupportedException();
-    }
 
     public override void Write(byte[] buffer, int offset, int count)
     {
@@ -46,10 +38,6 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
     public override void EndWrite(IAsyncResult asyncResult) => TaskToAsyncResult.End(asyncResult);
 
     public override int Read(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-
-    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-
-    public override void SetLength(long value) => throw new NotSupportedException();
 
     private static ValueTask Discard(ValueTask<FlushResult> flush)
     {

@@ -14,6 +14,58 @@ internal sealed class ServerContext : StreamContext
     /// <summary>Called only through <see cref="Advise"/>; <see langword="null"/> if advice is off.</summary>
     public required Advisor? Advisor { get; init; }
 
+    /// <param name="getMaxDescriptors">Gets the current limit; <see langword="null"/> if there is none.</param>
+    public static ServerContext Create<TContext>(
+        FastCgiServerOptions options,
+        IHttpApplication<TContext> application,
+        ILogger log,
+        TimeProvider time,
+        Func<ResponseOutput, bool>? trySetDeadline = null,
+        Func<long>? getMaxDescriptors = null,
+        Advisor? advisor = null,
+        IReadOnlyList<string>? statusPaths = null,
+        Func<long>? getMaxConnections = null)
+        where TContext : notnull
+    {
+        var clock = new ServerClock(time);
+        getMaxDescriptors ??= static () => int.MaxValue;
+        var admission = new RequestAdmission(options, clock, statusPaths ?? []);
+        ServerContext server = null!;
+        return server = new ServerContext
+        {
+            Options = options,
+            CreateStream = (connection, start) => new FastCgiRequest<TContext>(
+                server, application, connection, in start),
+            CreateBodyException = static (error, limit) => error == BodyError.TooLarge
+                ? new BadHttpRequestException(
+                    $"Request body too large. The max request body size is {limit} bytes.",
+                    StatusCodes.Status413PayloadTooLarge)
+                : new BadHttpRequestException("Unexpected end of request content."),
+            OtherProtocolFound = (protocol, peer) => server.Advise(
+                (protocol, peer), static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.peer)),
+            RoleRefused = role => server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)),
+            Mapping = new CgiMapping
+            {
+                MaxParameterCount = options.Limits.MaxRequestParameterCount,
+                PathSource = options.PathSource,
+                TrustScriptName = options.TrustScriptName,
+                PathBase = options.PathBase,
+                RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
+            },
+            Admission = admission,
+            OnTick = admission.EndOverdue,
+            SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
+            TrySetDeadline = trySetDeadline is null ? null : stream
+                => trySetDeadline(((FastCgiRequest)stream).Response.Output),
+            Log = log,
+            Time = clock,
+            GetMaxDescriptors = getMaxDescriptors,
+            GetMaxConnections = getMaxConnections ?? getMaxDescriptors,
+            Statistics = new RequestStatistics(clock, time),
+            Advisor = advisor,
+        };
+    }
+
     /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
     public void Advise<T>(T subject, Action<Advisor, T> advise)
     {

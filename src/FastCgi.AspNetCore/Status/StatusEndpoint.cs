@@ -1,7 +1,5 @@
 using System.Net.Mime;
 using System.Text.Json;
-using FastCgi.AspNetCore.Hosting;
-using Microsoft.Extensions.Hosting;
 using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Status;

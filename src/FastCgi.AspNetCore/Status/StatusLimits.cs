@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Hosting.Configuration;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.Status;

@@ -1,9 +1,6 @@
 using System.ComponentModel;
 using System.Diagnostics;
 using System.Reflection;
-using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Hosting.Endpoints;
 
 namespace FastCgi.AspNetCore.Status;
 

@@ -18,12 +18,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private readonly LogThrottle _rejections = new(server.Time);
     private readonly LogThrottle _sendTimeouts = new(server.Time);
     private IDisposable? _ticks;
-    private readonly TaskCompletionSource _allOver = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly TaskCompletionSource _allGone = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    // Completed by the clock's thread, on which a stop continues if the application keeps all threads of the pool.
-    private readonly TaskCompletionSource _allOverAtTick = new();
-    private readonly TaskCompletionSource _allGoneAtTick = new();
+    // The rest of a stop runs inside their completion: on the thread pool or, if handlers keep that, in a tick.
+    private readonly TaskCompletionSource _allOver = new();
+    private readonly TaskCompletionSource _allGone = new();
     private bool _isStopping;
     private long _stopBeganAt;
     private long _abortedAt = long.MaxValue;
@@ -134,14 +132,14 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         {
             _stopBeganAt = Now;
             Volatile.Write(ref _isStopping, true);
-            SignalIfOver();
         }
 
         ForEach(static connection => connection.Stop());
+        ContinueStop();
 
         try
         {
-            await Task.WhenAny(_allOver.Task, _allOverAtTick.Task).WaitAsync(cancellationToken).ConfigureAwait(false);
+            await _allOver.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (OperationCanceledException)
         {
@@ -152,7 +150,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             server.Time.Tick();
             Volatile.Write(ref _abortedAt, Now);
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
-            await Task.WhenAny(_allGone.Task, _allGoneAtTick.Task).ConfigureAwait(false);
+            await _allGone.Task.ConfigureAwait(false);
             // No tick will close the rest, whose web servers have neither accepted the ends nor closed.
             ForEach(static connection => connection.Fail());
             var unfinished = CountUnfinished();
@@ -176,10 +174,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     private void SignalIfOver()
     {
-        if (_isStopping && _unfinishedCount == 0)
-            _allOver.TrySetResult();
         if (_isStopping && _connections.Count == 0)
-            _allGone.TrySetResult();
+            ThreadRoot.Queue(this, static manager => manager.ContinueStop(), server.Log);
     }
 
     private void ExplainStop()
@@ -217,22 +213,21 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             CheckIdle(_onIdle, since, now);
         // Must be the last call: the rest of the stop may run inside it.
         if (IsStopping)
-            ContinueStop(now);
+            ContinueStop();
     }
 
-    private void ContinueStop(long now)
+    private void ContinueStop()
     {
-        if (_allOver.Task.IsCompleted)
-            _allOverAtTick.TrySetResult();
-        if (_allGone.Task.IsCompleted
-            || server.Time.GetElapsedTime(Volatile.Read(ref _abortedAt), now) >= s_abortGrace)
-            _allGoneAtTick.TrySetResult();
+        if (Volatile.Read(ref _unfinishedCount) == 0)
+            _allOver.TrySetResult();
+        if (Count == 0 || server.Time.GetElapsedTime(Volatile.Read(ref _abortedAt), Now) >= s_abortGrace)
+            _allGone.TrySetResult();
     }
 
     private void CheckIdle(Action onIdle, long since, long now)
     {
         var (isUsed, requestCount) = _getOtherUse?.Invoke() ?? default;
-        requestCount += GetTotals(connection => isUsed |= connection.HasRequests()).Requests;
+        requestCount += GetTotals(connection => isUsed |= connection.ListRequests().Count > 0).Requests;
         if (isUsed)
             _lastUse = now;
         else if (requestCount != _seenRequests)

@@ -27,6 +27,9 @@ internal abstract class ConnectionTransport
     /// <returns>Whether all is sent or lost. If not, <see cref="RecordOutput.OnSent"/> is called later.</returns>
     public abstract bool Send(BufferBlock chain);
 
+    /// <summary>Makes the transport call <see cref="RecordOutput.OnSent"/> after the turns of others.</summary>
+    public virtual bool TryPostSent() => false;
+
     /// <summary>
     /// If the current send is cut (<see cref="RecordOutput.IsSendCut"/>), drops all blocks except a partly sent one:
     /// each holds whole records. If possible, neither this nor the ending waits for the peer. Any thread may call it.

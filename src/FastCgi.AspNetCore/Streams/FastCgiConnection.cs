@@ -58,13 +58,6 @@ internal sealed partial class FastCgiConnection
     /// <summary>Whether a request is not over. It may have left. Called only while the connection is open.</summary>
     public bool HasUnfinished => Volatile.Read(ref _uses) > 1;
 
-    /// <summary>Whether there are requests, even if their parameters are still arriving.</summary>
-    public bool HasRequests()
-    {
-        using var scope = EnterLock();
-        return scope.State.Requests.Count > 0;
-    }
-
     public string Id
         => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, CreateId(), null) ?? _id;
 
@@ -277,6 +270,7 @@ internal sealed partial class FastCgiConnection
             GetTotals(scope));
     }
 
+    /// <summary>Includes requests whose parameters are still arriving.</summary>
     public List<RequestStream> ListRequests()
     {
         using var scope = EnterLock();

@@ -9,6 +9,7 @@ internal sealed class RecordOutput(
 {
     // The maximum length of a send: enough to keep the system busy, but little memory for a slow peer.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
+    private const int MaxSendsInARow = 4;
 
     private bool _isClosed;
     private bool _isSendCut;
@@ -186,8 +187,13 @@ internal sealed class RecordOutput(
 
     public void SendCollected(BufferBlock? chain)
     {
-        while (chain is not null)
-            chain = transport.Send(chain) ? CollectNext(isSendOver: true) : null;
+        for (var count = 1; chain is not null && transport.Send(chain); count++)
+        {
+            // A peer that accepts everything at once would keep this thread from other connections.
+            if (count == MaxSendsInARow && transport.TryPostSent())
+                return;
+            chain = CollectNext(isSendOver: true);
+        }
     }
 
     /// <summary>Returns the blocks of the last send to their pool, and creates the next send.</summary>

@@ -53,10 +53,7 @@ internal sealed class AcceptFailures(EndPoint endPoint, StreamContext server)
         return true;
     }
 
-    /// <summary>Called after closing a connection beyond the limit. This freed a descriptor: no delay.</summary>
-    public void OnBeyondLimit() => OnFailed(Libc.ErrorTooManyOpenFiles);
-
-    /// <summary>Called when the listener pauses, which waiting connections survive.</summary>
+    /// <summary>Called when the listener pauses, which waiting connections survive, or at the limit.</summary>
     public void OnFailed(int error)
     {
         if (!_failed.TryAcquire(out var attempts))

@@ -3,7 +3,11 @@ namespace FastCgi.AspNetCore.Transport;
 /// <summary>A connection of a loop. Only the loop's thread receives and closes. Any thread may send.</summary>
 internal abstract class LoopConnection : ConnectionTransport
 {
-    private int _isPosted;
+    // What a posted turn is for.
+    private const int Turn = 1;
+    private const int Sent = 2;
+
+    private int _posted;
 
     protected LoopConnection(EventLoop loop, ConnectionManager manager)
     {
@@ -22,11 +26,20 @@ internal abstract class LoopConnection : ConnectionTransport
 
     public override void Close() => Post();
 
-    /// <summary>Receives, or executes the action of DecideClose. Called on the loop's thread.</summary>
+    public override bool TryPostSent()
+    {
+        Post(Sent);
+        return true;
+    }
+
+    /// <summary>Sends, receives, or executes the action of DecideClose. Called on the loop's thread.</summary>
     public void TakeTurn()
     {
-        Interlocked.Exchange(ref _isPosted, 0);
-        OnTurn();
+        var posted = Interlocked.Exchange(ref _posted, 0);
+        if ((posted & Sent) != 0)
+            Connection.Output.OnSent();
+        if ((posted & Turn) != 0)
+            OnTurn();
     }
 
     public abstract void CloseNow();
@@ -34,9 +47,11 @@ internal abstract class LoopConnection : ConnectionTransport
     protected abstract void OnTurn();
 
     /// <summary>Makes the loop give this connection a turn. Any thread may call it.</summary>
-    protected void Post()
+    protected void Post() => Post(Turn);
+
+    private void Post(int reason)
     {
-        if (Interlocked.Exchange(ref _isPosted, 1) == 0)
+        if (Interlocked.Or(ref _posted, reason) == 0)
             Loop.Post(this);
     }
 }

@@ -109,7 +109,7 @@ public sealed class EpollConnectionTests
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
         // It may come late.
         hand.Connection.ResumeReceiving();
-        Assert.Equal(0, IsPosted(hand.Connection));
+        Assert.Equal(0, PostedOf(hand.Connection));
     }
 
     /// <summary>The web server learns of it at once.</summary>
@@ -376,6 +376,6 @@ public sealed class EpollConnectionTests
         return hand;
     }
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isPosted")]
-    private static extern ref int IsPosted(LoopConnection connection);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_posted")]
+    private static extern ref int PostedOf(LoopConnection connection);
 }

@@ -68,7 +68,7 @@ public class ExplorationTests(ITestOutputHelper output)
     private static int GetSetting(string name, int usual)
         => int.Parse(Environment.GetEnvironmentVariable(name) ?? $"{usual}", CultureInfo.InvariantCulture);
 
-    private ServerContext CreateServer() => RequestServer.Create(
+    private ServerContext CreateServer() => ServerContext.Create(
         new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System, _deadlines.TrySetDeadline);
 
     private void Run(ServerContext server, Choices choices, int[] prefix, Random? random)

@@ -16,7 +16,7 @@ internal sealed class FuzzServer : ILogger
         };
         _scheduler = new RequestScheduler(
             options.Transport, LinuxThreadPlatform.Create(this), TimeProvider.System, this);
-        Context = RequestServer.Create(options, application, this, new FakeClock(), _scheduler.Watchdog.TrySetDeadline);
+        Context = ServerContext.Create(options, application, this, new FakeClock(), _scheduler.Watchdog.TrySetDeadline);
         Connections = new ConnectionManager(Context);
     }
 

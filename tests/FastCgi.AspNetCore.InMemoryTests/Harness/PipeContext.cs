@@ -98,6 +98,11 @@ internal sealed class HeldWriter(PipeWriter inner) : PipeWriter
 
     public Exception? Error { get; set; }
 
+    /// <summary>Called with the number of each flush.</summary>
+    public Action<int>? Flushing { get; set; }
+
+    public int FlushCount { get; private set; }
+
     public bool IsCompleted => Completed.Task.IsCompleted;
 
     public TaskCompletionSource Completed { get; } = Waiting.Signal();
@@ -123,6 +128,7 @@ internal sealed class HeldWriter(PipeWriter inner) : PipeWriter
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
         IsFlushing.TrySetResult();
+        Flushing?.Invoke(++FlushCount);
         return HeldFlush is { } flush ? new ValueTask<FlushResult>(flush.Task) : inner.FlushAsync(cancellationToken);
     }
 

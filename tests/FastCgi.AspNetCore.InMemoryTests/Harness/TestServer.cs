@@ -219,11 +219,11 @@ internal sealed class TestServer : IAsyncDisposable
             Scheduler = new RequestScheduler(
                 options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
             Deadlines.TrySet = Scheduler.Watchdog.TrySetDeadline;
-            Advisor = new OperatorAdvisor(SafeLogger.Wrap(log), clock);
-            Context = RequestServer.Create(
+            Advisor = new OperatorAdvisor(new SafeLogger(log), clock);
+            Context = ServerContext.Create(
                 options,
                 application,
-                SafeLogger.Wrap(log),
+                new SafeLogger(log),
                 clock,
                 Deadlines.TrySetDeadline,
                 () => GetMaxDescriptors(),

@@ -43,7 +43,7 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
         var time = new MachineTime(() => _machine.Now);
         var platform = new SimulatedPlatform(_machine, processors);
         _scheduler = new RequestScheduler(options, platform, time, NullLogger.Instance);
-        var server = RequestServer.Create(
+        var server = ServerContext.Create(
             new FastCgiServerOptions(),
             this,
             NullLogger.Instance,

@@ -85,7 +85,7 @@ internal sealed class ResponseRig
     /// <summary>A request whose params have arrived and that is waiting to be executed.</summary>
     public static FastCgiRequest CreateRequest(byte[] parameters, FastCgiServerOptions options)
     {
-        var server = RequestServer.Create(options, new NoApplication(), NullLogger.Instance, new FakeClock());
+        var server = ServerContext.Create(options, new NoApplication(), NullLogger.Instance, new FakeClock());
         var connection = new FastCgiConnection(new ConnectionManager(server), new SentTransport());
         var start = new RequestStart(1, FastCgiRole.Responder, KeepConnection: true, 1, 0);
         var request = (FastCgiRequest)server.CreateStream(connection, start);
@@ -108,7 +108,7 @@ internal sealed class ResponseRig
     private FastCgiConnection Connect()
     {
         Options.Roles.Add(FastCgiRole.Authorizer);
-        _server = RequestServer.Create(
+        _server = ServerContext.Create(
             Options,
             new NoApplication(),
             Logs.CreateLogger("test"),

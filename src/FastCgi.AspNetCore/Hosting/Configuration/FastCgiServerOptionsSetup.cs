@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Hosting.Endpoints;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.Hosting.Configuration;

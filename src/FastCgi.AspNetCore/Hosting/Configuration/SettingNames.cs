@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Hosting.Endpoints;
-
 namespace FastCgi.AspNetCore.Hosting.Configuration;
 
 internal static class SettingNames

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Decides which endpoints this server and Kestrel serve, in development and production alike.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Listening sockets from the parent process. They stay open for servers that start later.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Creates peer policies from endpoint options and from the web server's list of addresses.</summary>

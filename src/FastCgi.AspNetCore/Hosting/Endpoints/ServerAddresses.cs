@@ -1,5 +1,4 @@
 using System.Collections.ObjectModel;
-using Microsoft.AspNetCore.Hosting.Server.Features;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 internal static class SocketBinder

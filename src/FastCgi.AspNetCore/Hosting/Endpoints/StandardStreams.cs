@@ -1,5 +1,3 @@
-using System.Runtime.Versioning;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Standard output and error, which a FastCGI parent process may leave closed.</summary>

@@ -1,6 +1,4 @@
 using System.Diagnostics;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 

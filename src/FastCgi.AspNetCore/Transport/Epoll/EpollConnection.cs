@@ -140,7 +140,6 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
         ContinueSend();
     }
 
-    /// <summary>Executes the action that <see cref="ConnectionTransport.Close"/> requested.</summary>
     protected override void OnTurn()
     {
         // The descriptor is about to be added to epoll. If closed now, its number could refer to another connection.

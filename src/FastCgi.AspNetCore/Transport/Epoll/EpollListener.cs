@@ -118,15 +118,9 @@ internal sealed class EpollListener(Engine engine, ListeningSocket listeningSock
         }
 
         Libc.Close(descriptor);
-        if (!listeningSocket.IsShared)
-        {
-            _failures.OnBeyondLimit();
-            return AcceptOutcome.Taken;
-        }
-
-        // Another process may have a free slot, and must get the next connection.
         _failures.OnFailed(Libc.ErrorTooManyOpenFiles);
-        return AcceptOutcome.Failed;
+        // This freed a descriptor: no delay, unless another process with a free slot must get the next connection.
+        return listeningSocket.IsShared ? AcceptOutcome.Failed : AcceptOutcome.Taken;
     }
 
     private void OnAccepted(int descriptor)

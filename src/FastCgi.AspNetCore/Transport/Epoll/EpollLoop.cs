@@ -133,3 +133,11 @@ internal sealed unsafe class EpollLoop : EventLoop
         Thread.Sleep(s_pauseAfterFailure);
     }
 }
+
+/// <summary>A listener or connection that a loop waits for. The thread that runs the loop raises its events.</summary>
+internal interface IEpollSource
+{
+    ulong Key { get; set; }
+
+    void OnEvent(uint events);
+}
