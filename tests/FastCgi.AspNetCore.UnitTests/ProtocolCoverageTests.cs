@@ -1,6 +1,8 @@
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>Each statement of tests/protocol-coverage.md and tests/robustness.md names tests that exist.</summary>
+/// <summary>
+/// Each statement of tests/protocol-coverage.md and tests/robustness.md names source files and tests that exist.
+/// </summary>
 public sealed partial class ProtocolCoverageTests
 {
     private static readonly string[] s_rows =
@@ -21,6 +23,16 @@ public sealed partial class ProtocolCoverageTests
         });
     }
 
+    [Fact]
+    public void SourceFiles_Named_Exist()
+    {
+        var named = s_rows.SelectMany(static row => SourceName().Matches(row)).Select(static name => name.Groups[1].Value);
+
+        Assert.NotEmpty(named);
+        Assert.All(named, static name => Assert.True(
+            File.Exists(Repository.GetPath($"src/FastCgi.AspNetCore/{name}")), name));
+    }
+
     /// <summary>
     /// The tests of all projects, as Class.Method, from their source: this project does not reference the others.
     /// </summary>
@@ -35,6 +47,9 @@ public sealed partial class ProtocolCoverageTests
 
     [GeneratedRegex(@"^\| [SCDB]\d+ \|")]
     private static partial Regex RowStart();
+
+    [GeneratedRegex(@"`([\w/.]+\.cs)`")]
+    private static partial Regex SourceName();
 
     [GeneratedRegex(@"`(\w+Tests\.\w+)`")]
     private static partial Regex TestName();

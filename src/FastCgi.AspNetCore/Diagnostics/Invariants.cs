@@ -19,10 +19,9 @@ internal static class Invariants
     /// <summary>For tests: the exception may be caught before it reaches them.</summary>
     public static Exception? FirstViolation => Volatile.Read(ref s_firstViolation);
 
-    /// <summary>Call only if <see cref="AreChecked"/>.</summary>
     public static void Require(bool isSo, string what)
     {
-        if (!isSo)
+        if (AreChecked && !isSo)
             Fail(what);
     }
 

@@ -47,7 +47,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     public Hold Hold { get; set; }
 
     /// <summary>The period in which the thread last began to hold a thread. Changed by the pool.</summary>
-    public int SleepPeriod { get; set; }
+    public long SleepPeriod { get; set; }
 
     /// <summary>Reports the state of the thread; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }

@@ -143,8 +143,7 @@ internal sealed partial class WorkerPool
             _watched.Add(worker);
         else
             _watched.Remove(worker);
-        if (Invariants.AreChecked)
-            Invariants.Require(before == Hold.Nothing || _held[(int)before] >= 0, "More was released than taken.");
+        Invariants.Require(before == Hold.Nothing || _held[(int)before] >= 0, "More was released than taken.");
     }
 
     /// <summary>Counts a thread that the caller must start, if one is wanted and the limits permit it.</summary>

@@ -56,7 +56,7 @@ internal sealed partial class WorkerPool(
 
     // The number of running calls that began to sleep in the current period, and in the one before.
     private readonly int[] _asleep = new int[2];
-    private int _samples;
+    private long _samples;
 
     // The samples of the first request, from 1; 0 before, and Warm after its end.
     private int _firstSamples;
@@ -90,7 +90,7 @@ internal sealed partial class WorkerPool(
     // Sleepers of earlier periods use no processor, so they take no room of others, only threads.
     private int BriefCount => _asleep[0] + _asleep[1];
 
-    private int Period => _samples / PeriodSamples;
+    private long Period => _samples / PeriodSamples;
 
     // The number of threads that handlers block or that compute without a seat.
     private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Hold.Seat]) - seats);

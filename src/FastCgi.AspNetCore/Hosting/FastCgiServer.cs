@@ -179,8 +179,7 @@ internal sealed partial class FastCgiServer(
         Scheduler = new RequestScheduler(Options.Transport, LinuxThreadPlatform.Create(_log), _time, _log);
         Context = ServerContext.Create(
             Options, application, _log, _time, Scheduler.Watchdog.TrySetDeadline, ResourceLimits.GetDescriptors,
-            Advisor, statusPaths,
-            static () => DescriptorHeadroom.GetMaxConnections(ResourceLimits.GetDescriptors()));
+            Advisor, statusPaths);
         var meter = meters.Create(ServerMetrics.MeterName);
         Connections = new ConnectionManager(Context, ServerMetrics.CreateDurations(meter));
         ServerMetrics.Observe(meter, Context, Connections, Scheduler);

@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.Linux;
 internal sealed class ThreadStateFile : IDisposable
 {
     // More threads are rarely watched at a time. A file for each of hundreds would use up the descriptors that
-    // DescriptorHeadroom leaves to .NET. The others are opened for each read.
+    // connections leave to .NET. The others are opened for each read.
     private const int MaxOpen = 64;
 
     private static int s_openCount;

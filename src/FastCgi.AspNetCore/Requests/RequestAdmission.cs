@@ -127,8 +127,7 @@ internal sealed class RequestAdmission(
             return Take(node, slot);
         else if (slot == RequestSlot.Ordinary)
             _ordinaryCount--;
-        if (Invariants.AreChecked)
-            Invariants.Require(_statusCount >= 0 && _ordinaryCount >= 0, "More slots were released than taken.");
+        Invariants.Require(_statusCount >= 0 && _ordinaryCount >= 0, "More slots were released than taken.");
         return null;
     }
 

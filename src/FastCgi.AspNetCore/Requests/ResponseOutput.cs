@@ -30,8 +30,7 @@ internal sealed class ResponseOutput(FastCgiRequest request)
 
     public ref ResponseState In(ConnectionScope scope)
     {
-        if (Invariants.AreChecked)
-            request.Connection.RequireLock(scope);
+        request.Connection.RequireLock(scope);
         return ref _state;
     }
 

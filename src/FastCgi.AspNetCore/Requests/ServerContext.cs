@@ -23,8 +23,7 @@ internal sealed class ServerContext : StreamContext
         Func<ResponseOutput, bool>? trySetDeadline = null,
         Func<long>? getMaxDescriptors = null,
         Advisor? advisor = null,
-        IReadOnlyList<string>? statusPaths = null,
-        Func<long>? getMaxConnections = null)
+        IReadOnlyList<string>? statusPaths = null)
         where TContext : notnull
     {
         var clock = new ServerClock(time);
@@ -60,7 +59,6 @@ internal sealed class ServerContext : StreamContext
             Log = log,
             Time = clock,
             GetMaxDescriptors = getMaxDescriptors,
-            GetMaxConnections = getMaxConnections ?? getMaxDescriptors,
             Statistics = new RequestStatistics(clock, time),
             Advisor = advisor,
         };

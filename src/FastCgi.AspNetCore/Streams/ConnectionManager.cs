@@ -119,8 +119,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         {
             _unfinishedCount--;
             SignalIfOver();
-            if (Invariants.AreChecked)
-                Invariants.Require(_unfinishedCount >= _connections.Count, "More connections are over than closed.");
+            Invariants.Require(_unfinishedCount >= _connections.Count, "More connections are over than closed.");
         }
     }
 

@@ -74,7 +74,6 @@ internal struct StreamState
     public readonly bool HasOutput => Queued.Head is not null || SendNumber != 0;
 }
 
-/// <summary>A flush that waits for room.</summary>
 internal sealed class FlushWait()
     : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
 {

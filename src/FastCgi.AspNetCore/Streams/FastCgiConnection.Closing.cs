@@ -171,8 +171,7 @@ internal sealed partial class FastCgiConnection
     public void OnApplicationReturned()
     {
         var left = Interlocked.Decrement(ref _unreturnedCount);
-        if (Invariants.AreChecked)
-            Invariants.Require(left >= 0, "More applications have returned than requests have begun.");
+        Invariants.Require(left >= 0, "More applications have returned than requests have begun.");
     }
 
     public void OnRequestOver()
@@ -181,13 +180,11 @@ internal sealed partial class FastCgiConnection
             _manager.OnOver();
     }
 
-    /// <summary>Called when the transport, or a request, is finished.</summary>
-    /// <returns>Whether it was the last.</returns>
+    /// <returns>Whether it was the last use: the transport's, or that of a request.</returns>
     public bool EndUse()
     {
         var left = Interlocked.Decrement(ref _uses);
-        if (Invariants.AreChecked)
-            Invariants.Require(left >= 0, "A connection was used less than zero times.");
+        Invariants.Require(left >= 0, "A connection was used less than zero times.");
         return left == 0;
     }
 
@@ -199,8 +196,7 @@ internal sealed partial class FastCgiConnection
 
         request.Detach(scope, outcome);
         var wasThere = scope.State.Requests.Remove(request);
-        if (Invariants.AreChecked)
-            Invariants.Require(wasThere, "A request that is not detached is not in the table of its connection.");
+        Invariants.Require(wasThere, "A request that is not detached is not in the table of its connection.");
         return true;
     }
 

@@ -24,10 +24,7 @@ internal sealed class Guarded<T>
         public ref T State => ref _guarded._state;
 
         public void Require(Guarded<T> guarded)
-        {
-            if (Invariants.AreChecked)
-                Invariants.Require(_guarded == guarded, "The lock of another object is held.");
-        }
+            => Invariants.Require(_guarded == guarded, "The lock of another object is held.");
 
         public void Dispose()
         {

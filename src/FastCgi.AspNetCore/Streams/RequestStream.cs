@@ -39,8 +39,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
 
     public ref StreamState In(ConnectionScope scope)
     {
-        if (Invariants.AreChecked)
-            connection.RequireLock(scope);
+        connection.RequireLock(scope);
         return ref _state;
     }
 
@@ -86,8 +85,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>Records how the request ends. It stays in the queue, if any, that holds it.</summary>
     public void Detach(ConnectionScope scope, RequestOutcome outcome)
     {
-        if (Invariants.AreChecked)
-            Invariants.Require(!IsDetached, "A request was detached twice.");
+        Invariants.Require(!IsDetached, "A request was detached twice.");
         _outcome = outcome;
         _phase = RequestPhase.Detached;
         // The thread that claims the request sees this, or Abort sees the claim.

@@ -3,6 +3,11 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>The state that all connections of a server share.</summary>
 internal class StreamContext
 {
+    // .NET needs two descriptors per thread, and ends the process if it gets none. One in six (170 of the usual 1,024)
+    // is less than the fifth at which the operator is warned. Threads and files do not grow with the limit.
+    private const int SpareShare = 6;
+    private const long MostSpare = 1_024;
+
     public required FastCgiServerOptions Options { get; init; }
 
     public required Func<FastCgiConnection, RequestStart, RequestStream> CreateStream { get; init; }
@@ -31,6 +36,10 @@ internal class StreamContext
     /// <summary>Gets the current descriptor limit of the process, which prlimit(1) may change.</summary>
     public required Func<long> GetMaxDescriptors { get; init; }
 
-    /// <summary>Gets the limit of connections that follows from the descriptor limit.</summary>
-    public required Func<long> GetMaxConnections { get; init; }
+    /// <summary>Gets how many connections leave enough descriptors, which only Linux limits.</summary>
+    public long GetMaxConnections()
+        => OperatingSystem.IsLinux() ? CountForConnections(GetMaxDescriptors()) : GetMaxDescriptors();
+
+    internal static long CountForConnections(long descriptors)
+        => descriptors - Math.Min(descriptors / SpareShare, MostSpare);
 }

@@ -68,7 +68,7 @@ internal sealed class AcceptFailures(EndPoint endPoint, StreamContext server)
 
     private string Advise(int error) => error switch
     {
-        Libc.ErrorTooManyOpenFiles => AdviseOnDescriptors(server.GetMaxDescriptors()),
+        Libc.ErrorTooManyOpenFiles => AdviseOnDescriptors(),
         Libc.ErrorTooManyOpenFilesInSystem => "The system's descriptor limit is reached: raise fs.file-max (sysctl).",
         Libc.ErrorNoBuffers or Libc.ErrorOutOfMemory
             => "The system has no memory left for sockets: raise the memory of the machine or the container "
@@ -76,8 +76,8 @@ internal sealed class AcceptFailures(EndPoint endPoint, StreamContext server)
         _ => "See accept(2) for the error. A sandbox (SystemCallFilter=, seccomp) may forbid the call.",
     };
 
-    private static string AdviseOnDescriptors(long limit) => string.Create(
+    private string AdviseOnDescriptors() => string.Create(
         CultureInfo.InvariantCulture,
-        $"The process may have {limit} descriptors, {DescriptorHeadroom.CountForConnections(limit)} of them for "
+        $"The process may have {server.GetMaxDescriptors()} descriptors, {server.GetMaxConnections()} of them for "
             + $"connections: raise LimitNOFILE= in the systemd unit, or ulimit -n.");
 }

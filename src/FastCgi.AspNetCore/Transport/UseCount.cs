@@ -30,8 +30,7 @@ internal struct UseCount
     public bool End()
     {
         var left = Interlocked.Decrement(ref _uses);
-        if (Invariants.AreChecked)
-            Invariants.Require(((left + 1) & ~IsClosing) > 0, "More uses have ended than begun.");
+        Invariants.Require(((left + 1) & ~IsClosing) > 0, "More uses have ended than begun.");
         return left == IsClosing;
     }
 

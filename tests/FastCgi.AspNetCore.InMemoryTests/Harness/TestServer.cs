@@ -228,8 +228,7 @@ internal sealed class TestServer : IAsyncDisposable
                 Deadlines.TrySetDeadline,
                 () => GetMaxDescriptors(),
                 advisor ?? Advisor,
-                statusPaths,
-                () => DescriptorHeadroom.GetMaxConnections(GetMaxDescriptors()));
+                statusPaths);
             Connections = new ConnectionManager(Context);
             Engine = new Lazy<Engine>(() =>
             {

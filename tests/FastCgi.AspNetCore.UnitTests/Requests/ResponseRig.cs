@@ -113,8 +113,7 @@ internal sealed class ResponseRig
             new NoApplication(),
             Logs.CreateLogger("test"),
             new FakeClock(),
-            getMaxDescriptors: () => MaxDescriptors,
-            getMaxConnections: () => DescriptorHeadroom.GetMaxConnections(MaxDescriptors));
+            getMaxDescriptors: () => MaxDescriptors);
         var connection = new FastCgiConnection(new ConnectionManager(_server), Transport);
         Transport.Connection = connection;
         return connection;

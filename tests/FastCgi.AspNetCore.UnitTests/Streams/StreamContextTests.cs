@@ -1,6 +1,6 @@
-namespace FastCgi.AspNetCore.UnitTests.Requests;
+namespace FastCgi.AspNetCore.UnitTests.Streams;
 
-public sealed class DescriptorHeadroomTests
+public sealed class StreamContextTests
 {
     [Theory]
     [InlineData(5, 5)]
@@ -11,5 +11,5 @@ public sealed class DescriptorHeadroomTests
     [InlineData(6_150, 5_126)]
     [InlineData(int.MaxValue, int.MaxValue - 1_024L)]
     public void CountForConnections_LeavesASixthAndAtMost1024(long limit, long count)
-        => Assert.Equal(count, DescriptorHeadroom.CountForConnections(limit));
+        => Assert.Equal(count, StreamContext.CountForConnections(limit));
 }
