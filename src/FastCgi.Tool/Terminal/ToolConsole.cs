@@ -1,9 +1,10 @@
 using System.Text.Json.Serialization;
 using System.Text.Json.Serialization.Metadata;
+using Spectre.Console;
 
 namespace FastCgi.Tool.Terminal;
 
-internal sealed class ToolConsole
+internal sealed class ToolConsole : IAnsiConsoleOutput
 {
     // Lines for standard error. A separate task writes them, so that a stalled reader does not block a command.
     private readonly Channel<string> _lines = Channel.CreateBounded<string>(10_000);
@@ -22,8 +23,25 @@ internal sealed class ToolConsole
     public Stream Body { get; }
 
     public bool IsTerminal { get; private init; }
-    public int Width => IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue;
-    public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
+
+    /// <summary>For tables and live output.</summary>
+    public IAnsiConsole Ansi => AnsiConsole.Create(new AnsiConsoleSettings
+    {
+        Ansi = IsTerminal ? AnsiSupport.Detect : AnsiSupport.No,
+        ColorSystem = HasColors ? ColorSystemSupport.Standard : ColorSystemSupport.NoColors,
+        Out = this,
+    });
+
+    TextWriter IAnsiConsoleOutput.Writer => Out;
+    int IAnsiConsoleOutput.Width => IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : 10_000;
+    int IAnsiConsoleOutput.Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : 10_000;
+
+    // https://no-color.org
+    private bool HasColors => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
+
+    public void SetEncoding(Encoding encoding)
+    {
+    }
 
     public static ToolConsole OpenStandard()
     {
@@ -37,7 +55,6 @@ internal sealed class ToolConsole
     private static TextWriter CreateWriter(Stream stream)
         => TextWriter.Synchronized(new StreamWriter(stream, Console.OutputEncoding) { AutoFlush = true });
 
-    public string Bold(string text) => Color(text, 1);
     public string Green(string text) => Color(text, 32);
     public string Yellow(string text) => Color(text, 33);
     public string Red(string text) => Color(text, 31);
@@ -96,11 +113,7 @@ internal sealed class ToolConsole
         return code;
     }
 
-    /// <summary>Colors a text: only on terminals, and unless NO_COLOR is set (https://no-color.org).</summary>
-    private string Color(string text, int code)
-        => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"))
-            ? $"\e[{code}m{text}\e[0m"
-            : text;
+    private string Color(string text, int code) => HasColors ? $"\e[{code}m{text}\e[0m" : text;
 }
 
 /// <summary>Text from an application, a client or a file. It must not control the terminal.</summary>
@@ -111,20 +124,6 @@ internal static class PlainText
 
     /// <summary>Replaces all control characters by spaces.</summary>
     public static string Line(string text) => Regex.Replace(text, @"\p{Cc}", " ");
-
-    /// <summary>Breaks a line between words.</summary>
-    public static IEnumerable<string> Wrap(string text, int width)
-    {
-        while (text.Length > width)
-        {
-            var space = text.LastIndexOf(' ', width);
-            var end = space > 0 ? space : width;
-            yield return text[..end];
-            text = text[end..].TrimStart();
-        }
-
-        yield return text;
-    }
 }
 
 [JsonSourceGenerationOptions(

@@ -1,16 +1,22 @@
+using Spectre.Console;
+
 namespace FastCgi.Tool.Commands.Top;
 
 internal sealed class TopCommand : ToolCommand
 {
     private const string Target = "ADDRESS|URL";
+    private const string SetPath = "Set --path to the path of MapFastCgiStatus().";
 
     // The server samples itself every second.
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(2);
 
+    private static readonly StatusJson s_json =
+        new(new JsonSerializerOptions(StatusJson.Default.Options) { RespectNullableAnnotations = true });
+
     public TopCommand(ToolConsole console)
         : base(console, "top", "Shows live rates, latencies, active requests and recommendations of a server.")
     {
-        // The time to restore the screen. If the output is a pipe, its reader may have stalled.
+        // The time to restore the terminal. If the output is a pipe, its reader may have stalled.
         HandlesInterruption = console.IsTerminal;
         AddArgument(Target, "Where the application listens, or the http URL of its status", CheckTarget);
         AddPath("The path of the status at a FastCGI address", "/fastcgi-status");
@@ -23,26 +29,43 @@ internal sealed class TopCommand : ToolCommand
     {
         var target = arguments.GetText(Target)!;
         using HttpMessageHandler handler = IsUrl(target) ? new SocketsHttpHandler() : new FastCgiHttpHandler(target);
-        using var reader = new StatusReader(handler, arguments.GetTimeout(), target);
-        var isLive = Terminal.IsTerminal && !arguments.Has("--once") && !arguments.IsJson();
-        using var screen = isLive ? new LiveScreen(Terminal) : null;
+        using var client = new HttpClient(handler) { Timeout = arguments.GetTimeout() };
+        var url = IsUrl(target) ? target : "http://localhost/" + arguments.GetText("--path")!.TrimStart('/');
+        url += (url.Contains('?') ? "&" : "?") + "format=json";
+        var order = arguments.GetValue<TopOrder>("--sort");
         try
         {
-            for (StatusSnapshot? before = null; ;)
-            {
-                var path = IsUrl(target) ? target : arguments.GetText("--path")!;
-                var (text, status) = await reader.ReadAsync(path, cancellationToken);
-                Show(arguments, text, status, TopRates.Create(before, status), screen);
-                if (arguments.Has("--once"))
-                    return ExitCode.Ok;
-
-                before = status;
-                await Task.Delay(s_interval, cancellationToken);
-            }
+            if (Terminal.IsTerminal && !arguments.Has("--once") && !arguments.IsJson())
+                await Terminal.Ansi.Live(Text.Empty).StartAsync(
+                    live => RepeatAsync((_, status) => live.UpdateTarget(TopView.Create(status, order))));
+            else
+                await RepeatAsync(Write);
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {
-            return ExitCode.Ok;
+            // Ctrl-C.
+        }
+
+        return ExitCode.Ok;
+
+        async Task RepeatAsync(Action<string, StatusSnapshot> show)
+        {
+            while (true)
+            {
+                var (text, status) = await ReadAsync(client, target, url, cancellationToken);
+                show(text, status);
+                if (arguments.Has("--once"))
+                    return;
+                await Task.Delay(s_interval, cancellationToken);
+            }
+        }
+
+        void Write(string text, StatusSnapshot status)
+        {
+            if (arguments.IsJson())
+                Terminal.WriteJson(JsonElement.Parse(text), ToolJson.Default.JsonElement);
+            else
+                Terminal.Ansi.Write(TopView.Create(status, order));
         }
     }
 
@@ -54,47 +77,37 @@ internal sealed class TopCommand : ToolCommand
             ? null
             : $"'{text}' is neither an http URL nor an address. {AddressForms}";
 
-    private void Show(ParseResult arguments, string text, StatusSnapshot status, TopRates rates, LiveScreen? screen)
+    private static async Task<(string Text, StatusSnapshot Status)> ReadAsync(
+        HttpClient client, string target, string url, CancellationToken cancellationToken)
     {
-        if (arguments.IsJson())
+        if (!Uri.TryCreate(url, UriKind.Absolute, out var uri))
+            throw Usage($"'{url}' is not a path.");
+
+        var name = $"{uri.AbsolutePath} of {target}";
+        try
         {
-            using var document = JsonDocument.Parse(text);
-            Terminal.WriteJson(document.RootElement, ToolJson.Default.JsonElement);
-            return;
+            using var response = await client.GetAsync(uri, cancellationToken);
+            if (!response.IsSuccessStatusCode)
+                throw Failure($"{name} returns {(int)response.StatusCode}. Map the status with MapFastCgiStatus(); "
+                    + "outside Development, add RequireAuthorization() or AllowAnonymous().");
+
+            // JSON is UTF-8 (RFC 8259, section 8.1), whatever its charset says.
+            var text = Encoding.UTF8.GetString(await response.Content.ReadAsByteArrayAsync(cancellationToken));
+            return (text, JsonSerializer.Deserialize(text, s_json.StatusSnapshot) ?? throw new JsonException());
         }
-
-        var picture = new TopPicture(status, rates, arguments.GetValue<TopOrder>("--sort"), Terminal, Terminal.Width);
-        if (screen is not null)
-            screen.Show(picture.Draw(Terminal.Height));
-        else
-            Terminal.Out.WriteLine(string.Join('\n', picture.Draw(int.MaxValue)));
-    }
-}
-
-internal enum TopOrder
-{
-    Age,
-    In,
-    Out,
-    State,
-    Client,
-    Path,
-}
-
-internal sealed record TopRates(double Requests, double Connections, double BytesReceived, double BytesSent)
-{
-    /// <summary>The rates between two samples; after the first one or a restart, those of the last minute.</summary>
-    public static TopRates Create(StatusSnapshot? before, StatusSnapshot now)
-    {
-        var recent = now.Recent;
-        var seconds = before?.StartedAt == now.StartedAt ? now.Uptime - before.Uptime : 0;
-        if (before is null || seconds <= 0)
-            return new TopRates(recent.RequestsPerSecond, recent.ConnectionsPerSecond, recent.BytesReceivedPerSecond,
-                recent.BytesSentPerSecond);
-
-        var (first, last) = (before.Connections, now.Connections);
-        return new TopRates(
-            (now.Requests.Total - before.Requests.Total) / seconds, (last.Total - first.Total) / seconds,
-            (last.BytesReceived - first.BytesReceived) / seconds, (last.BytesSent - first.BytesSent) / seconds);
+        catch (JsonException)
+        {
+            throw Failure($"{name} is not the status of FastCgi.AspNetCore. {SetPath}");
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw Failure($"{target}: no response in time.");
+        }
+        catch (HttpRequestException exception)
+        {
+            var message = (exception.InnerException ?? exception).Message;
+            throw new ToolException(exception.InnerException is SocketException ? ExitCode.CannotRun : ExitCode.Failure,
+                message.Contains(target) ? message : $"{target}: {message}");
+        }
     }
 }
