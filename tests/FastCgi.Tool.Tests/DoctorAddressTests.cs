@@ -51,21 +51,6 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await AssertProblemAsync("nobody-listens", $"fix     --urls {address}\n", address);
     }
 
-    /// <summary>An octal number, or fewer than four: nothing is sent to an address that is only a guess.</summary>
-    [Theory]
-    [InlineData("010.0.0.1", "8.0.0.1")]
-    [InlineData("01.2.3.4", "1.2.3.4")]
-    [InlineData("127.1", "127.0.0.1")]
-    [InlineData("0x7f.0.0.1", "127.0.0.1")]
-    public async Task Address_ProgramsReadDifferently_IsReported(string host, string other)
-    {
-        var configuration = _folder.Write("site.conf", Encoding.UTF8.GetBytes(
-            $"server {{ location / {{ include fastcgi_params; fastcgi_pass {host}:9000; }} }}"));
-
-        await AssertProblemAsync("ambiguous", $"  found   it can be read as {other}\n", $"fastcgi://{host}:9000");
-        await AssertProblemAsync("ambiguous", $"  found   it can be read as {other}\n", configuration);
-    }
-
     [Fact]
     public async Task Response_Missing_IsReported()
     {

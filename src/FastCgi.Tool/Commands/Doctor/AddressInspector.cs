@@ -22,15 +22,6 @@ internal sealed class AddressInspector(
     public async Task InspectAsync(FastCgiAddress address, string? userName, HeadBuffer? buffer)
     {
         var where = address.ToString();
-        if (address.EndPoint is IPEndPoint { Address: { AddressFamily: AddressFamily.InterNetwork } ip }
-            && !where.StartsWith($"fastcgi://{ip}:", StringComparison.OrdinalIgnoreCase))
-        {
-            // .NET reads 010 as an octal number, other programs as a decimal one.
-            report.Add(AddressRules.Ambiguous, new(where, $"it can be read as {ip}",
-                Fix: "# write four decimal numbers without leading zeros, such as 127.0.0.1"));
-            return;
-        }
-
         if (options.IsOffline)
             return;
 

@@ -57,7 +57,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         => directive.Name.StartsWith("SetEnv", StringComparison.OrdinalIgnoreCase)
             && directive.Arguments.Any(static word => word.StartsWith("HTTPS", StringComparison.Ordinal)));
 
-    public bool PassesAuthorization => (IsOn("CGIPassAuth") && MisplacedAuthorization is null)
+    public bool PassesAuthorization => IsOn("CGIPassAuth")
         || Visible.Any(set => Applies(set) && set.Name.StartsWith("SetEnvIf", StringComparison.OrdinalIgnoreCase)
             && set.First!.Contains("auth", StringComparison.OrdinalIgnoreCase)
             && set.Arguments.Any(
@@ -65,10 +65,6 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         || Find("ProxyFCGISetEnvIf").Any(static set => set.Arguments is [_, "HTTP_AUTHORIZATION", _])
         || (IsOn("RewriteEngine") && Find("RewriteRule").Any(rule => rule.Arguments is [var pattern, .., var flags]
             && s_setsAuthorization.IsMatch(flags) && (InSection(rule) || (Matches(pattern) && Inherits(rule)))));
-
-    /// <summary>A <c>CGIPassAuth</c> where Apache does not allow it, so that Apache does not start.</summary>
-    public Directive? MisplacedAuthorization => Find("CGIPassAuth")
-        .FirstOrDefault(static line => line.FindAround("VirtualHost") is not null && !InSection(line));
 
     public Directive? Host => Pass.FindAround("VirtualHost");
 

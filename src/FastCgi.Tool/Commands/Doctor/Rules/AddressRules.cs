@@ -26,10 +26,6 @@ internal static class AddressRules
     public static readonly Rule NobodyListens = new("nobody-listens", Level.Problem,
         "nginx returns 502 and logs '(111: Connection refused)'; others return 503", BadGateway);
 
-    public static readonly Rule Ambiguous = new("ambiguous", Level.Problem,
-        "programs read the address differently, so the web server and the application may not find each other",
-        BadGateway);
-
     public static readonly Rule NotFastCgi = new("not-fastcgi", Level.Problem,
         "nginx returns 502 and logs 'upstream sent unsupported FastCGI protocol version'", BadGateway);
 
@@ -50,7 +46,7 @@ internal static class AddressRules
 
     public static IReadOnlyList<Rule> All { get; } =
     [
-        WebServerCheck, NoSocket, Permission, BacklogFull, Descriptors, NobodyListens, Ambiguous, NotFastCgi, NoAnswer,
+        WebServerCheck, NoSocket, Permission, BacklogFull, Descriptors, NobodyListens, NotFastCgi, NoAnswer,
         ErrorStatus, PhpFpm, OtherProtocol,
     ];
 }

@@ -29,10 +29,7 @@ internal static class LimitRules
                 ? place.Get("client_max_body_size").See()
                 : [], "client_max_body_size 30m;"),
             On<NginxPlace>(place => place.See(!place.IsGuard && place.HasDefault("client_max_body_size"),
-                "client_max_body_size is 1m, the default"), "client_max_body_size 30m;") with { Level = Level.Fact },
-            On<LighttpdPlace>(place => place.BodyLimit is > 0 and < Place.UsualBody
-                ? place.Pass.Get("server.max-request-size").See()
-                : [], "server.max-request-size = 30000")),
+                "client_max_body_size is 1m, the default"), "client_max_body_size 30m;") with { Level = Level.Fact }),
 
         new("read-timeout", Level.Note,
             "if the application sends nothing for longer, clients get a 504; long polls of Blazor and SignalR last up "

@@ -61,12 +61,7 @@ internal static class ParameterRules
         new("target-rewritten", Level.Problem, "query strings are lost, and escaped characters in paths are decoded",
             NotFound,
             On<NginxPlace>(place => place.FindRewrittenTarget().See(), "fastcgi_param REQUEST_URI $request_uri;"),
-            On<ApachePlace>(place => place.FindRewrittenTarget().See(), RemoveLine),
-            On<HaProxyPlace>(place => (place.Application?.Block ?? []).Where(line
-                => line.Arguments is ["REQUEST_URI", "%[path]", ..]).See(), RemoveLine),
-            On<CaddyPlace>(place => place.IsGuard || place.Pass.FindAround("handle_errors") is not null ? []
-                : place.Parameters.Where(line => line.Arguments
-                    is ["REQUEST_URI", "{path}" or "{uri.path}" or "{http.request.uri.path}"]).See(), RemoveLine)),
+            On<ApachePlace>(place => place.FindRewrittenTarget().See(), RemoveLine)),
 
         new("body-dropped", Level.Problem, "the application sees no request body", EmptyBody,
             On<NginxPlace>(place => place.IsGuard ? [] : place.Get("fastcgi_pass_request_body", "off").See(),
@@ -79,9 +74,7 @@ internal static class ParameterRules
             On<NginxPlace>(place => place.Set("HTTP_AUTHORIZATION", "").See(),
                 "fastcgi_param HTTP_AUTHORIZATION $http_authorization;"),
             On<ApachePlace>(place => place.See(place is { IsWhole: true, PassesAuthorization: false },
-                place.MisplacedAuthorization is { } line
-                    ? $"CGIPassAuth in {line.Where} is not allowed in <VirtualHost>: use <Location>"
-                    : $"no CGIPassAuth On for {place.Path}"), place => place.Locate("CGIPassAuth On")),
+                $"no CGIPassAuth On for {place.Path}"), place => place.Locate("CGIPassAuth On")),
             On<HaProxyPlace>(place => place.FindDroppedAuthorization().See(
                 app => $"{app.Text} has no 'pass-header Authorization'"), "pass-header Authorization")),
 
@@ -94,14 +87,7 @@ internal static class ParameterRules
                 fastcgi_param HTTPS $https if_not_empty;
                 """),
             On<ApachePlace>(place => ApacheTrust.FindConstantScheme(place).See(Plain),
-                "# remove this line: Apache sets HTTPS for TLS"),
-            On<LighttpdPlace>(place => LighttpdTrust.FindConstantScheme(place).See(
-                _ => "HTTPS is set, although requests arrive over http"),
-                "# remove this line: lighttpd sets HTTPS for TLS"),
-            On<HaProxyPlace>(place => HaProxyTrust.FindConstantScheme(place).See(Plain),
-                "set-param REQUEST_SCHEME https if { ssl_fc }"),
-            On<CaddyPlace>(place => CaddyTrust.FindConstantScheme(place).See(Plain),
-                "# remove this line: Caddy sets HTTPS for TLS")),
+                "# remove this line: Apache sets HTTPS for TLS")),
 
         new("scheme-behind-balancer", Level.Problem,
             "if the load balancer terminates TLS, the application sees each request as http: redirect loops",
@@ -110,10 +96,7 @@ internal static class ParameterRules
             On<ApachePlace>(place => place is { IsWhole: true, SetsHttps: false, UsesTls: false }
                 ? place.FindGlobal("RemoteIPHeader").See(
                     "a load balancer is trusted, but nothing sets HTTPS for its requests")
-                : [], HttpsFromBalancer) with { Page = "front-ends/apache.md#behind-a-load-balancer" },
-            On<HaProxyPlace>(place => place.FindTrustedBalancer(),
-                "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }")
-                with { Page = "front-ends/haproxy.md#behind-a-load-balancer" }),
+                : [], HttpsFromBalancer) with { Page = "front-ends/apache.md#behind-a-load-balancer" }),
 
         new("path-base", Level.Problem, "the path base does not match the location, which results in a 404", NotFound,
             On<NginxPlace>(place => place is { IsBelowRoot: true, PathBase: [not '$', ..] value }
@@ -141,8 +124,6 @@ internal static class ParameterRules
             On<NginxPlace>(place => place.FindUnseenRewrite().See(),
                 "options.PathSource = FastCgiPathSource.DocumentUri;"),
             On<ApachePlace>(place => place.FindUnseenRewrite().See(),
-                "options.PathSource = FastCgiPathSource.ScriptNameAndPathInfo;"),
-            On<CaddyPlace>(place => place is { SetsTarget: false, IsGuard: false } ? place.Rewrite.See() : [],
                 "options.PathSource = FastCgiPathSource.ScriptNameAndPathInfo;")),
 
         new("nocanon", Level.Problem, "a request with a query results in a 403",
