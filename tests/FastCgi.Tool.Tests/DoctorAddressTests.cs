@@ -154,50 +154,10 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         Assert.Equal(isSeen ? 1 : 0, code);
     }
 
-    /// <summary>The doctor warns from 320 of 400 on. From 334 on, the server accepts no more connections.</summary>
-    [LinuxTheory]
-    [InlineData("ulimit -n 400;", 0, false)]
-    [InlineData("ulimit -n 400;", 326, true)]
-    [InlineData("", 326, false)]
-    public async Task Descriptors_Few_AreReported(string prefix, int descriptors, bool isSeen)
-    {
-        Programs.Require("ss");
-        var path = _folder.GetPath("relay.sock");
-        await using var process = await ApplicationProcess.StartAsync(path, prefix);
-        // From the first request on, their number depends only on the connections.
-        await ToolRun.RunAsync("doctor", path, "--timeout", "20");
-        var missing = descriptors - await FindDescriptorsAsync(path);
-        var open = new List<Socket>();
-        while (open.Count < missing)
-            open.Add(TestSockets.Connect(new UnixDomainSocketEndPoint(path)));
-        await Waiting.UntilAsync(
-            async () => await FindDescriptorsAsync(path) > descriptors - 4,
-            () => process.HasExited ? process.Output : null,
-            "the connections");
-
-        var (_, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "20");
-        open.ForEach(static socket => socket.Dispose());
-
-        var isFound = Regex.IsMatch(output, "problem descriptors  .*\n.*\n.*\n  fix     LimitNOFILE=65536\n");
-        Assert.True(isFound == isSeen, output);
-    }
-
     private static void OpenToAll(string path)
     {
         if (!OperatingSystem.IsWindows())
             File.SetUnixFileMode(path, (UnixFileMode)0b110_110_110);
-    }
-
-    private static async Task<int> FindDescriptorsAsync(string path)
-    {
-        using var process = Process.Start(
-            new ProcessStartInfo(
-                "sh",
-                ["-c", $"ls /proc/$(ss -Hxlnp | grep -F {path} | sed 's/.*pid=\\([0-9]*\\).*/\\1/')/fd | wc -l"])
-            {
-                RedirectStandardOutput = true,
-            })!;
-        return int.Parse(await process.StandardOutput.ReadToEndAsync());
     }
 
     /// <summary>

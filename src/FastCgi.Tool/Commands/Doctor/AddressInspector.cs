@@ -157,12 +157,5 @@ internal sealed class AddressInspector(
             $"{where}: {waiting}{(listener.ProcessId is { } id ? $" for {listener.Name}, process {id}" : "")}");
         if (listener.Backlog > 0 && listener.Waiting > listener.Backlog * 0.8)
             report.Add(AddressRules.BacklogFull, new(where, waiting, Fix: LongerQueue));
-        if (ListeningProcess.ReadDescriptors(listener.ProcessId) is not var (open, limit))
-            return;
-
-        var seen = $"the process has {open} of {limit} descriptors open";
-        report.AddFact($"{where}: {seen}");
-        if (open > limit * 0.8)
-            report.Add(AddressRules.Descriptors, new(where, seen, Fix: "LimitNOFILE=65536"));
     }
 }

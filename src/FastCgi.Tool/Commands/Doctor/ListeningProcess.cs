@@ -1,11 +1,10 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>The process that listens at an address of this machine, according to <c>ss</c> and <c>/proc</c>.</summary>
+/// <summary>The process that listens at an address of this machine, according to <c>ss</c>.</summary>
 internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId, string? Name)
 {
     private static readonly Regex s_listener =
         new("""LISTEN\s+(?<waiting>\d+)\s+(?<backlog>\d+)\s+(?<local>\S+)(.*?\("(?<name>[^"]*)",pid=(?<id>\d+))?""");
-    private static readonly Regex s_descriptorLimit = new(@"^Max open files\s+(?<soft>\d+)", RegexOptions.Multiline);
 
     /// <returns><see langword="null"/> if there is none on this machine, or it is not visible.</returns>
     public static ListeningProcess? Find(FastCgiAddress address)
@@ -18,28 +17,6 @@ internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId
 
         return new ListeningProcess(Parse(match, "waiting"), Parse(match, "backlog"),
             match.Groups["id"].Success ? Parse(match, "id") : null, match.Groups["name"].Value);
-    }
-
-    /// <summary>The number of descriptors that the process has open, and its limit.</summary>
-    public static (int Open, int Limit)? ReadDescriptors(int? processId)
-    {
-        var limit = s_descriptorLimit.Match(TryRead(() => File.ReadAllText($"/proc/{processId}/limits")) ?? "");
-        var open = TryRead(() => Directory.GetFileSystemEntries($"/proc/{processId}/fd"));
-        return open is null || !limit.Success ? null : (open.Length, Parse(limit, "soft"));
-    }
-
-    /// <returns><see langword="null"/> if it is not visible.</returns>
-    private static T? TryRead<T>(Func<T?> read)
-        where T : class
-    {
-        try
-        {
-            return read();
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return null;
-        }
     }
 
     private static bool IsAt(string local, EndPoint endPoint)

@@ -8,11 +8,6 @@ internal abstract class Place(Directive pass)
     /// <summary>The longest silence of Blazor's and SignalR's long polls, in seconds.</summary>
     public const double LongestPoll = 90;
 
-    private static readonly string[] s_methods = ["PUT", "DELETE", "PATCH"];
-
-    /// <summary>A path of applications that looks like a hidden file.</summary>
-    public const string WellKnown = "/.well-known/openid-configuration";
-
     /// <summary>Files of applications.</summary>
     public static readonly string[] Files = ["/css/site.css", "/js/app.js"];
 
@@ -59,16 +54,6 @@ internal abstract class Place(Directive pass)
     /// <summary>Whether all files that may apply here were read. Otherwise, no line is known to be missing.</summary>
     public virtual bool IsWhole
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
-
-    /// <summary>Finds lines that refuse methods of APIs.</summary>
-    public static IEnumerable<Seen> FindRefused(Func<string, Directive?> find)
-        => from method in s_methods
-           let line = find(method)
-           // Not all requests of strangers.
-           where line is not null && line != find("GET")
-           group method by line into refused
-           select new Seen(refused.Key.Where, refused.Key.Text,
-               $"requests with {string.Join(", ", refused)} do not reach the application");
 
     /// <summary>Whether a path is the given one or below it.</summary>
     public static bool IsBelow(string? path, string start)

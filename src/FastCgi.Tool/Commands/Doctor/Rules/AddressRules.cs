@@ -20,9 +20,6 @@ internal static class AddressRules
     public static readonly Rule BacklogFull = new("backlog-full", Level.Problem,
         "nginx returns 502 or 504; for a Unix socket it logs '(11: Resource temporarily unavailable)'", Exhausted);
 
-    public static readonly Rule Descriptors = new("descriptors", Level.Problem,
-        "without a free descriptor, the process accepts no connections, and nginx returns 502", Exhausted);
-
     public static readonly Rule NobodyListens = new("nobody-listens", Level.Problem,
         "nginx returns 502 and logs '(111: Connection refused)'; others return 503", BadGateway);
 
@@ -46,7 +43,7 @@ internal static class AddressRules
 
     public static IReadOnlyList<Rule> All { get; } =
     [
-        WebServerCheck, NoSocket, Permission, BacklogFull, Descriptors, NobodyListens, NotFastCgi, NoAnswer,
+        WebServerCheck, NoSocket, Permission, BacklogFull, NobodyListens, NotFastCgi, NoAnswer,
         ErrorStatus, PhpFpm, OtherProtocol,
     ];
 }

@@ -75,11 +75,7 @@ internal static class LimitRules
                 : [], "keepalive 16;"),
             On<NginxPlace>(place => place is { IsWhole: true, HasUpstream: true, Keepalive: null }
                 ? place.Get("fastcgi_keep_conn", "on").See(NoPool)
-                : [], "keepalive 16;") with { Until = new(1, 29, 7) },
-            On<NginxPlace>(place => place.Get("fastcgi_keep_conn", "on") is not null
-                && place.Keepalive is { First: "0" } line
-                    ? line.See($"fastcgi_keep_conn on, but {line.Text}")
-                    : [], "keepalive 16;")),
+                : [], "keepalive 16;") with { Until = new(1, 29, 7) }),
     ];
 
     private const string NoPool = "fastcgi_keep_conn on, but no 'keepalive' in an upstream";

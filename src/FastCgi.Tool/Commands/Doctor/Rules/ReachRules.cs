@@ -38,19 +38,6 @@ internal static class ReachRules
             On<NginxPlace>(place => NginxReach.FindTakenFiles(place, hasRoot: true), TakeFiles),
             On<ApachePlace>(place => ApacheReach.FindTakenFiles(place).See(), RemoveLine)),
 
-        new("refused", Level.Note, "these requests do not reach the application", NotFound,
-            On<NginxPlace>(NginxReach.FindRefusedMethods, AddMethods),
-            On<NginxPlace>(place => NginxReach.FindRefusedPath(place).See(), @"location ~ /\.(?!well-known/) {")
-                with { Effect = Hidden },
-            On<ApachePlace>(ApacheReach.FindRefusedMethods, AddMethods),
-            On<ApachePlace>(place => ApacheReach.FindRefusedPath(place).See(),
-                @"# use the pattern ""/\.(?!well-known/)""") with { Effect = Hidden }),
-
-        new("cookies-hidden", Level.Problem, "clients get no cookies, so logins and forms fail",
-            Unauthorized,
-            On<NginxPlace>(place => NginxReach.FindHiddenCookies(place).See(), RemoveLine),
-            On<ApachePlace>(place => ApacheReach.FindHiddenCookies(place).See(), RemoveLine)),
-
         new("posts-repeated", Level.Problem,
             "if an application fails during a POST, the web server sends it again, and it is executed twice",
             BadGateway,
@@ -58,7 +45,4 @@ internal static class ReachRules
     ];
 
     private const string TakeFiles = "# remove this location, or add: try_files $uri @app;";
-    private const string AddMethods = "# remove this line, or add the methods of the application";
-    private const string Hidden =
-        "paths such as /.well-known/openid-configuration do not reach the application";
 }

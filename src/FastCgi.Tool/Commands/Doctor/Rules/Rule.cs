@@ -36,10 +36,9 @@ internal abstract record RuleCase
     public string? Effect { get; init; }
     public string? Page { get; init; }
 
-    /// <summary>The first version of the web server that has the mistake; <see langword="null"/> for any.</summary>
-    public Version? Since { get; init; }
-
-    /// <summary>The first version that no longer has it.</summary>
+    /// <summary>
+    /// The first version of the web server that no longer has the mistake; <see langword="null"/> for none.
+    /// </summary>
     public Version? Until { get; init; }
 
     /// <summary>The evidence at a place, with the fix.</summary>
