@@ -6,8 +6,9 @@ namespace FastCgi.Tool.Terminal;
 
 internal sealed class ToolConsole : IAnsiConsoleOutput
 {
-    // Lines for standard error. A separate task writes them, so that a stalled reader does not block a command.
-    private readonly Channel<string> _lines = Channel.CreateBounded<string>(10_000);
+    // A separate task writes these lines, so that a stalled reader does not block a command.
+    private readonly Channel<(TextWriter Writer, string Line)> _lines =
+        Channel.CreateBounded<(TextWriter, string)>(10_000);
     private readonly Task _writing;
 
     public ToolConsole(TextWriter output, TextWriter error, Stream body)
@@ -64,9 +65,13 @@ internal sealed class ToolConsole : IAnsiConsoleOutput
     /// <summary>Writes to standard error, unless it is full or closed.</summary>
     public void Say(string line)
     {
-        while (!_lines.Writer.TryWrite(line) && _lines.Writer.WaitToWriteAsync().AsTask().GetAwaiter().GetResult())
+        while (!_lines.Writer.TryWrite((Error, line))
+            && _lines.Writer.WaitToWriteAsync().AsTask().GetAwaiter().GetResult())
             continue;
     }
+
+    /// <summary>Writes to standard output, unless its reader has stalled, or it is full or closed.</summary>
+    public void Log(string line) => _lines.Writer.TryWrite((Out, line));
 
     /// <summary>Waits until everything is written, or briefly after an interruption.</summary>
     public async Task EndAsync(CancellationToken cancellationToken)
@@ -79,11 +84,11 @@ internal sealed class ToolConsole : IAnsiConsoleOutput
 
     private async Task WriteLinesAsync()
     {
-        await foreach (var line in _lines.Reader.ReadAllAsync())
+        await foreach (var (writer, line) in _lines.Reader.ReadAllAsync())
         {
             try
             {
-                Error.WriteLine(line);
+                writer.WriteLine(line);
             }
             catch (Exception)
             {
