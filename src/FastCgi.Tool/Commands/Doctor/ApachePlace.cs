@@ -162,10 +162,6 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public bool IsBefore(Directive exclusion) => !IsProxyPass || Pass.FindAround("Location") is not null
         || Visible.TakeWhile(line => line != Pass).Contains(exclusion);
 
-    public bool LacksPathBase => IsWhole && IsBelowRoot && !IsPartOfApplication
-        && Visible.Where(static line => line.Is("FallbackResource")).All(fallback => fallback.First != Base)
-        && !Find("SetEnv").Any(static set => set.Arguments is ["PATH_BASE", _]) && !Find("ProxyFCGISetEnvIf").Any();
-
     /// <summary>Finds values that do not begin the path of their location.</summary>
     public IEnumerable<Seen> FindWrongPathBases()
         => from set in Visible

@@ -174,10 +174,6 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             ? line
             : null;
 
-    public bool LacksPathBase => IsWhole && PathBase is null && Get("fastcgi_split_path_info") is null
-        && !IsPartOfApplication && IsBelowRoot
-        && InServer("try_files").All(files => files.Arguments.LastOrDefault() != Prefix);
-
     /// <summary>Finds an <c>AUTH_TYPE</c> although no directive authenticates the user.</summary>
     public Directive? FindUncheckedUser() => Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } line
         && s_checks.All(check => GetUnless(check, "off") is null) && Get("ssl_verify_client", "on") is null

@@ -77,27 +77,14 @@ internal static class TopView
     private static Text Line(string text, Style? style = null)
         => new(PlainText.Line(text), style) { Overflow = Overflow.Ellipsis };
 
-    private static string Size(double bytes) => bytes switch
-    {
-        < 1024 => Invariant($"{bytes:0} B"),
-        < 1024 * 1024 => Invariant($"{bytes / 1024:0.0} KiB"),
-        < 1024d * 1024 * 1024 => Invariant($"{bytes / 1024 / 1024:0.0} MiB"),
-        _ => Invariant($"{bytes / 1024 / 1024 / 1024:0.0} GiB"),
-    };
+    private static string Size(double bytes) => bytes < 1024 * 1024
+        ? Invariant($"{bytes / 1024:0.0} KiB")
+        : Invariant($"{bytes / 1024 / 1024:N1} MiB");
 
-    private static string Latency(double? seconds) => seconds switch
-    {
-        null => "-",
-        > 0 and < 0.001 => Invariant($"{seconds * 1e6:0} µs"),
-        < 1 => Invariant($"{seconds * 1e3:0.0} ms"),
-        _ => Age(seconds.Value),
-    };
+    private static string Latency(double? seconds)
+        => seconds is null ? "-" : Invariant($"{seconds * 1e3:#,0.0##} ms");
 
-    private static string Age(double seconds) => seconds switch
-    {
-        < 60 => Invariant($"{seconds:0.0} s"),
-        < 3600 => Invariant($"{seconds / 60:0} min"),
-        < 172_800 => Invariant($"{seconds / 3600:0.0} h"),
-        _ => Invariant($"{seconds / 86_400:0.0} d"),
-    };
+    private static string Age(double seconds) => seconds < 60
+        ? Invariant($"{seconds:0.0} s")
+        : TimeSpan.FromSeconds(Math.Floor(seconds)).ToString("g", CultureInfo.InvariantCulture);
 }

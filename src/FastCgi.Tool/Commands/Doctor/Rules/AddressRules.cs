@@ -1,4 +1,4 @@
-using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
+using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -15,7 +15,7 @@ internal static class AddressRules
 
     public static readonly Rule Permission = new("permission", Level.Problem,
         "nginx returns 502 and logs '(13: Permission denied)'; others return 503",
-        PermissionDenied);
+        "troubleshooting.md#permission-denied");
 
     public static readonly Rule BacklogFull = new("backlog-full", Level.Problem,
         "nginx returns 502 or 504; for a Unix socket it logs '(11: Resource temporarily unavailable)'", Exhausted);

@@ -1,5 +1,4 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
-using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -8,6 +7,7 @@ internal static class LimitRules
 {
     private const string LargeHeaders = "troubleshooting.md#response-headers-that-are-too-large";
     private const string TooLarge = "troubleshooting.md#413-content-too-large";
+    public const string LargerNginxBuffers = "fastcgi_buffer_size 16k;\nfastcgi_buffers 8 16k;";
     private const string FullNginx = "front-ends/nginx.md#full-configuration";
 
     /// <summary>Also for what an application has returned.</summary>

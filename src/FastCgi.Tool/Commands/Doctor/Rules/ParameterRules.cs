@@ -1,5 +1,4 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
-using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -99,25 +98,11 @@ internal static class ParameterRules
                 : [], HttpsFromBalancer) with { Page = "front-ends/apache.md#behind-a-load-balancer" }),
 
         new("path-base", Level.Problem, "the path base does not match the location, which results in a 404", NotFound,
-            On<NginxPlace>(place => place is { IsBelowRoot: true, PathBase: [not '$', ..] value }
+            On<NginxPlace>(place => place is { Base: ['/', ..], PathBase: [not '$', ..] value }
                 && !Place.IsBelow(place.Base, value)
                     ? place.Set("PATH_BASE").See($"location {place.Prefix} passes PATH_BASE {value}")
                     : [], place => $"fastcgi_param PATH_BASE {place.Base};"),
-            On<NginxPlace>(place => place is { Prefix: "/", PathBase: ['/', _, ..] value }
-                    ? place.Set("PATH_BASE").See($"location / passes PATH_BASE {value} with each request")
-                    : [], place => $$"""
-                location {{place.PathBase!.TrimEnd('/')}}/ {
-                    include fastcgi_params;
-                    fastcgi_param PATH_BASE {{place.PathBase.TrimEnd('/')}};
-                    fastcgi_pass {{place.Pass.First}};
-                }
-                """) with { Level = Level.Note, Effect = "paths that do not begin with it result in a 404" },
-            On<NginxPlace>(place => place.See(place.LacksPathBase, $"location {place.Prefix} passes no PATH_BASE"),
-                place => $"fastcgi_param PATH_BASE {place.Base};") with { Level = Level.Note, Effect = WholePath },
-            On<ApachePlace>(place => place.FindWrongPathBases(), ""),
-            On<ApachePlace>(place => place.See(place.LacksPathBase, $"no PATH_BASE is passed for {place.Base}"),
-                place => place.Locate($"SetEnv PATH_BASE {place.Base}"))
-                with { Level = Level.Note, Effect = WholePath }),
+            On<ApachePlace>(place => place.FindWrongPathBases(), "")),
 
         new("rewrite-unseen", Level.Note,
             "the application sees the URL that the client sent, not the new one, unless it sets PathSource", Rewrites,
@@ -135,9 +120,6 @@ internal static class ParameterRules
                 $"AllowEncodedSlashes NoDecode, and the ProxyPass in line {place.Pass.Line} has no nocanon"), "nocanon")
                 with { Effect = "%2F in a path arrives as %252F", Page = NotFound }),
     ];
-
-    private const string WholePath =
-        "the application sees paths that begin with this one, and returns 404 unless it expects them";
 
     private static RuleCase<NginxPlace> Lacks(string name, string value, string effect)
         => On<NginxPlace>(place => place.See(place.Lacks(name), $"{name} is not passed"),

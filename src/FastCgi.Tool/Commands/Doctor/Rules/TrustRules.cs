@@ -1,5 +1,4 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
-using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
