@@ -114,46 +114,6 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await AssertProblemAsync("backlog-full", "fix     sysctl -w net.core.somaxconn=4096\n", path);
     }
 
-    /// <summary>The application still responds, and most of its queue is full when its process is checked.</summary>
-    [LinuxTheory]
-    [InlineData(10, true)]
-    [InlineData(4, false)]
-    public async Task Queue_NearlyFull_IsReported(int count, bool isSeen)
-    {
-        Programs.Require("ss");
-        var path = _folder.GetPath("near.sock");
-        var waiting = new List<Socket>();
-        await using var server = new FakeServer(
-            async stream =>
-            {
-                // The probe of the protocol, the request, and GET_VALUES, which is answered once the queue has its
-                // length.
-                var kind = new byte[8];
-                if (await stream.ReadAtLeastAsync(kind, kind.Length, throwOnEndOfStream: false) < kind.Length)
-                    return false;
-                if (kind[1] == RecordBytes.BeginRequest)
-                {
-                    await stream.WriteAsync((byte[])[
-                        .. RecordBytes.Record(RecordBytes.Stdout, 1, "Status: 200 OK\r\n\r\n"u8),
-                        .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
-                    return false;
-                }
-
-                for (var i = 0; i < count; i++)
-                    waiting.Add(TestSockets.Connect(new UnixDomainSocketEndPoint(path)));
-                return true;
-            },
-            path);
-        OpenToAll(path);
-
-        var (code, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "10");
-        waiting.ForEach(static socket => socket.Dispose());
-
-        Assert.Equal(isSeen, output.Contains("problem backlog-full  ", StringComparison.Ordinal));
-        Assert.True(output.Contains($"{count} of 10 connections wait", StringComparison.Ordinal), output);
-        Assert.Equal(isSeen ? 1 : 0, code);
-    }
-
     private static void OpenToAll(string path)
     {
         if (!OperatingSystem.IsWindows())

@@ -84,7 +84,7 @@ internal sealed partial class Checks
         };
     }
 
-    /// <summary>Requests values, and fails if there is a fault. Only a result without names has its own check.</summary>
+    /// <summary>Requests values, and fails if there is a fault. Whether there is a result has its own check.</summary>
     private async Task<string> ValuesAsync(string[] names, Func<Dictionary<string, string>, string?> findFault)
     {
         var (values, problem) = await AskAsync(await ConnectAsync(), names);

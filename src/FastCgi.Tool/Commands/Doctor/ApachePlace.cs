@@ -178,11 +178,10 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         => line.Arguments is [_, "REQUEST_URI", var value] && s_decoded.IsMatch(value)
             && IsBelow(Base, line.FindAround("Location")?.First ?? "/"));
 
-    /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
-    public IEnumerable<Seen> FindErrorPages(bool isRefused)
+    /// <summary>Finds pages for refused requests that the application serves, although it gets that URL.</summary>
+    public IEnumerable<Seen> FindErrorPages()
         => from page in Visible
-           where page.Is("ErrorDocument") && page.Arguments is [_, ['/', ..]]
-               && isRefused == (page.First is "401" or "403")
+           where page.Is("ErrorDocument") && page.Arguments is ["401" or "403", ['/', ..]]
            let url = page.Arguments[1]
            where Serves(url) && !SetsTarget(url)
            select new Seen(page.Where, $"the application serves '{page.Text}'",

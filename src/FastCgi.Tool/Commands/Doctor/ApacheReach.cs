@@ -23,13 +23,6 @@ internal static class ApacheReach
             && !Excludes(place, line, place.Base + "/css") && place.IsBefore(line)
             && place.Serves(place.Base + "/x"));
 
-    /// <summary>Finds a cache that gives the page of one user to others.</summary>
-    public static Directive? FindSharedCache(ApachePlace place) => place.Visible.FirstOrDefault(line
-        => line.Is("CacheEnable") && Place.IsBelow(place.Path, line.Arguments.ElementAtOrDefault(1) ?? "/")
-        && (place.IsOn("CacheStorePrivate") || place.IsOn("CacheIgnoreNoLastMod"))
-        && !place.Visible.Any(static set => set.Name.StartsWith("SetEnvIf", StringComparison.OrdinalIgnoreCase)
-            && set.Arguments.Contains("no-cache") && set.Text.Contains("Cookie", StringComparison.OrdinalIgnoreCase)));
-
     private static string GetSubject(string section, string path)
         => section.StartsWith("Files", StringComparison.OrdinalIgnoreCase) ? path[(path.LastIndexOf('/') + 1)..] : path;
 

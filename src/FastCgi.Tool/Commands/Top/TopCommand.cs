@@ -5,7 +5,6 @@ namespace FastCgi.Tool.Commands.Top;
 internal sealed class TopCommand : ToolCommand
 {
     private const string Target = "ADDRESS|URL";
-    private const string SetPath = "Set --path to the path of MapFastCgiStatus().";
 
     // The server samples itself every second.
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(2);
@@ -18,9 +17,11 @@ internal sealed class TopCommand : ToolCommand
     {
         // The time to restore the terminal. If the output is a pipe, its reader may have stalled.
         HandlesInterruption = console.IsTerminal;
-        AddArgument(Target, "Where the application listens, or the http URL of its status", CheckTarget);
+        AddArgument(Target, "Where the application listens, or the http URL of its status", static text
+            => IsUrl(text) || FastCgiAddress.TryParse(text, out _)
+                ? null
+                : $"'{text}' is neither an http URL nor an address. {AddressForms}");
         AddPath("The path of the status at a FastCGI address", "/fastcgi-status");
-        AddChoice<TopOrder>("--sort", "Sort requests by this value, largest first", TopOrder.Age);
         AddFlag("--once", "Print once and exit");
         AddTimeoutAndJson("How long a response may take", 5);
     }
@@ -32,14 +33,13 @@ internal sealed class TopCommand : ToolCommand
         using var client = new HttpClient(handler) { Timeout = arguments.GetTimeout() };
         var url = IsUrl(target) ? target : "http://localhost/" + arguments.GetText("--path")!.TrimStart('/');
         url += (url.Contains('?') ? "&" : "?") + "format=json";
-        var order = arguments.GetValue<TopOrder>("--sort");
         try
         {
             if (Terminal.IsTerminal && !arguments.Has("--once") && !arguments.IsJson())
                 await Terminal.Ansi.Live(Text.Empty).StartAsync(
-                    live => RepeatAsync((_, status) => live.UpdateTarget(TopView.Create(status, order))));
+                    live => RepeatAsync(status => live.UpdateTarget(TopView.Create(status))));
             else
-                await RepeatAsync(Write);
+                await RepeatAsync(status => Terminal.Ansi.Write(TopView.Create(status)));
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {
@@ -48,64 +48,44 @@ internal sealed class TopCommand : ToolCommand
 
         return ExitCode.Ok;
 
-        async Task RepeatAsync(Action<string, StatusSnapshot> show)
+        async Task RepeatAsync(Action<StatusSnapshot> show)
         {
             while (true)
             {
                 var (text, status) = await ReadAsync(client, target, url, cancellationToken);
-                show(text, status);
+                if (arguments.IsJson())
+                    Terminal.WriteJson(JsonElement.Parse(text), ToolJson.Default.JsonElement);
+                else
+                    show(status);
                 if (arguments.Has("--once"))
                     return;
                 await Task.Delay(s_interval, cancellationToken);
             }
-        }
-
-        void Write(string text, StatusSnapshot status)
-        {
-            if (arguments.IsJson())
-                Terminal.WriteJson(JsonElement.Parse(text), ToolJson.Default.JsonElement);
-            else
-                Terminal.Ansi.Write(TopView.Create(status, order));
         }
     }
 
     private static bool IsUrl(string text)
         => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme is "http" or "https";
 
-    private static string? CheckTarget(string text)
-        => IsUrl(text) || FastCgiAddress.TryParse(text, out _)
-            ? null
-            : $"'{text}' is neither an http URL nor an address. {AddressForms}";
-
-    private static async Task<(string Text, StatusSnapshot Status)> ReadAsync(
+    private static async Task<(byte[] Text, StatusSnapshot Status)> ReadAsync(
         HttpClient client, string target, string url, CancellationToken cancellationToken)
     {
-        if (!Uri.TryCreate(url, UriKind.Absolute, out var uri))
-            throw Usage($"'{url}' is not a path.");
-
-        var name = $"{uri.AbsolutePath} of {target}";
         try
         {
-            using var response = await client.GetAsync(uri, cancellationToken);
-            if (!response.IsSuccessStatusCode)
-                throw Failure($"{name} returns {(int)response.StatusCode}. Map the status with MapFastCgiStatus(); "
-                    + "outside Development, add RequireAuthorization() or AllowAnonymous().");
-
             // JSON is UTF-8 (RFC 8259, section 8.1), whatever its charset says.
-            var text = Encoding.UTF8.GetString(await response.Content.ReadAsByteArrayAsync(cancellationToken));
+            var text = await client.GetByteArrayAsync(url, cancellationToken);
             return (text, JsonSerializer.Deserialize(text, s_json.StatusSnapshot) ?? throw new JsonException());
         }
-        catch (JsonException)
+        catch (Exception exception) when (!cancellationToken.IsCancellationRequested)
         {
-            throw Failure($"{name} is not the status of FastCgi.AspNetCore. {SetPath}");
-        }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
-        {
-            throw Failure($"{target}: no response in time.");
-        }
-        catch (HttpRequestException exception)
-        {
-            var message = (exception.InnerException ?? exception).Message;
+            var message = exception switch
+            {
+                JsonException => "this is not the status of FastCgi.AspNetCore. Set --path to its path.",
+                HttpRequestException { StatusCode: { } status } => $"the status is {(int)status}. Map the status with "
+                    + "MapFastCgiStatus(); outside Development, add RequireAuthorization() or AllowAnonymous().",
+                OperationCanceledException => "no response in time.",
+                _ => (exception.InnerException ?? exception).Message,
+            };
             throw new ToolException(exception.InnerException is SocketException ? ExitCode.CannotRun : ExitCode.Failure,
                 message.Contains(target) ? message : $"{target}: {message}");
         }

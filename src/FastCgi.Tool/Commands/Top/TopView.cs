@@ -3,20 +3,10 @@ using Spectre.Console.Rendering;
 
 namespace FastCgi.Tool.Commands.Top;
 
-internal enum TopOrder
-{
-    Age,
-    In,
-    Out,
-    State,
-    Client,
-    Path,
-}
-
 /// <summary>Formats a status. The status page has the whole messages.</summary>
 internal static class TopView
 {
-    public static IRenderable Create(StatusSnapshot status, TopOrder order)
+    public static IRenderable Create(StatusSnapshot status)
     {
         var (connections, requests, recent, resources) =
             (status.Connections, status.Requests, status.Recent, status.Resources);
@@ -45,28 +35,21 @@ internal static class TopView
         lines.AddRange(status.Errors.Select(static finding => Finding(finding, Color.Red)));
         lines.AddRange(status.Recommendations.Select(static finding => Finding(finding, Color.Yellow)));
         lines.Add(Text.NewLine);
-        lines.Add(status.ActiveRequests.Count > 0 ? Requests(status, order) : Line("no active requests"));
+        lines.Add(status.ActiveRequests.Count > 0 ? Requests(status) : Line("no active requests"));
         return new Rows(lines);
     }
 
-    private static Table Requests(StatusSnapshot status, TopOrder order)
+    private static Table Requests(StatusSnapshot status)
     {
-        IEnumerable<RequestStatus> requests = order switch
-        {
-            TopOrder.In => status.ActiveRequests.OrderByDescending(static request => request.BytesRead),
-            TopOrder.Out => status.ActiveRequests.OrderByDescending(static request => request.BytesWritten),
-            TopOrder.State => status.ActiveRequests.OrderBy(static request => request.State, StringComparer.Ordinal),
-            TopOrder.Client => status.ActiveRequests.OrderBy(static request => request.Client, StringComparer.Ordinal),
-            TopOrder.Path => status.ActiveRequests.OrderBy(static request => request.Path, StringComparer.Ordinal),
-            _ => status.ActiveRequests.OrderByDescending(static request => request.Age),
-        };
         var table = new Table().NoBorder();
         foreach (var heading in (string[])["AGE", "STATE", "IN", "OUT", "CLIENT", "REQUEST"])
             table.AddColumn(new TableColumn(Line(heading, new Style(decoration: Decoration.Bold)))
                 { NoWrap = heading is "AGE" or "IN" or "OUT", Padding = new Padding(0, 0, 2, 0) });
-        foreach (var request in requests)
-            table.AddRow(Line(Age(request.Age)), Line(request.State), Line(Size(request.BytesRead)),
-                Line(Size(request.BytesWritten)), Line(request.Client ?? "-"), Line($"{request.Method} {request.Path}"));
+        foreach (var request in status.ActiveRequests.OrderByDescending(static request => request.Age))
+            table.AddRow([
+                Line(Age(request.Age)), Line(request.State), Line(Size(request.BytesRead)),
+                Line(Size(request.BytesWritten)), Line(request.Client ?? "-"),
+                Line($"{request.Method} {request.Path}")]);
         return table;
     }
 

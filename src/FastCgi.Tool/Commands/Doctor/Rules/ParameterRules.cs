@@ -29,8 +29,6 @@ internal static class ParameterRules
             Lacks("CONTENT_TYPE", "$content_type", "the application returns 415 for forms and JSON"),
             Lacks("REMOTE_ADDR", "$remote_addr", "the application does not know the client's address")
                 with { Page = "identity.md#what-the-application-knows-about-a-client" },
-            Lacks("QUERY_STRING", "$query_string",
-                "applications that do not use FastCgi.AspNetCore see no query string") with { Level = Level.Note },
             On<NginxPlace>(place => place.Tls is { } tls && place.Lacks("HTTPS") && place.Lacks("REQUEST_SCHEME")
                     ? [new(place.Where, $"{tls.Where} uses TLS, but neither HTTPS nor REQUEST_SCHEME is passed")]
                     : [],

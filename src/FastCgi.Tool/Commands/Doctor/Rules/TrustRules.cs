@@ -71,9 +71,7 @@ internal static class TrustRules
                 fastcgi_no_cache $http_cookie $http_authorization;
                 """),
             On<NginxPlace>(place => NginxTrust.FindCachedCookies(place).See("fastcgi_cache ignores Set-Cookie"),
-                 "fastcgi_ignore_headers Cache-Control Expires;"),
-            On<ApachePlace>(place => ApacheReach.FindSharedCache(place).See(
-                line => $"{line.Text} stores responses that are not marked as public"), "SetEnvIf Cookie . no-cache")),
+                 "fastcgi_ignore_headers Cache-Control Expires;")),
 
         // nginx passes the name of any Authorization header, checked or not.
         new("user-unverified", Level.Problem, "with AddFastCgi(), any client can claim to be any user", User,
@@ -81,15 +79,7 @@ internal static class TrustRules
                 "AUTH_TYPE is passed, but no directive authenticates the user"), """
                 auth_basic "Members";
                 auth_basic_user_file /etc/nginx/members;
-                """),
-            On<NginxPlace>(place => place.Set("AUTH_TYPE") is null && place.Set("REMOTE_USER") is not null
-                ? place.GetUnless("auth_basic", "off").See("auth_basic without AUTH_TYPE")
-                : [], "fastcgi_param AUTH_TYPE Basic;")
-                with
-                {
-                    Level = Level.Note,
-                    Effect = "an application with AddFastCgi() ignores the user and returns 401",
-                }),
+                """)),
 
         new("underscores", Level.Problem, SameHeader, Underscores,
             On<NginxPlace>(place => place.SetsHeaders ? place.FindUnderscores() : [], ""),
@@ -119,17 +109,11 @@ internal static class TrustRules
 
         new("error-page", Level.Problem,
             "the application gets the refused URL, and returns the page that the client may not see", ErrorPages,
-            On<NginxPlace>(place => place.FindErrorPages(isRefused: true), "fastcgi_param REQUEST_URI $uri;"),
-            On<NginxPlace>(place => place.FindErrorPages(isRefused: false), "fastcgi_param REQUEST_URI $uri;")
-                with { Level = Level.Note, Effect = FailedUrl },
-            On<ApachePlace>(place => place.FindErrorPages(isRefused: true), ""),
-            On<ApachePlace>(place => place.FindErrorPages(isRefused: false), "")
-                with { Level = Level.Note, Effect = FailedUrl },
+            On<NginxPlace>(place => place.FindErrorPages(), "fastcgi_param REQUEST_URI $uri;"),
+            On<ApachePlace>(place => place.FindErrorPages(), ""),
             On<CaddyPlace>(place => place.SetsTarget ? [] : place.Pass.FindAround("handle_errors").See(),
                 "env REQUEST_URI /refused")),
     ];
 
     private static string Everybody(Directive line) => $"{line.Text} trusts everybody";
-
-    private const string FailedUrl = "the application gets the URL of the failed request, and returns its page";
 }
