@@ -24,9 +24,7 @@ internal sealed class CheckCommand : ToolCommand
         var checks = new Checks(
             address, arguments.GetText("--path")!, arguments.GetParameters(), arguments.GetTimeout());
         var only = arguments.GetValue<string[]>("--only") ?? [];
-        var results = await checks.RunAsync(id => only.Length > 0
-            ? only.Contains(id)
-            : arguments.Has("--hostile") || !Checks.IsHostile(id), s_pause, cancellationToken);
+        var results = await checks.RunAsync(only, arguments.Has("--hostile"), s_pause, cancellationToken);
         var (passed, failed, skipped) = (Count("pass"), Count("fail"), Count("skipped"));
         if (arguments.IsJson())
         {

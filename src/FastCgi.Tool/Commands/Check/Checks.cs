@@ -27,7 +27,7 @@ internal sealed partial class Checks(
 
     /// <exception cref="ToolException">A plain GET gets no response.</exception>
     public async Task<List<CheckedStatement>> RunAsync(
-        Func<string, bool> isWanted, TimeSpan pause, CancellationToken cancellationToken)
+        string[] only, bool isHostile, TimeSpan pause, CancellationToken cancellationToken)
     {
         var plain = await AskAsync(CreateGet(keepsConnection: false));
         if (!plain.IsWhole)
@@ -36,8 +36,10 @@ internal sealed partial class Checks(
         Status = plain.Status;
         var results = new List<CheckedStatement>();
         IEnumerable<(string Id, Run Run)> all =
-            [.. Records, .. Parameters, .. Management, .. Connections, .. Requests, .. Shared, .. Hostile];
-        foreach (var (id, run) in all.Where(check => isWanted(check.Id)))
+            [.. Records, .. Parameters, .. Management, .. Connections, .. Requests, .. Shared];
+        if (isHostile || only.Length > 0)
+            all = all.Concat(Hostile);
+        foreach (var (id, run) in all.Where(check => only.Length == 0 || only.Contains(check.Id)))
         {
             var (verdict, detail) = await RunAsync(run);
             results.Add(new CheckedStatement(id, verdict, s_texts[id][2], s_texts[id][1], detail));
@@ -46,8 +48,6 @@ internal sealed partial class Checks(
 
         return results;
     }
-
-    public static bool IsHostile(string id) => Array.IndexOf([.. Ids], id) >= Array.IndexOf([.. Ids], "garbage");
 
     private async Task<(string Verdict, string Detail)> RunAsync(Run run)
     {

@@ -144,7 +144,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     {
         var passed = All.OfType<ApachePlace>().Where(place => place.Site == Site && place.Base is { } start
             && IsBelow(url, start) && place.Pass.Around.All(block => !s_patterns.Any(name => block.Is(name))
-                || ApacheReach.Covers(block, url))).MaxBy(static place => place.Path.Length);
+                || Covers(block, url))).MaxBy(static place => place.Path.Length);
         return passed == this && !Visible.Any(directive => directive.Is("ProxyPass")
             && directive.Arguments is [var excluded, "!", ..] && url.StartsWith(excluded, StringComparison.Ordinal));
     }
@@ -242,4 +242,35 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         "proxymatch" => TryMatch(section.First ?? "", target) is not false,
         _ => IsCondition(section),
     };
+
+    /// <summary>Whether a section, such as <c>LocationMatch</c>, contains requests for a path.</summary>
+    private static bool Covers(Directive section, string path) => section switch
+    {
+        { Name: var name, Arguments: ["~", var pattern, ..] }
+            => TryMatch(pattern, GetSubject(name, path)) == true,
+        { Name: var name, First: { } pattern } when name.EndsWith("Match", StringComparison.OrdinalIgnoreCase)
+            => TryMatch(pattern, GetSubject(name, path)) == true,
+        { First: { } file } when section.Is("Files") => GlobFiles.Matches(file, GetSubject("Files", path)),
+        _ => false,
+    };
+
+    /// <summary>Finds lines that take style sheets and scripts by their extension.</summary>
+    public IEnumerable<Directive> FindTakenFiles()
+        => FindGlobal("DocumentRoot")?.First?.Contains("wwwroot") == true
+            ? []
+            : Visible.Where(line
+            => Files.Any(file => Excludes(line, Base + file))
+            && !Excludes(line, Base + "/css") && IsBefore(line)
+            && Serves(Base + "/x"));
+
+    private static string GetSubject(string section, string path)
+        => section.StartsWith("Files", StringComparison.OrdinalIgnoreCase) ? path[(path.LastIndexOf('/') + 1)..] : path;
+
+    /// <summary>Whether a line excludes a path from those that are passed.</summary>
+    private bool Excludes(Directive line, string path)
+        => line.Is("ProxyPassMatch") && line.Arguments is [var pattern, "!", ..]
+            ? IsProxyPass && TryMatch(pattern, path) == true
+            : (line.Is("ProxyPass", "!") || line.Is("SetHandler", "none") || line.Is("SetHandler", "default-handler"))
+                && line.Parent is { } section && Covers(section, path)
+                && (line.Is("ProxyPass") ? IsProxyPass : !IsProxyPass);
 }

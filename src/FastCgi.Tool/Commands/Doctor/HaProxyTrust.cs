@@ -36,14 +36,6 @@ internal sealed class HaProxyTrust
         || _rules.Exists(line => line.Arguments.Any(static word => s_refusals.Contains(word))
             && Test(line) == Chance.Always);
 
-    /// <summary>Finds the line that takes the address from a header of any client.</summary>
-    public static Directive? FindBalancer(HaProxyPlace place)
-    {
-        var trust = new HaProxyTrust(place);
-        return trust.IsClosed ? null : trust._rules.Find(line
-            => line.Arguments is [['s', 'e', 't', '-', 's', 'r', 'c', ..], ..] && trust.IsChosen(line));
-    }
-
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(HaProxyPlace place)
     {
@@ -62,6 +54,8 @@ internal sealed class HaProxyTrust
     {
         if (line.Is("set-param"))
             return line.First;
+        if (line.First?.StartsWith("set-src", StringComparison.Ordinal) == true)
+            return "REMOTE_ADDR";
         return line.Is(line.Name, "set-header", "Host") ? "HTTP_HOST" : null;
     }
 

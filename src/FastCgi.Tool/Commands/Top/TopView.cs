@@ -56,7 +56,7 @@ internal static class TopView
     private static Text Finding(FindingStatus finding, Color color)
         => Line(Invariant($"{finding.Name} ({finding.Count:N0})  {finding.Message}"), color);
 
-    /// <summary>A line that is cut at the width of the terminal.</summary>
+    /// <summary>Text that cannot control the terminal.</summary>
     private static Text Line(string text, Style? style = null)
         => new(PlainText.Line(text), style) { Overflow = Overflow.Ellipsis };
 

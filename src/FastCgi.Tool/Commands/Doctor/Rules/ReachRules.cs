@@ -35,7 +35,7 @@ internal static class ReachRules
             On<NginxPlace>(place => NginxReach.FindTakenFiles(place, hasRoot: false), TakeFiles)
                 with { Level = Level.Problem, Effect = NoAssets + ", and result in a 404" },
             On<NginxPlace>(place => NginxReach.FindTakenFiles(place, hasRoot: true), TakeFiles),
-            On<ApachePlace>(place => ApacheReach.FindTakenFiles(place).See(), RemoveLine)),
+            On<ApachePlace>(place => place.FindTakenFiles().See(), RemoveLine)),
 
         new("posts-repeated", Level.Problem,
             "if an application fails during a POST, the web server sends it again, and it is executed twice",

@@ -52,14 +52,11 @@ internal static class TrustRules
                  "extforward.forwarder = (\"192.0.2.10\" => \"trust\")")
                 with { Page = "front-ends/lighttpd.md#behind-a-load-balancer" },
             On<LighttpdPlace>(LighttpdTrust.FindChosen, "$HTTP[\"remoteip\"] == \"192.0.2.10\" {"),
-            On<HaProxyPlace>(place => HaProxyTrust.FindBalancer(place).See(), """
-                acl from-balancer src 192.0.2.10
-                http-request set-src req.hdr_ip(X-Forwarded-For,-1) if from-balancer
-                """) with { Page = "front-ends/haproxy.md#behind-a-load-balancer" },
             On<HaProxyPlace>(HaProxyTrust.FindChosen, """
                 acl from-balancer src 192.0.2.10
+                http-request set-src req.hdr_ip(X-Forwarded-For,-1) if from-balancer
                 http-request set-var(txn.forwarded_proto) req.hdr(X-Forwarded-Proto) if from-balancer
-                """),
+                """) with { Page = "front-ends/haproxy.md#behind-a-load-balancer" },
             On<CaddyPlace>(place => CaddyTrust.FindBalancer(place).See(Everybody), "trusted_proxies static 192.0.2.10")
                 with { Page = "front-ends/caddy.md#behind-a-load-balancer" },
             On<CaddyPlace>(CaddyTrust.FindChosen, "@balancer remote_ip 192.0.2.10")),
