@@ -100,6 +100,10 @@ internal static class ParameterRules
                 && !Place.IsBelow(place.Base, value)
                     ? place.Set("PATH_BASE").See($"location {place.Prefix} passes PATH_BASE {value}")
                     : [], place => $"fastcgi_param PATH_BASE {place.Base};"),
+            On<NginxPlace>(place => place is { Prefix: "/", PathBase: ['/', _, ..] value }
+                    ? place.Set("PATH_BASE").See($"location / passes PATH_BASE {value} with each request")
+                    : [], place => $"# in location {place.PathBase}/:\nfastcgi_param PATH_BASE {place.PathBase};")
+                with { Level = Level.Note, Effect = "paths that do not begin with it result in a 404" },
             On<ApachePlace>(place => place.FindWrongPathBases(), "")),
 
         new("rewrite-unseen", Level.Note,
