@@ -44,7 +44,10 @@ internal static class TopView
         var table = new Table().NoBorder();
         foreach (var heading in (string[])["AGE", "STATE", "IN", "OUT", "CLIENT", "REQUEST"])
             table.AddColumn(new TableColumn(Line(heading, new Style(decoration: Decoration.Bold)))
-                { NoWrap = heading is "AGE" or "IN" or "OUT", Padding = new Padding(0, 0, 2, 0) });
+            {
+                NoWrap = heading is "AGE" or "IN" or "OUT",
+                Padding = new Padding(0, 0, 2, 0),
+            });
         foreach (var request in status.ActiveRequests.OrderByDescending(static request => request.Age))
             table.AddRow([
                 Line(Age(request.Age)), Line(request.State), Line(Size(request.BytesRead)),
