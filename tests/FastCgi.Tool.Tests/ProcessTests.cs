@@ -38,25 +38,6 @@ public sealed class ProcessTests
         Assert.Contains("fastcgi: Broken pipe", process.Output, StringComparison.Ordinal);
     }
 
-    /// <summary>The limit is in blocks of 1,024 bytes. .NET itself needs a larger file for W^X.</summary>
-    [LinuxTheory]
-    [InlineData("request {0} /endless -o file")]
-    [InlineData("request {0} /endless > file")]
-    [InlineData("request {0} /nowhere -v --repeat 9 >/dev/null 2>file")]
-    public async Task FileAtItsSizeLimit_IsNoCrash(string command)
-    {
-        using var folder = new ScratchFolder();
-        await using var server = await SampleServer.StartAsync();
-        var limited =
-            $"export DOTNET_EnableWriteXorExecute=0 DOTNET_EnableDiagnostics=0; ulimit -f 1; dotnet '{s_tool}' "
-                + $"{string.Format(null, command, server.Address)}";
-        await using var process = ServerProcess.Start("bash", ["-c", $"cd {folder.Path}; {limited}; exit $?"]);
-
-        Assert.Equal(command.Contains("endless", StringComparison.Ordinal) ? 3 : 0, await process.WaitForExitAsync(
-            Waiting.Patience));
-        Assert.Equal(1_024, new FileInfo(folder.GetPath("file")).Length);
-    }
-
     /// <summary>An unknown locale would end a .NET process that uses cultures.</summary>
     [LinuxTheory, Values("LANG=UTF-8", "LC_ALL=nowhere")]
     public async Task Locale_Unknown_IsNotAFailure(string variable)

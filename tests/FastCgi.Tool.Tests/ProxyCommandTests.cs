@@ -124,19 +124,6 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
             StringComparison.Ordinal);
     }
 
-    /// <summary>The connection is kept, because the unread part of the body is drained.</summary>
-    [Fact]
-    public async Task Upload_AfterTheAnswer_IsDrained()
-    {
-        using var proxy = await StartAsync(_server!.Address);
-        var head = "POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123";
-
-        Assert.Contains(
-            "\r\nhello",
-            await ExchangeAsync([head, "456789GET / HTTP/1.0\r\n\r\n"], () => proxy.UntilOutHasAsync("POST /unread")),
-            StringComparison.Ordinal);
-    }
-
     [Fact]
     public async Task Upload_Reset_IsLoggedAsTheClients()
     {
@@ -240,21 +227,6 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal(
             3,
             (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url, "--record", "/nonexistent/file")).Code);
-    }
-
-    /// <summary>Its reader could stall the site.</summary>
-    [Fact]
-    public async Task Record_IntoAPipe_IsRefused()
-    {
-        using var folder = new ScratchFolder();
-        var pipe = folder.GetPath("pipe");
-        using (var make = Process.Start("mkfifo", [pipe]))
-            await make.WaitForExitAsync();
-
-        var (code, _, error) = await ToolRun.RunAsync("proxy", _server!.Address, "--listen", Url, "--record", pipe);
-        Assert.Equal(
-            (3, $"fastcgi: {pipe} is a pipe. If its reader stalled, the site would too. Record to a file.\n"),
-            (code, error));
     }
 
     /// <summary>Kestrel listens on all interfaces if it is given this text.</summary>

@@ -193,7 +193,6 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("proxy", "127.0.0.1:9000", "--listen", "http://localhost:8080/path")]
     [InlineData("record", "127.0.0.1:9000")]
     [InlineData("top", "nowhere")]
-    [InlineData("top", "127.0.0.1:9000", "--once", "--path", "http://[")]
     [InlineData("config", "iis")]
     [InlineData("config", "nginx", "--name", "a;b")]
     [InlineData("config", "nginx", "--path-base", "/app")]

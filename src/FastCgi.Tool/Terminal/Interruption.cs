@@ -5,9 +5,6 @@ internal static class Interruption
 {
     private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(2);
 
-    // Never disposed: the signal of the last write may arrive after its error.
-    private static PosixSignalRegistration? s_fileSize;
-
     /// <returns>The exit code, or that of a killed process if the command does not end in time.</returns>
     public static async Task<int> RunAsync(Func<CancellationToken, Task<int>> command, TimeSpan? timeout = null)
     {
@@ -15,10 +12,6 @@ internal static class Interruption
         var overdue = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
         using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, context => OnSignal(context, 130));
         using var terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, context => OnSignal(context, 143));
-        // SIGXFSZ: a file at its size limit causes an exception instead of ending the process.
-        s_fileSize ??= OperatingSystem.IsWindows()
-            ? null
-            : PosixSignalRegistration.Create((PosixSignal)25, static context => context.Cancel = true);
         // On another thread: a command may block on its input.
         return await await Task.WhenAny(Task.Run(() => command(interrupted.Token)), overdue.Task);
 

@@ -1,12 +1,14 @@
 using System.Text.Json.Serialization;
 using System.Text.Json.Serialization.Metadata;
+using Spectre.Console;
 
 namespace FastCgi.Tool.Terminal;
 
-internal sealed class ToolConsole
+internal sealed class ToolConsole : IAnsiConsoleOutput
 {
-    // Lines for standard error. A separate task writes them, so that a stalled reader does not block a command.
-    private readonly Channel<string> _lines = Channel.CreateBounded<string>(10_000);
+    // A separate task writes these lines, so that a stalled reader does not block a command.
+    private readonly Channel<(TextWriter Writer, string Line)> _lines =
+        Channel.CreateBounded<(TextWriter, string)>(10_000);
     private readonly Task _writing;
 
     public ToolConsole(TextWriter output, TextWriter error, Stream body)
@@ -22,8 +24,25 @@ internal sealed class ToolConsole
     public Stream Body { get; }
 
     public bool IsTerminal { get; private init; }
-    public int Width => IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue;
-    public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
+
+    /// <summary>For tables and live output.</summary>
+    public IAnsiConsole Ansi => AnsiConsole.Create(new AnsiConsoleSettings
+    {
+        Ansi = IsTerminal ? AnsiSupport.Detect : AnsiSupport.No,
+        ColorSystem = HasColors ? ColorSystemSupport.Standard : ColorSystemSupport.NoColors,
+        Out = this,
+    });
+
+    TextWriter IAnsiConsoleOutput.Writer => Out;
+    int IAnsiConsoleOutput.Width => IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : 10_000;
+    int IAnsiConsoleOutput.Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : 10_000;
+
+    // https://no-color.org
+    private bool HasColors => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
+
+    public void SetEncoding(Encoding encoding)
+    {
+    }
 
     public static ToolConsole OpenStandard()
     {
@@ -37,7 +56,6 @@ internal sealed class ToolConsole
     private static TextWriter CreateWriter(Stream stream)
         => TextWriter.Synchronized(new StreamWriter(stream, Console.OutputEncoding) { AutoFlush = true });
 
-    public string Bold(string text) => Color(text, 1);
     public string Green(string text) => Color(text, 32);
     public string Yellow(string text) => Color(text, 33);
     public string Red(string text) => Color(text, 31);
@@ -47,9 +65,13 @@ internal sealed class ToolConsole
     /// <summary>Writes to standard error, unless it is full or closed.</summary>
     public void Say(string line)
     {
-        while (!_lines.Writer.TryWrite(line) && _lines.Writer.WaitToWriteAsync().AsTask().GetAwaiter().GetResult())
+        while (!_lines.Writer.TryWrite((Error, line))
+            && _lines.Writer.WaitToWriteAsync().AsTask().GetAwaiter().GetResult())
             continue;
     }
+
+    /// <summary>Writes to standard output, unless its reader has stalled, or it is full or closed.</summary>
+    public void Log(string line) => _lines.Writer.TryWrite((Out, line));
 
     /// <summary>Waits until everything is written, or briefly after an interruption.</summary>
     public async Task EndAsync(CancellationToken cancellationToken)
@@ -62,11 +84,11 @@ internal sealed class ToolConsole
 
     private async Task WriteLinesAsync()
     {
-        await foreach (var line in _lines.Reader.ReadAllAsync())
+        await foreach (var (writer, line) in _lines.Reader.ReadAllAsync())
         {
             try
             {
-                Error.WriteLine(line);
+                writer.WriteLine(line);
             }
             catch (Exception)
             {
@@ -96,11 +118,7 @@ internal sealed class ToolConsole
         return code;
     }
 
-    /// <summary>Colors a text: only on terminals, and unless NO_COLOR is set (https://no-color.org).</summary>
-    private string Color(string text, int code)
-        => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"))
-            ? $"\e[{code}m{text}\e[0m"
-            : text;
+    private string Color(string text, int code) => HasColors ? $"\e[{code}m{text}\e[0m" : text;
 }
 
 /// <summary>Text from an application, a client or a file. It must not control the terminal.</summary>
@@ -111,20 +129,6 @@ internal static class PlainText
 
     /// <summary>Replaces all control characters by spaces.</summary>
     public static string Line(string text) => Regex.Replace(text, @"\p{Cc}", " ");
-
-    /// <summary>Breaks a line between words.</summary>
-    public static IEnumerable<string> Wrap(string text, int width)
-    {
-        while (text.Length > width)
-        {
-            var space = text.LastIndexOf(' ', width);
-            var end = space > 0 ? space : width;
-            yield return text[..end];
-            text = text[end..].TrimStart();
-        }
-
-        yield return text;
-    }
 }
 
 [JsonSourceGenerationOptions(

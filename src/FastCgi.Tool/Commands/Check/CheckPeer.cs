@@ -6,10 +6,11 @@ namespace FastCgi.Tool.Commands.Check;
 internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDisposable
 {
     public const string Silent = "no response";
+    public const string Closed = "the connection is closed";
 
     private readonly NetworkStream _stream = new(socket, ownsSocket: true);
-
-    public List<string> Flaws { get; } = [];
+    private readonly Dictionary<int, CheckResponse> _open = [];
+    private readonly List<string> _flaws = [];
 
     public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, Func<TimeSpan> getTimeout)
         => new(await address.ConnectAsync(getTimeout(), TimeProvider.System, CancellationToken.None), getTimeout);
@@ -37,20 +38,20 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
         Dispose();
     }
 
-    /// <returns>A record, or the reason why there is none; neither if the server has closed the connection.</returns>
+    /// <returns>A record, or the reason why there is none.</returns>
     public async Task<(CheckRecord? Record, string? Problem)> ReadRecordAsync(TimeSpan? most = null)
     {
         using var cancellation = new CancellationTokenSource(most < getTimeout() ? most.Value : getTimeout());
         try
         {
             if (await ReadAsync(ProtocolConstants.HeaderLength, cancellation.Token) is not { } bytes)
-                return default;
+                return (null, Closed);
 
             var header = RecordHeader.Parse(bytes);
             if (header.Version != ProtocolConstants.Version)
                 return (null, $"a record of version {header.Version}");
             if (bytes[7] != 0)
-                Flaws.Add($"the reserved byte of a {RecordNames.Get(header.Type)} is {bytes[7]}");
+                _flaws.Add($"the reserved byte of a {RecordNames.Get(header.Type)} is {bytes[7]}");
             var content = await ReadAsync(header.ContentLength + header.PaddingLength, cancellation.Token);
             return content is null
                 ? (null, $"closed within a {RecordNames.Get(header.Type)}")
@@ -65,43 +66,35 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
     public async Task<CheckRecord> RequireRecordAsync()
     {
         var (record, problem) = await ReadRecordAsync();
-        return record ?? throw CheckException.Fail(problem ?? "the connection is closed");
+        return record ?? throw CheckException.Fail(problem!);
     }
 
-    /// <summary>Reads until a request ends. Records of other requests are a flaw.</summary>
-    public async Task<CheckResponse> ReadResponseAsync(int id = 1)
+    /// <summary>Reads until a request ends. Records of requests that are not active are a flaw.</summary>
+    /// <param name="others">Other active requests, whose records are kept.</param>
+    public async Task<CheckResponse> ReadResponseAsync(int id = 1, params int[] others)
     {
-        var response = new CheckResponse();
-        await ReadResponsesAsync(new Dictionary<int, CheckResponse> { [id] = response }, id);
+        foreach (var active in others.Append(id))
+            _open.TryAdd(active, new CheckResponse());
+        var response = _open[id];
+        while (response.End is null && response.Problem is null)
+        {
+            var (record, problem) = await ReadRecordAsync();
+            if (record is null)
+                response.Problem = problem;
+            else if (!_open.TryGetValue(record.Id, out var taker) || taker.End is not null)
+                _flaws.Add($"a {RecordNames.Get(record.Type)} for id {record.Id}");
+            else
+                taker.Take(record, _flaws);
+        }
+
+        if (response.Problem is not (null or Silent or Closed))
+            _flaws.Add(response.Problem);
+        _open.Remove(id);
+        response.Flaws = [.. _flaws];
         return response;
     }
 
-    /// <summary>Reads the records of active requests until one ends. Records of other requests are a flaw.</summary>
-    public async Task ReadResponsesAsync(IReadOnlyDictionary<int, CheckResponse> responses, int id)
-    {
-        var response = responses[id];
-        while (response.End is null)
-        {
-            var (record, problem) = await ReadRecordAsync();
-            response.IsClosed = record is null && problem is null;
-            response.IsSilent = problem == Silent;
-            if (problem is not null && !response.IsSilent)
-                Flaws.Add(problem);
-            if (record is null)
-                break;
-            if (!responses.TryGetValue(record.Id, out var taker) || taker.End is not null)
-                Flaws.Add($"a {RecordNames.Get(record.Type)} for id {record.Id}");
-            else if (taker.Take(record, Flaws) && taker == response)
-                break;
-        }
-
-        response.Flaws = [.. Flaws];
-    }
-
-    /// <summary>Whether the server closes the connection without sending anything.</summary>
-    /// <returns><see langword="null"/> if the server neither sends nor closes.</returns>
-    public async Task<bool?> IsClosedAsync(TimeSpan? most = null)
-        => await ReadRecordAsync(most) switch { (null, null) => true, (null, Silent) => null, _ => false };
+    public bool HasEnded(int id) => _open[id].End is not null;
 
     public void Dispose() => _stream.Dispose();
 
@@ -124,4 +117,86 @@ internal sealed record CheckRecord(RecordType Type, int Id, byte[] Content)
 {
     public int AppStatus => BinaryPrimitives.ReadInt32BigEndian(Content);
     public FastCgiProtocolStatus ProtocolStatus => (FastCgiProtocolStatus)Content[4];
+}
+
+/// <summary>The records received for a request.</summary>
+internal sealed class CheckResponse
+{
+    private readonly ArrayBufferWriter<byte> _output = new();
+
+    /// <summary>Why the response has no end.</summary>
+    public string? Problem { get; set; }
+    public (int AppStatus, FastCgiProtocolStatus ProtocolStatus)? End { get; private set; }
+    public bool IsOutputEnded { get; private set; }
+
+    /// <summary>Whether there was STDERR, which then must be ended.</summary>
+    public bool HasError { get; private set; }
+    public bool IsErrorEnded { get; private set; }
+    public string[] Flaws { get; set; } = [];
+    public int Status => Head?.StatusCode ?? 0;
+    public HeaderBlock? Head => field ??= ParseHead();
+    public byte[] Body { get; private set; } = [];
+
+    /// <summary>Whether this is a complete CGI response, with any status.</summary>
+    public bool IsWhole => End?.ProtocolStatus == FastCgiProtocolStatus.RequestComplete && Head is not null;
+
+    public bool IsRefused(FastCgiProtocolStatus status) => End?.ProtocolStatus == status;
+
+    public string Describe() => (Problem, _output.WrittenCount > 0) switch
+    {
+        (CheckPeer.Silent, true) => "the response does not end",
+        (CheckPeer.Closed, true) => "closed during the response",
+        (CheckPeer.Closed, false) => "closed without a response",
+        ({ } problem, _) => problem == CheckPeer.Silent ? problem : $"not FastCGI: {string.Join(", ", Flaws)}",
+        _ when End is not { ProtocolStatus: FastCgiProtocolStatus.RequestComplete } => $"{End?.ProtocolStatus}",
+        _ => Head is null ? $"no header block, appStatus {End?.AppStatus}" : $"{Status}",
+    };
+
+    public void Take(CheckRecord record, List<string> flaws)
+    {
+        var isEmpty = record.Content.Length == 0;
+        switch (record.Type)
+        {
+            case RecordType.Stdout:
+                if (IsOutputEnded)
+                    flaws.Add("a STDOUT record after the end of STDOUT");
+                IsOutputEnded |= isEmpty;
+                _output.Write(record.Content);
+                break;
+            case RecordType.Stderr:
+                HasError = true;
+                if (IsErrorEnded)
+                    flaws.Add("a STDERR record after the end of STDERR");
+                IsErrorEnded |= isEmpty;
+                break;
+            case RecordType.EndRequest when record.Content.Length == ProtocolConstants.FixedBodyLength:
+                End = (record.AppStatus, record.ProtocolStatus);
+                break;
+            case RecordType.EndRequest:
+                Problem = $"an END_REQUEST of {record.Content.Length} bytes";
+                break;
+            default:
+                flaws.Add($"a {RecordNames.Get(record.Type)}");
+                break;
+        }
+    }
+
+    private HeaderBlock? ParseHead()
+    {
+        var output = _output.WrittenSpan;
+        var from = 0;
+        if (HeaderBlock.FindEnd(output, ref from) is not (>= 0 and var end))
+            return null;
+
+        try
+        {
+            var head = HeaderBlock.Parse(output[..end]);
+            Body = output[end..].ToArray();
+            return head;
+        }
+        catch (FastCgiProtocolException)
+        {
+            return null;
+        }
+    }
 }

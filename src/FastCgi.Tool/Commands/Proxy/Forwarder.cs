@@ -13,7 +13,7 @@ internal sealed class Forwarder(
     {
         var forwarded = context.Features.Get<ForwardedRequest>()!;
         using var waiting = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted);
-        await using var upload = new UploadStream(context.Request, waiting, timeout);
+        await using var upload = new UploadStream(context.Request.Body, waiting, timeout);
         try
         {
             if (HttpMethods.IsConnect(context.Request.Method))
@@ -34,13 +34,16 @@ internal sealed class Forwarder(
             context.Response.Clear();
             context.Response.StatusCode = status;
             context.Response.ContentType = "text/plain; charset=utf-8";
-            await context.Response.WriteAsync($"{status}: {message}\n");
+            var text = $"{status}: {message}\n";
+            context.Response.ContentLength = Encoding.UTF8.GetByteCount(text);
+            await context.Response.WriteAsync(text);
         }
         catch (Exception exception) when (exception is OperationCanceledException or ConnectionResetException
             || context.RequestAborted.IsCancellationRequested)
         {
             // The status that nginx logs for a disconnect.
             forwarded.Status = 499;
+            forwarded.Bytes ??= 0;
             forwarded.Note = "the client disconnected";
         }
     }
@@ -67,7 +70,14 @@ internal sealed class Forwarder(
         await context.Response.StartAsync(context.RequestAborted);
         try
         {
-            await response.Body.CopyToAsync(context.Response.Body, context.RequestAborted);
+            forwarded.Bytes = 0;
+            var buffer = new byte[64 * 1024];
+            while (await response.Body.ReadAsync(buffer, context.RequestAborted) is > 0 and var read)
+            {
+                await context.Response.Body.WriteAsync(buffer.AsMemory(0, read), context.RequestAborted);
+                forwarded.Bytes += read;
+            }
+
             forwarded.StandardError = (await response.Completion.WaitAsync(context.RequestAborted)).StandardError;
         }
         catch (Exception exception) when (exception is IOException or InvalidOperationException)
@@ -147,38 +157,15 @@ internal sealed class Forwarder(
 
     /// <summary>The client's body. The timeout of the application is suspended while the client is sending.</summary>
     private sealed class UploadStream(
-        HttpRequest request, CancellationTokenSource timeout, TimeSpan time) : ForwardStream(canRead: true)
+        Stream body, CancellationTokenSource timeout, TimeSpan time) : ForwardStream(canRead: true)
     {
-        private Task _reading = Task.CompletedTask;
-
-        public override ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
-        {
-            var reading = ReadInTimeAsync(buffer, cancellationToken);
-            _reading = reading;
-            return new ValueTask<int>(reading);
-        }
-
-        /// <summary>Waits for the last read, after which Kestrel can drain the rest of the body.</summary>
-        public override async ValueTask DisposeAsync()
-        {
-            await _reading.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-            await base.DisposeAsync();
-        }
-
-        private async Task<int> ReadInTimeAsync(Memory<byte> buffer, CancellationToken cancellationToken)
+        public override async ValueTask<int> ReadAsync(
+            Memory<byte> buffer, CancellationToken cancellationToken = default)
         {
             timeout.CancelAfter(Timeout.InfiniteTimeSpan);
-            // If a token canceled the read, Kestrel would consider it pending, and close the connection.
-            await using var registration = cancellationToken
-                .UnsafeRegister(static state => ((HttpRequest)state!).BodyReader.CancelPendingRead(), request);
-            var result = await request.BodyReader.ReadAsync(CancellationToken.None);
-            var length = (int)Math.Min(result.Buffer.Length, buffer.Length);
-            result.Buffer.Slice(0, length).CopyTo(buffer.Span);
-            request.BodyReader.AdvanceTo(result.Buffer.GetPosition(length));
-            if (result.IsCanceled)
-                throw new OperationCanceledException(cancellationToken);
+            var read = await body.ReadAsync(buffer, cancellationToken);
             timeout.CancelAfter(time);
-            return length;
+            return read;
         }
     }
 }

@@ -59,14 +59,10 @@ internal sealed class ProxyCommand : ToolCommand
             throw CannotRun($"Cannot listen on {string.Join(' ', urls)}: {exception.Message}");
         }
 
-        var logging = Task.Run(log.RunAsync, CancellationToken.None);
         foreach (var url in app.Urls)
             Terminal.Say($"Listening on {url}, forwarding to {address}. Press Ctrl-C to stop.");
         await Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => { }, TaskScheduler.Default);
         await app.StopAsync(CancellationToken.None);
-        log.End();
-        // The reader of the log may have stalled.
-        await Task.WhenAny(logging, Task.Delay(s_shutdownTimeout, CancellationToken.None));
         Terminal.Say("Stopped.");
         return ExitCode.Ok;
     }

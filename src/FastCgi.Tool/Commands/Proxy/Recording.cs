@@ -13,16 +13,13 @@ internal sealed class Recording : RecordTrace, IDisposable
     {
         const UnixFileMode Owner = UnixFileMode.UserRead | UnixFileMode.UserWrite;
         _console = console;
-        var type = SocketFile.Read(path)?.Type;
-        if (type == "fifo")
-            throw CannotRun($"{path} is a pipe. If its reader stalled, the site would too. Record to a file.");
-
+        var isFile = SocketFile.Read(path)?.Type.StartsWith("regular", StringComparison.Ordinal) == true;
         var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write };
         if (!OperatingSystem.IsWindows())
             options.UnixCreateMode = Owner;
         var stream = new FileStream(path, options);
         // An existing file keeps its mode.
-        if (!OperatingSystem.IsWindows() && type?.StartsWith("regular", StringComparison.Ordinal) == true)
+        if (!OperatingSystem.IsWindows() && isFile)
             File.SetUnixFileMode(stream.SafeFileHandle, Owner);
         _writer = new StreamWriter(stream) { NewLine = "\n", AutoFlush = true };
         Write(new RecordingLine(Format: "fastcgi-recording/1", Started: DateTimeOffset.UtcNow));

@@ -3,16 +3,9 @@ namespace FastCgi.Tool.Commands.Proxy;
 /// <summary>Writes a line for each completed request.</summary>
 internal sealed class TrafficLog(ToolConsole console, bool isJson)
 {
-    // Requests do not wait for the log: if the reader of standard output stalls, lines are dropped.
-    private readonly Channel<ProxiedRequest> _requests = Channel.CreateBounded<ProxiedRequest>(
-        new BoundedChannelOptions(10_000) { FullMode = BoundedChannelFullMode.DropWrite });
-
     public async Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
         var start = Stopwatch.GetTimestamp();
-        var body = context.Response.Body;
-        await using var counted = new CountingStream(body);
-        context.Response.Body = counted;
         var request = new ForwardedRequest();
         context.Features.Set(request);
         try
@@ -21,38 +14,19 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         }
         finally
         {
-            context.Response.Body = body;
             var standardError = request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null;
-            _requests.Writer.TryWrite(new ProxiedRequest(
+            Write(new ProxiedRequest(
                 context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget,
-                request.Status ?? context.Response.StatusCode, counted.Written,
+                request.Status ?? context.Response.StatusCode, request.Bytes ?? context.Response.ContentLength ?? 0,
                 Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note, standardError));
         }
     }
 
-    /// <summary>Writes the lines until the proxy stops.</summary>
-    public async Task RunAsync()
-    {
-        await foreach (var request in _requests.Reader.ReadAllAsync())
-        {
-            try
-            {
-                WriteLine(request);
-            }
-            catch (Exception exception) when (exception is IOException or ObjectDisposedException)
-            {
-                // The proxy works without its log: the disk may be full, or standard output closed.
-            }
-        }
-    }
-
-    public void End() => _requests.Writer.Complete();
-
-    private void WriteLine(ProxiedRequest request)
+    private void Write(ProxiedRequest request)
     {
         if (isJson)
         {
-            console.WriteJson(request, ToolJson.Default.ProxiedRequest);
+            console.Log(JsonSerializer.Serialize(request, ToolJson.Default.ProxiedRequest));
             return;
         }
 
@@ -65,31 +39,20 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         };
         var line = Invariant(
             $"{request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms  {request.Note}");
-        console.Out.WriteLine($"{color} {PlainText.Line(line).TrimEnd()}");
+        console.Log($"{color} {PlainText.Line(line).TrimEnd()}");
         if (request.StandardError is { } text)
-            console.Out.WriteLine(
+            console.Log(
                 $"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");
-    }
-
-    private sealed class CountingStream(Stream inner) : ForwardStream(canRead: false)
-    {
-        public long Written { get; private set; }
-
-        public override async ValueTask WriteAsync(
-            ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-        {
-            await inner.WriteAsync(buffer, cancellationToken);
-            Written += buffer.Length;
-        }
-
-        public override Task FlushAsync(CancellationToken cancellationToken) => inner.FlushAsync(cancellationToken);
     }
 }
 
+/// <summary>What differs from the response, or is not in it.</summary>
 internal sealed class ForwardedRequest
 {
-    /// <summary>The status, if it differs from that of the response.</summary>
     public int? Status { get; set; }
+
+    /// <summary>The bytes of the body that the client got.</summary>
+    public long? Bytes { get; set; }
     public string? Note { get; set; }
     public string? StandardError { get; set; }
 }

@@ -1,3 +1,5 @@
+using Spectre.Console;
+
 namespace FastCgi.Tool.Commands.Top;
 
 internal sealed class TopCommand : ToolCommand
@@ -7,14 +9,19 @@ internal sealed class TopCommand : ToolCommand
     // The server samples itself every second.
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(2);
 
+    private static readonly StatusJson s_json =
+        new(new JsonSerializerOptions(StatusJson.Default.Options) { RespectNullableAnnotations = true });
+
     public TopCommand(ToolConsole console)
         : base(console, "top", "Shows live rates, latencies, active requests and recommendations of a server.")
     {
-        // The time to restore the screen. If the output is a pipe, its reader may have stalled.
+        // The time to restore the terminal. If the output is a pipe, its reader may have stalled.
         HandlesInterruption = console.IsTerminal;
-        AddArgument(Target, "Where the application listens, or the http URL of its status", CheckTarget);
+        AddArgument(Target, "Where the application listens, or the http URL of its status", static text
+            => IsUrl(text) || FastCgiAddress.TryParse(text, out _)
+                ? null
+                : $"'{text}' is neither an http URL nor an address. {AddressForms}");
         AddPath("The path of the status at a FastCGI address", "/fastcgi-status");
-        AddChoice<TopOrder>("--sort", "Sort requests by this value, largest first", TopOrder.Age);
         AddFlag("--once", "Print once and exit");
         AddTimeoutAndJson("How long a response may take", 5);
     }
@@ -23,78 +30,64 @@ internal sealed class TopCommand : ToolCommand
     {
         var target = arguments.GetText(Target)!;
         using HttpMessageHandler handler = IsUrl(target) ? new SocketsHttpHandler() : new FastCgiHttpHandler(target);
-        using var reader = new StatusReader(handler, arguments.GetTimeout(), target);
-        var isLive = Terminal.IsTerminal && !arguments.Has("--once") && !arguments.IsJson();
-        using var screen = isLive ? new LiveScreen(Terminal) : null;
+        using var client = new HttpClient(handler) { Timeout = arguments.GetTimeout() };
+        var url = IsUrl(target) ? target : "http://localhost/" + arguments.GetText("--path")!.TrimStart('/');
+        url += (url.Contains('?') ? "&" : "?") + "format=json";
         try
         {
-            for (StatusSnapshot? before = null; ;)
-            {
-                var path = IsUrl(target) ? target : arguments.GetText("--path")!;
-                var (text, status) = await reader.ReadAsync(path, cancellationToken);
-                Show(arguments, text, status, TopRates.Create(before, status), screen);
-                if (arguments.Has("--once"))
-                    return ExitCode.Ok;
-
-                before = status;
-                await Task.Delay(s_interval, cancellationToken);
-            }
+            if (Terminal.IsTerminal && !arguments.Has("--once") && !arguments.IsJson())
+                await Terminal.Ansi.Live(Text.Empty).StartAsync(
+                    live => RepeatAsync(status => live.UpdateTarget(TopView.Create(status))));
+            else
+                await RepeatAsync(status => Terminal.Ansi.Write(TopView.Create(status)));
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {
-            return ExitCode.Ok;
+            // Ctrl-C.
+        }
+
+        return ExitCode.Ok;
+
+        async Task RepeatAsync(Action<StatusSnapshot> show)
+        {
+            while (true)
+            {
+                var (text, status) = await ReadAsync(client, target, url, cancellationToken);
+                if (arguments.IsJson())
+                    Terminal.WriteJson(JsonElement.Parse(text), ToolJson.Default.JsonElement);
+                else
+                    show(status);
+                if (arguments.Has("--once"))
+                    return;
+                await Task.Delay(s_interval, cancellationToken);
+            }
         }
     }
 
     private static bool IsUrl(string text)
         => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme is "http" or "https";
 
-    private static string? CheckTarget(string text)
-        => IsUrl(text) || FastCgiAddress.TryParse(text, out _)
-            ? null
-            : $"'{text}' is neither an http URL nor an address. {AddressForms}";
-
-    private void Show(ParseResult arguments, string text, StatusSnapshot status, TopRates rates, LiveScreen? screen)
+    private static async Task<(byte[] Text, StatusSnapshot Status)> ReadAsync(
+        HttpClient client, string target, string url, CancellationToken cancellationToken)
     {
-        if (arguments.IsJson())
+        try
         {
-            using var document = JsonDocument.Parse(text);
-            Terminal.WriteJson(document.RootElement, ToolJson.Default.JsonElement);
-            return;
+            // JSON is UTF-8 (RFC 8259, section 8.1), whatever its charset says.
+            var text = await client.GetByteArrayAsync(url, cancellationToken);
+            return (text, JsonSerializer.Deserialize(text, s_json.StatusSnapshot) ?? throw new JsonException());
         }
-
-        var picture = new TopPicture(status, rates, arguments.GetValue<TopOrder>("--sort"), Terminal, Terminal.Width);
-        if (screen is not null)
-            screen.Show(picture.Draw(Terminal.Height));
-        else
-            Terminal.Out.WriteLine(string.Join('\n', picture.Draw(int.MaxValue)));
-    }
-}
-
-internal enum TopOrder
-{
-    Age,
-    In,
-    Out,
-    State,
-    Client,
-    Path,
-}
-
-internal sealed record TopRates(double Requests, double Connections, double BytesReceived, double BytesSent)
-{
-    /// <summary>The rates between two samples; after the first one or a restart, those of the last minute.</summary>
-    public static TopRates Create(StatusSnapshot? before, StatusSnapshot now)
-    {
-        var recent = now.Recent;
-        var seconds = before?.StartedAt == now.StartedAt ? now.Uptime - before.Uptime : 0;
-        if (before is null || seconds <= 0)
-            return new TopRates(recent.RequestsPerSecond, recent.ConnectionsPerSecond, recent.BytesReceivedPerSecond,
-                recent.BytesSentPerSecond);
-
-        var (first, last) = (before.Connections, now.Connections);
-        return new TopRates(
-            (now.Requests.Total - before.Requests.Total) / seconds, (last.Total - first.Total) / seconds,
-            (last.BytesReceived - first.BytesReceived) / seconds, (last.BytesSent - first.BytesSent) / seconds);
+        catch (Exception exception) when (!cancellationToken.IsCancellationRequested)
+        {
+            var message = exception switch
+            {
+                JsonException => "this is not the status of FastCgi.AspNetCore. Set --path to its path.",
+                HttpRequestException { StatusCode: { } status } => $"the status is {(int)status}. Map the status with "
+                    + "MapFastCgiStatus(); outside Development, add RequireAuthorization() or AllowAnonymous().",
+                OperationCanceledException => "no response in time.",
+                _ => (exception.InnerException ?? exception).Message,
+            };
+            throw new ToolException(exception.InnerException is SocketException ? ExitCode.CannotRun : ExitCode.Failure,
+                message.Contains(target) ? message : $"{target}: {message}");
+        }
     }
 }

@@ -2,58 +2,53 @@ using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>Management records (section 4).</summary>
-internal static class ManagementChecks
+/// <content>Management records (section 4).</content>
+internal sealed partial class Checks
 {
-    public const string MaxConnections = "FCGI_MAX_CONNS";
-    public const string MaxRequests = "FCGI_MAX_REQS";
-    public const string Multiplexes = "FCGI_MPXS_CONNS";
-    public const string Unknown = "FCGI_NO_SUCH_NAME";
+    private const string MaxConnections = "FCGI_MAX_CONNS";
+    private const string MaxRequests = "FCGI_MAX_REQS";
+    private const string Multiplexes = "FCGI_MPXS_CONNS";
+    private const string Unknown = "FCGI_NO_SUCH_NAME";
 
-    public static IEnumerable<CheckCase> All =>
+    private IEnumerable<(string Id, Run Run)> Management =>
     [
-        new("get-values", async context =>
+        ("get-values", async () =>
         {
-            using var peer = await context.ConnectAsync();
+            var peer = await ConnectAsync();
             var (values, problem) = await AskAsync(peer, MaxConnections, MaxRequests, Multiplexes);
             var text = Describe(values ?? throw Fail(problem));
             // GET_VALUES is a single record, not a stream with an end.
-            await peer.SendAsync(context.CreateGet());
-            return context.FindFault(await peer.ReadResponseAsync()) is { } fault
-                ? throw Fail($"{text}; the next request: {fault}")
-                : text;
+            await WithPrefixAsync($"{text}; the next request", NextAsync(peer));
+            return text;
         }),
-        new("values", context => ExpectAsync(
-            context, CheckVerdict.Skipped, [MaxConnections, MaxRequests, Multiplexes], FindWrong)),
-        new("asked-only", context => ExpectAsync(
-            context, CheckVerdict.Skipped, [MaxRequests], static values => FindUnasked(values, MaxRequests))),
-        new("unknown-names", context => ExpectAsync(context, CheckVerdict.Skipped, [Unknown],
+        ("values", () => ValuesAsync([MaxConnections, MaxRequests, Multiplexes], FindWrong)),
+        ("asked-only", () => ValuesAsync([MaxRequests], static values => FindUnasked(values, MaxRequests))),
+        ("unknown-names", () => ValuesAsync([Unknown],
             static values => values.ContainsKey(Unknown) ? "the unknown name has a value" : null)),
-        new("no-names", context => ExpectAsync(context, CheckVerdict.Fail, [], static values => FindUnasked(values))),
-        new("during-request", async context =>
+        ("no-names", () => ValuesAsync([], static values => FindUnasked(values))),
+        ("during-request", async () =>
         {
-            using var peer = await context.ConnectAsync(Begin(), Record(RecordType.Params, 1, context.CreateParams()));
+            var peer = await ConnectAsync(Begin(), Record(RecordType.Params, 1, CreateParams()));
             var (values, problem) = await AskAsync(peer, Multiplexes);
             if (values is null)
                 throw Fail(problem);
 
             await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-            return context.Require(await peer.ReadResponseAsync());
+            return Require(await peer.ReadResponseAsync());
         }),
-        new("unknown-management", async context =>
+        ("unknown-management", async () =>
         {
-            using var peer = await context.ConnectAsync(Record((RecordType)99, 0, "x"u8));
+            var peer = await ConnectAsync(Record((RecordType)99, 0, "x"u8));
             return await peer.RequireRecordAsync() switch
             {
                 { Type: RecordType.UnknownType, Id: 0, Content: [99, 0, 0, 0, 0, 0, 0, 0] } => "",
-                { Type: RecordType.UnknownType } other => throw Fail(
-                    $"UNKNOWN_TYPE, id {other.Id}, content {Convert.ToHexString(other.Content)}"),
-                var other => throw Fail($"the response is {RecordNames.Get(other.Type)}"),
+                var other => throw Fail($"the response is {RecordNames.Get(other.Type)}, id {other.Id}, "
+                    + $"content {Convert.ToHexString(other.Content)}"),
             };
         }),
-        new("after-management", async context =>
+        ("after-management", async () =>
         {
-            using var peer = await context.ConnectAsync(
+            var peer = await ConnectAsync(
                 Record(RecordType.GetValues, 0, Pairs([(Multiplexes, "")])), Record((RecordType)99, 0));
             foreach (var expected in (RecordType[])[RecordType.GetValuesResult, RecordType.UnknownType])
             {
@@ -62,15 +57,17 @@ internal static class ManagementChecks
                     throw Fail($"{RecordNames.Get(record.Type)} arrives where {RecordNames.Get(expected)} is expected");
             }
 
-            return await context.ExpectNextAsync(peer);
+            return await NextAsync(peer);
         }),
     ];
 
     /// <returns><see langword="null"/> if the server does not announce the value.</returns>
-    public static async Task<string?> GetAsync(CheckContext context, string name)
+    private async Task<string?> GetValueAsync(string name)
     {
-        using var peer = await context.ConnectAsync();
-        return (await AskAsync(peer, name)).Values?.GetValueOrDefault(name);
+        var peer = await ConnectAsync();
+        var (values, _) = await AskAsync(peer, name);
+        peer.Dispose();
+        return values?.GetValueOrDefault(name);
     }
 
     /// <returns>The values, or <see langword="null"/> and the reason.</returns>
@@ -80,21 +77,19 @@ internal static class ManagementChecks
         await peer.SendAsync(Record(RecordType.GetValues, 0, Pairs(names.Select(static name => (name, "")))));
         return await peer.ReadRecordAsync() switch
         {
-            (null, var problem) => (null, problem ?? "the connection is closed"),
+            (null, var problem) => (null, problem!),
             ({ Type: RecordType.GetValuesResult, Id: 0 } result, _)
                 => (ClientConnection.ReadPairs(result.Content), "its pairs cannot be read"),
             var (other, _) => (null, $"the response is {RecordNames.Get(other.Type)}, id {other.Id}"),
         };
     }
 
-    /// <summary>Requests values, and fails if there is a fault.</summary>
-    private static async Task<string> ExpectAsync(CheckContext context, CheckVerdict without, string[] names,
-        Func<Dictionary<string, string>, string?> findFault)
+    /// <summary>Requests values, and fails if there is a fault. Whether there is a result has its own check.</summary>
+    private async Task<string> ValuesAsync(string[] names, Func<Dictionary<string, string>, string?> findFault)
     {
-        using var peer = await context.ConnectAsync();
-        var (values, problem) = await AskAsync(peer, names);
+        var (values, problem) = await AskAsync(await ConnectAsync(), names);
         if (values is null)
-            throw new CheckException(without, problem);
+            throw names.Length > 0 ? Skipped(problem) : Fail(problem);
         return findFault(values) is { } fault ? throw Fail(fault) : "";
     }
 
