@@ -26,7 +26,8 @@ public sealed partial class ProtocolCoverageTests
     [Fact]
     public void SourceFiles_Named_Exist()
     {
-        var named = s_rows.SelectMany(static row => SourceName().Matches(row)).Select(static name => name.Groups[1].Value);
+        var named = s_rows.SelectMany(static row => SourceName().Matches(row))
+            .Select(static name => name.Groups[1].Value);
 
         Assert.NotEmpty(named);
         Assert.All(named, static name => Assert.True(

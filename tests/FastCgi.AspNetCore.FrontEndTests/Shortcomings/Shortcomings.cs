@@ -14,11 +14,11 @@ internal static partial class Shortcomings
         select new Shortcoming(
             kind,
             Enum.Parse<Ability>(mark.Groups["ability"].Value),
-            [.. mark.Groups["condition"].Captures.Select(static condition => condition.Value)])];
+            [.. mark.Groups["condition"].Captures.Select(static condition => condition.Value.Replace('-', ' '))])];
 
     public static bool Has(FrontEndSetup setup, Ability ability)
         => s_all.Any(shortcoming => shortcoming.Applies(setup, ability));
 
-    [GeneratedRegex(@"^- .* <!-- lacks (?<ability>\w+)([:,] (?<condition>[^,]+?))* -->$", RegexOptions.Multiline)]
+    [GeneratedRegex(@"^- .*<!--lacks:(?<ability>\w+)([:,](?<condition>[^,]+?))*-->$", RegexOptions.Multiline)]
     private static partial Regex Mark();
 }
