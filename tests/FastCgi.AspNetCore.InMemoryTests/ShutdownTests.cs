@@ -51,6 +51,23 @@ public class ShutdownTests
         Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.Named("ConnectionsNotClosedInTime")).Level);
     }
 
+    /// <summary>A provider that blocks must neither keep the requests running, nor the process.</summary>
+    [Fact]
+    public async Task Stop_LogProviderBlocks_Ends()
+    {
+        using var unblocked = new ManualResetEventSlim();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            static app => app.Run(Apps.UntilAborted),
+            services: services => services.AddSingleton<ILoggerProvider>(
+                new ActingLogs("ConnectionsNotClosedInTime", unblocked.Wait)));
+        frontEnd.Send(RecordBytes.Get());
+
+        await frontEnd.Server.StopAsync(new CancellationToken(canceled: true)).Within("the stop");
+
+        Assert.True(frontEnd.Transport.IsReset);
+        unblocked.Set();
+    }
+
     /// <summary>Otherwise, it would stay open until the process ends.</summary>
     [Fact]
     public async Task Stop_WebServerDoesNotCloseAfterTheCut_ConnectionEndsWithTheStop()

@@ -193,6 +193,27 @@ public class TimeoutTests
         await stop.Within("the stop");
     }
 
+    /// <summary>A reset would destroy the rest of a response that a steady reader still receives.</summary>
+    [Theory, Values(false, true)]
+    public async Task IdleConnection_ResponseIsNotDelivered_IsNotReset(bool isStopping)
+    {
+        var limit = TimeSpan.FromSeconds(10);
+        await using var frontEnd = await TestServer.ConnectAsync(
+            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask(),
+            options => options.Limits.KeepAliveTimeout = limit);
+        frontEnd.Transport.Undelivered = 50_000;
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+
+        var stop = isStopping ? frontEnd.Server.StopAsync() : Task.CompletedTask;
+        frontEnd.Server.Clock.Advance(limit + (2 * s_tick));
+
+        Assert.Equal(isStopping ? CloseAction.Close : CloseAction.HalfClose, frontEnd.Transport.Decisions[0]);
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Close();
+        await stop.Within("the stop");
+    }
+
     /// <summary>The web server cannot send the rest of the parameters while the server does not receive.</summary>
     [Fact]
     public async Task RequestParametersTimeout_WhileReceivingIsPaused_DoesNotPass()

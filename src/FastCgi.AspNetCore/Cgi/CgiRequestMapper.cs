@@ -22,6 +22,10 @@ internal static class CgiRequestMapper
         if (head.Method.Length == 0)
             return RequestRejection.InvalidMethod;
 
+        // Otherwise, evil.example?.example.com would satisfy AllowedHosts=*.example.com, and links lead elsewhere.
+        if (!HttpCharacters.IsHost(variables.Host))
+            return RequestRejection.InvalidHost;
+
         head.Protocol = MapProtocol(variables.Protocol, mapping);
         head.IsHttps = IsHttps(variables.Https, variables.Scheme);
         head.HostOffset = variables.HostOffset;

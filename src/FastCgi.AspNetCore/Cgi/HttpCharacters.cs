@@ -25,6 +25,9 @@ internal static class HttpCharacters
     private static readonly SearchValues<char> s_tokenChars = SearchValues.Create(TokenCharacters);
     private static readonly SearchValues<char> s_asciiFieldValueChars =
         SearchValues.Create("\t \"(),/:;<=>?@[\\]{}" + TokenCharacters);
+    private static readonly SearchValues<byte> s_hostBytes = SearchValues.Create(
+        Encoding.ASCII.GetBytes("!$&'()-._~" + Alphanumerics));
+    private static readonly SearchValues<byte> s_ipv6Bytes = SearchValues.Create("0123456789abcdefABCDEF:."u8);
     private static readonly SearchValues<char> s_controlChars = SearchValues.Create(ControlCharacters);
 
     public static bool IsTraceIdentifier(ReadOnlySpan<char> value)
@@ -32,6 +35,21 @@ internal static class HttpCharacters
 
     /// <summary>Whether a text is a token: a method or a field name (RFC 9110, section 5.6.2).</summary>
     public static bool IsToken(ReadOnlySpan<byte> value) => !value.IsEmpty && !value.ContainsAnyExcept(s_tokenBytes);
+
+    /// <summary>Whether a Host is valid in Kestrel, or has an empty port, as from nginx on a Unix socket.</summary>
+    public static bool IsHost(ReadOnlySpan<byte> value)
+    {
+        var end = value.StartsWith("["u8) ? value.IndexOf((byte)']') : value.IndexOfAnyExcept(s_hostBytes);
+        if (value.StartsWith("["u8))
+        {
+            if (end < "[::1".Length || value[1..end].ContainsAnyExcept(s_ipv6Bytes))
+                return false;
+            end++;
+        }
+
+        return end < 0 || end == value.Length
+            || (end > 0 && value[end] == ':' && !value[(end + 1)..].ContainsAnyExceptInRange((byte)'0', (byte)'9'));
+    }
 
     public static int IndexOfNonToken(ReadOnlySpan<char> value) => value.IndexOfAnyExcept(s_tokenChars);
 

@@ -3,6 +3,9 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// <summary>The entry point of all threads and callbacks. Exceptions are logged and never end the process.</summary>
 internal static class ThreadRoot
 {
+    // A log provider that blocks must not prevent the end of the process.
+    private static readonly TimeSpan s_reportTime = TimeSpan.FromSeconds(2);
+
     /// <summary>Starts a background thread without the caller's execution context.</summary>
     public static void Start(string name, Action main, ILogger log)
         => new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name }.UnsafeStart();
@@ -15,6 +18,18 @@ internal static class ThreadRoot
 
     /// <summary>Logs on the thread pool, for a thread that a log provider must not block.</summary>
     public static void Report(ILogger log, Action<ILogger> report) => Queue(log, report, log);
+
+    /// <summary>Logs on the thread pool, and waits: a process that is about to end would lose the message.</summary>
+    public static Task ReportAsync(ILogger log, Action<ILogger> report)
+    {
+        var reported = new TaskCompletionSource();
+        Report(log, log =>
+        {
+            report(log);
+            reported.SetResult();
+        });
+        return Task.WhenAny(reported.Task, Task.Delay(s_reportTime));
+    }
 
     /// <summary>Runs an asynchronous method on the thread pool without the caller's execution context.</summary>
     /// <returns>A task that never fails.</returns>

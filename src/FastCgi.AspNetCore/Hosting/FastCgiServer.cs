@@ -228,7 +228,7 @@ internal sealed partial class FastCgiServer(
         }
         catch (Exception exception)
         {
-            _log.StopStepFailed(step, exception);
+            await ThreadRoot.ReportAsync(_log, log => log.StopStepFailed(step, exception)).ConfigureAwait(false);
         }
     }
 

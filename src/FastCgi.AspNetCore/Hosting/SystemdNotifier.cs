@@ -9,8 +9,9 @@ internal sealed class SystemdNotifier(
     // The longest time of a timer, 49 days. A longer timeout is none.
     private const long MaxMicroseconds = (uint.MaxValue - 1L) * 1_000;
 
-    // Longer than systemd is ever busy, and shorter than its timeouts.
+    // Longer than systemd is ever busy, and shorter than its timeouts. A stop does not need the notification.
     private const int SendTimeout = 10_000;
+    private const int StopSendTimeout = 100;
 
     private readonly LogThrottle _failures = new(time);
     private readonly LogThrottle _silences = new(time);
@@ -40,7 +41,7 @@ internal sealed class SystemdNotifier(
         }
     }
 
-    public void Stopping() => Send("STOPPING=1\nSTATUS=Finishing active requests.");
+    public void Stopping() => Send("STOPPING=1\nSTATUS=Finishing active requests.", StopSendTimeout);
 
     public void Dispose() => _watchdog?.Dispose();
 
@@ -65,13 +66,13 @@ internal sealed class SystemdNotifier(
     }
 
     /// <summary>Sends a state. Failures are logged but otherwise ignored: systemd may be absent.</summary>
-    private void Send(string message)
+    private void Send(string message, int timeout = SendTimeout)
     {
         try
         {
             using var socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
             // Its queue may be full, at boot.
-            socket.SendTimeout = SendTimeout;
+            socket.SendTimeout = timeout;
             socket.SendTo(Encoding.UTF8.GetBytes(message), EndpointAddress.ToUnixEndPoint(path));
         }
         catch (Exception exception)

@@ -16,6 +16,7 @@ internal enum RequestRejection : byte
     AsteriskTarget,
     InvalidContentLength,
     InvalidHeaderValue,
+    InvalidHost,
     RequestBodyTimeout,
     TooManyRequests,
     TooManyRequestsOnConnection,

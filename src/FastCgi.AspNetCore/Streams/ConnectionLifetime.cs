@@ -184,16 +184,18 @@ internal struct ConnectionLifetime
     public void OnClosed() => Phase = ConnectionPhase.Closed;
 
     /// <param name="isIdle">Whether nothing is queued or being sent, and there is no request.</param>
-    /// <param name="awaitsDelivery">Whether the system holds output that a close might lose.</param>
-    public CloseAction Decide(bool isIdle, bool awaitsDelivery, long now)
+    /// <param name="isUndelivered">Whether the system holds output that a reset would lose.</param>
+    /// <param name="canWait">Whether the connection may wait for the delivery. If not, the system delivers.</param>
+    public CloseAction Decide(bool isIdle, bool isUndelivered, bool canWait, long now)
     {
+        var awaitsDelivery = isUndelivered && canWait;
         switch (Phase)
         {
             case ConnectionPhase.Resetting:
                 return CloseAction.Reset;
-            case ConnectionPhase.Leaving when isIdle:
+            case ConnectionPhase.Leaving when isIdle && !isUndelivered:
                 return CloseAction.ResetUnlessInput;
-            case ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
+            case ConnectionPhase.Leaving or ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
                 Phase = ConnectionPhase.Draining;
                 _endingSince = now;
                 _awaitsDelivery = awaitsDelivery && _isInputComplete == true;

@@ -143,8 +143,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         catch (OperationCanceledException)
         {
             var requests = CountRequests();
-            if (Count > 0)
-                server.Log.ConnectionsNotClosedInTime(Count);
+            var count = Count;
+            if (count > 0)
+                await ThreadRoot.ReportAsync(server.Log, log => log.ConnectionsNotClosedInTime(count))
+                    .ConfigureAwait(false);
             ForEach(static connection => connection.Abort());
             server.Time.Tick();
             Volatile.Write(ref _abortedAt, Now);
@@ -154,7 +156,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             ForEach(static connection => connection.Fail());
             var unfinished = CountUnfinished();
             if (requests > 0 || unfinished > 0)
-                server.Log.StopTimedOut(requests, unfinished);
+                await ThreadRoot.ReportAsync(server.Log, log => log.StopTimedOut(requests, unfinished))
+                    .ConfigureAwait(false);
         }
 
         // Not awaited: a running callback may wait for the application.

@@ -121,11 +121,14 @@ internal sealed partial class FastCgiConnection
     {
         using var scope = EnterLock();
         var isIdle = scope.State.Output.IsIdle;
-        // Linux resets a closed TCP connection whose peer takes nothing for about five minutes.
-        var awaitsDelivery = !_manager.IsStopping && scope.State.Output.SentLength > MaxSurelyTaken
+        var isUndelivered = scope.State.Output.SentLength > MaxSurelyTaken
             && _transport is { CanReset: true, UndeliveredLength: > 0 };
+        if (isUndelivered && scope.State.Lifetime.Phase == ConnectionPhase.Leaving && _transport.HasInput == true)
+            return CloseAction.None;
+
+        // Linux resets a closed TCP connection whose peer takes nothing for about five minutes.
         var action = scope.State.Lifetime.Decide(
-            isIdle && scope.State.Requests.Count == 0, awaitsDelivery, _manager.Now);
+            isIdle && scope.State.Requests.Count == 0, isUndelivered, !_manager.IsStopping, _manager.Now);
         // If a request has arrived since, its response is being sent. The transport asks again after that.
         if (action == CloseAction.None && !isIdle)
             Output.CloseWhenSent(scope);

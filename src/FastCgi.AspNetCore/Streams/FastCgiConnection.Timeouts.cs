@@ -56,7 +56,7 @@ internal sealed partial class FastCgiConnection
 
     public void Abort()
     {
-        _server.Log.ConnectionAborted(Id);
+        ThreadRoot.Report(_server.Log, log => log.ConnectionAborted(Id));
         bool isBeingCut;
         using (var scope = EnterLock())
             isBeingCut = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;

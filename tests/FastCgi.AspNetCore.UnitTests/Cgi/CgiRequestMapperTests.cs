@@ -125,6 +125,23 @@ public sealed class CgiRequestMapperTests
             values,
             value => Assert.Equal(RequestRejection.InvalidHeaderValue, CgiParameters.Get((name, value)).Reject()));
 
+    /// <summary>As in Kestrel. Otherwise, AllowedHosts could be bypassed, and links would lead elsewhere.</summary>
+    [Theory]
+    [InlineData("evil.example?.example.com", "evil.example#.example.com", "evil.example\\.example.com", "a/b", "u@a")]
+    [InlineData("<b>", "a b", "a,b", "a;b", "a=b", "a*b", "a%41", "\"", "\x7f", "\xc3\xa9", "[a]")]
+    [InlineData(":80", ":", "a:b", "a::80", "a:80b", "a:80:80", "a:8 0", "a:+1", "a:80?")]
+    [InlineData("[::1", "[::1]80", "[::1]:b", "[:1]", "]")]
+    public void Map_HostIsInvalid_Rejected(params string[] hosts)
+        => Assert.All(hosts, static host => Assert.Equal(
+            RequestRejection.InvalidHost, CgiParameters.Get(("HTTP_HOST", host)).Reject()));
+
+    /// <summary>nginx on a Unix socket has no port, so <c>$host:$server_port</c> ends with a colon.</summary>
+    [Theory]
+    [InlineData("", "a", "A-1.example", "a_b", "_", "a:", "a:0", "a:99999", "127.0.0.1:80", "a!$&'()~.b")]
+    [InlineData("[::1]", "[::1]:", "[::1]:80", "[::ffff:1.2.3.4]", "[FE80::1]:5")]
+    public void Map_HostIsValid_IsTaken(params string[] hosts)
+        => Assert.All(hosts, static host => Assert.Equal("GET", CgiParameters.Get(("HTTP_HOST", host)).Map().Method));
+
     [Theory]
     [InlineData("HTTP_X", "", "a\tb", "\x01\x7f", "\xe2\x82\xac")]
     [InlineData("CONTENT_TYPE", "")]
