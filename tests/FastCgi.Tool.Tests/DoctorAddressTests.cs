@@ -51,6 +51,21 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await AssertProblemAsync("nobody-listens", $"fix     --urls {address}\n", address);
     }
 
+    /// <summary>An octal number, or fewer than four: nothing is sent to an address that is only a guess.</summary>
+    [Theory]
+    [InlineData("010.0.0.1", "8.0.0.1")]
+    [InlineData("01.2.3.4", "1.2.3.4")]
+    [InlineData("127.1", "127.0.0.1")]
+    [InlineData("0x7f.0.0.1", "127.0.0.1")]
+    public async Task Address_ProgramsReadDifferently_IsReported(string host, string other)
+    {
+        var configuration = _folder.Write("site.conf", Encoding.UTF8.GetBytes(
+            $"server {{ location / {{ include fastcgi_params; fastcgi_pass {host}:9000; }} }}"));
+
+        await AssertProblemAsync("ambiguous", $"  found   it can be read as {other}\n", $"fastcgi://{host}:9000");
+        await AssertProblemAsync("ambiguous", $"  found   it can be read as {other}\n", configuration);
+    }
+
     [Fact]
     public async Task Response_Missing_IsReported()
     {
@@ -114,10 +129,90 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await AssertProblemAsync("backlog-full", "fix     sysctl -w net.core.somaxconn=4096\n", path);
     }
 
+    /// <summary>The application still responds, and most of its queue is full when its process is checked.</summary>
+    [LinuxTheory]
+    [InlineData(10, true)]
+    [InlineData(4, false)]
+    public async Task Queue_NearlyFull_IsReported(int count, bool isSeen)
+    {
+        Programs.Require("ss");
+        var path = _folder.GetPath("near.sock");
+        var waiting = new List<Socket>();
+        await using var server = new FakeServer(
+            async stream =>
+            {
+                // The probe of the protocol, the request, and GET_VALUES, which is answered once the queue has its
+                // length.
+                var kind = new byte[8];
+                if (await stream.ReadAtLeastAsync(kind, kind.Length, throwOnEndOfStream: false) < kind.Length)
+                    return false;
+                if (kind[1] == RecordBytes.BeginRequest)
+                {
+                    await stream.WriteAsync((byte[])[
+                        .. RecordBytes.Record(RecordBytes.Stdout, 1, "Status: 200 OK\r\n\r\n"u8),
+                        .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
+                    return false;
+                }
+
+                for (var i = 0; i < count; i++)
+                    waiting.Add(TestSockets.Connect(new UnixDomainSocketEndPoint(path)));
+                return true;
+            },
+            path);
+        OpenToAll(path);
+
+        var (code, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "10");
+        waiting.ForEach(static socket => socket.Dispose());
+
+        Assert.Equal(isSeen, output.Contains("problem backlog-full  ", StringComparison.Ordinal));
+        Assert.True(output.Contains($"{count} of 10 connections wait", StringComparison.Ordinal), output);
+        Assert.Equal(isSeen ? 1 : 0, code);
+    }
+
+    /// <summary>The doctor warns from 320 of 400 on. From 334 on, the server accepts no more connections.</summary>
+    [LinuxTheory]
+    [InlineData("ulimit -n 400;", 0, false)]
+    [InlineData("ulimit -n 400;", 326, true)]
+    [InlineData("", 326, false)]
+    public async Task Descriptors_Few_AreReported(string prefix, int descriptors, bool isSeen)
+    {
+        Programs.Require("ss");
+        var path = _folder.GetPath("relay.sock");
+        await using var process = await ApplicationProcess.StartAsync(path, prefix);
+        // From the first request on, their number depends only on the connections.
+        await ToolRun.RunAsync("doctor", path, "--timeout", "20");
+        var missing = descriptors - await FindDescriptorsAsync(path);
+        var open = new List<Socket>();
+        while (open.Count < missing)
+            open.Add(TestSockets.Connect(new UnixDomainSocketEndPoint(path)));
+        await Waiting.UntilAsync(
+            async () => await FindDescriptorsAsync(path) > descriptors - 4,
+            () => process.HasExited ? process.Output : null,
+            "the connections");
+
+        var (_, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "20");
+        open.ForEach(static socket => socket.Dispose());
+
+        var isFound = Regex.IsMatch(output, "problem descriptors  .*\n.*\n.*\n  fix     LimitNOFILE=65536\n");
+        Assert.True(isFound == isSeen, output);
+    }
+
     private static void OpenToAll(string path)
     {
         if (!OperatingSystem.IsWindows())
             File.SetUnixFileMode(path, (UnixFileMode)0b110_110_110);
+    }
+
+    private static async Task<int> FindDescriptorsAsync(string path)
+    {
+        using var process = Process.Start(
+            new ProcessStartInfo(
+                "sh",
+                ["-c", $"ls /proc/$(ss -Hxlnp | grep -F {path} | sed 's/.*pid=\\([0-9]*\\).*/\\1/')/fd | wc -l"])
+            {
+                RedirectStandardOutput = true,
+            })!;
+        return int.Parse(await process.StandardOutput.ReadToEndAsync());
     }
 
     /// <summary>

@@ -7,6 +7,23 @@ public sealed class DoctorConfigurationTests : IDisposable
 
     public void Dispose() => _folder.Dispose();
 
+    [Theory]
+    [InlineData("chroot /var/lib/haproxy", true)]
+    [InlineData("maxconn 1000", false)]
+    public async Task HaProxy_SocketOutsideOfItsRoot_IsFound(string global, bool isFound)
+    {
+        var text = $"global\n    {global}\n\n" + GetConfiguration("haproxy", FrontEndDocument.Smallest).Replace(
+            "127.0.0.1:9000", "/run/hello/app.sock", StringComparison.Ordinal);
+
+        var output = await RunAsync(text);
+
+        Assert.True(isFound == output.Contains("problem chroot", StringComparison.Ordinal), output);
+        Assert.Equal(
+            isFound, output.Contains($"problem chroot  {_folder.GetPath("site.conf")}:18\n", StringComparison.Ordinal));
+        Assert.Equal(
+            isFound, output.Contains("fix     server app 127.0.0.1:9000 proto fcgi\n", StringComparison.Ordinal));
+    }
+
     /// <summary>A section inherits from the preceding defaults.</summary>
     [Theory]
     [InlineData("defaults\n    option http-no-delay\n    timeout server 2m\n", 0)]

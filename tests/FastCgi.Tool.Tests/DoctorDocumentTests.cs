@@ -18,7 +18,7 @@ public sealed partial class DoctorDocumentTests
     ];
 
     private static readonly string[] s_ids =
-        [.. Rule.All.Select(static rule => rule.Id).Order(StringComparer.Ordinal)];
+        [.. RuleList.All.Select(static rule => rule.Id).Order(StringComparer.Ordinal)];
 
     [Fact]
     public void Rules_Each_IsOnTheToolsPage()
@@ -46,7 +46,7 @@ public sealed partial class DoctorDocumentTests
     [Fact]
     public void EachRule_LinksToAHeading()
     {
-        var links = Rule.All.SelectMany(static rule => rule.Cases.Select(static one => one.Page).Append(rule.Page))
+        var links = RuleList.All.SelectMany(static rule => rule.Cases.Select(static one => one.Page).Append(rule.Page))
             .OfType<string>().Distinct().Select(static page => page.Split('#')).ToList();
 
         Assert.NotEmpty(links);

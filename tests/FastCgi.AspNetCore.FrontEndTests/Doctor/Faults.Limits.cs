@@ -35,6 +35,13 @@ internal static partial class Faults
             Rule = ("body-size", "client_max_body_size 30m;"),
             Log = "client intended to send too large body",
         };
+        yield return new("uploads of more than its own limit", FrontEndKind.Lighttpd)
+        {
+            Visit = UploadAsync(1_100_000),
+            Wrong = [("fastcgi.server", "server.max-request-size = 1000\nfastcgi.server")],
+            Status = HttpStatusCode.RequestEntityTooLarge,
+            Rule = ("body-size", "server.max-request-size = 30000"),
+        };
         yield return new("uploads of more than the application's limit", FrontEndKind.Nginx)
         {
             WrongOptions = static options => options.Limits.MaxRequestBodySize = 1_000,

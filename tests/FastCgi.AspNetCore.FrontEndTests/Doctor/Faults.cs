@@ -208,6 +208,9 @@ internal static partial class Faults
             Application = RedirectToHttps,
             Visit = OfBalancer,
             Event = ("RedirectToHttps", "Behind a load balancer"),
+            Rule = (
+                "scheme-behind-balancer",
+                "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }"),
         };
         yield return NoPathBase(Nginx, (Include, $"{Include} fastcgi_param PATH_BASE /app;"));
         yield return NoPathBase(FrontEndKind.Apache, ("CGIPassAuth On", "CGIPassAuth On\nSetEnv PATH_BASE /app"));

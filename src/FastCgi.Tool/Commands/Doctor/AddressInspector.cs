@@ -6,10 +6,12 @@ namespace FastCgi.Tool.Commands.Doctor;
 internal sealed record DoctorOptions(
     string Path, (string Name, string Value)[] Parameters, TimeSpan Timeout, bool IsOffline, bool IsTrusted);
 
-/// <summary>Checks an address: its socket and the protocol.</summary>
+/// <summary>Checks an address: its socket, the protocol, and the process.</summary>
 internal sealed class AddressInspector(
     DoctorReport report, DoctorOptions options, CancellationToken cancellationToken)
 {
+    private const string LongerQueue = "sysctl -w net.core.somaxconn=4096";
+
     private static readonly SocketError[] s_busy =
         [SocketError.WouldBlock, SocketError.TryAgain, SocketError.TimedOut, SocketError.NoBufferSpaceAvailable];
 
@@ -20,6 +22,15 @@ internal sealed class AddressInspector(
     public async Task InspectAsync(FastCgiAddress address, string? userName, HeadBuffer? buffer)
     {
         var where = address.ToString();
+        if (address.EndPoint is IPEndPoint { Address: { AddressFamily: AddressFamily.InterNetwork } ip }
+            && !where.StartsWith($"fastcgi://{ip}:", StringComparison.OrdinalIgnoreCase))
+        {
+            // .NET reads 010 as an octal number, other programs as a decimal one.
+            report.Add(AddressRules.Ambiguous, new(where, $"it can be read as {ip}",
+                Fix: "# write four decimal numbers without leading zeros, such as 127.0.0.1"));
+            return;
+        }
+
         if (options.IsOffline)
             return;
 
@@ -36,6 +47,8 @@ internal sealed class AddressInspector(
             ReportResponse(where, result);
             var values = await CreateProbe(address).GetValuesAsync();
             report.AddFact($"{where}: GET_VALUES {values ?? "gets no response"}");
+            if (OperatingSystem.IsLinux() && ListeningProcess.Find(address) is { } process)
+                InspectProcess(where, process);
         }
 
         var size = buffer is { IsOfOneHeader: true } ? result.LongestHeader : result.HeadSize;
@@ -110,8 +123,7 @@ internal sealed class AddressInspector(
         var (rule, text, fix) = result switch
         {
             { ConnectError: { } busy } when s_busy.Contains(busy) => (AddressRules.BacklogFull,
-                $"the connection is not accepted ({busy}): its queue is full, or a firewall drops it",
-                "sysctl -w net.core.somaxconn=4096"),
+                $"the connection is not accepted ({busy}): its queue is full, or a firewall drops it", LongerQueue),
             { ConnectError: { } error }
                 => (AddressRules.NobodyListens, $"the connection failed ({error})", $"--urls {where}"),
             { Spoken: (Spoken.Http or Spoken.Tls) and var other } => (AddressRules.NotFastCgi,
@@ -145,5 +157,21 @@ internal sealed class AddressInspector(
         if (status >= 500)
             report.Add(AddressRules.ErrorStatus, new(where, $"GET {options.Path} returns {status}",
                 Fix: "--Logging:LogLevel:FastCgi.AspNetCore Debug"));
+    }
+
+    private void InspectProcess(string where, ListeningProcess listener)
+    {
+        var waiting = $"{listener.Waiting} of {listener.Backlog} connections wait";
+        report.AddFact(
+            $"{where}: {waiting}{(listener.ProcessId is { } id ? $" for {listener.Name}, process {id}" : "")}");
+        if (listener.Backlog > 0 && listener.Waiting > listener.Backlog * 0.8)
+            report.Add(AddressRules.BacklogFull, new(where, waiting, Fix: LongerQueue));
+        if (ListeningProcess.ReadDescriptors(listener.ProcessId) is not var (open, limit))
+            return;
+
+        var seen = $"the process has {open} of {limit} descriptors open";
+        report.AddFact($"{where}: {seen}");
+        if (open > limit * 0.8)
+            report.Add(AddressRules.Descriptors, new(where, seen, Fix: "LimitNOFILE=65536"));
     }
 }

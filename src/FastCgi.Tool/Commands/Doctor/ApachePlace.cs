@@ -57,7 +57,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         => directive.Name.StartsWith("SetEnv", StringComparison.OrdinalIgnoreCase)
             && directive.Arguments.Any(static word => word.StartsWith("HTTPS", StringComparison.Ordinal)));
 
-    public bool PassesAuthorization => IsOn("CGIPassAuth")
+    public bool PassesAuthorization => (IsOn("CGIPassAuth") && MisplacedAuthorization is null)
         || Visible.Any(set => Applies(set) && set.Name.StartsWith("SetEnvIf", StringComparison.OrdinalIgnoreCase)
             && set.First!.Contains("auth", StringComparison.OrdinalIgnoreCase)
             && set.Arguments.Any(
@@ -65,6 +65,10 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         || Find("ProxyFCGISetEnvIf").Any(static set => set.Arguments is [_, "HTTP_AUTHORIZATION", _])
         || (IsOn("RewriteEngine") && Find("RewriteRule").Any(rule => rule.Arguments is [var pattern, .., var flags]
             && s_setsAuthorization.IsMatch(flags) && (InSection(rule) || (Matches(pattern) && Inherits(rule)))));
+
+    /// <summary>A <c>CGIPassAuth</c> where Apache does not allow it, so that Apache does not start.</summary>
+    public Directive? MisplacedAuthorization => Find("CGIPassAuth")
+        .FirstOrDefault(static line => line.FindAround("VirtualHost") is not null && !InSection(line));
 
     public Directive? Host => Pass.FindAround("VirtualHost");
 
@@ -144,7 +148,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     {
         var passed = All.OfType<ApachePlace>().Where(place => place.Site == Site && place.Base is { } start
             && IsBelow(url, start) && place.Pass.Around.All(block => !s_patterns.Any(name => block.Is(name))
-                || Covers(block, url))).MaxBy(static place => place.Path.Length);
+                || ApacheReach.Covers(block, url))).MaxBy(static place => place.Path.Length);
         return passed == this && !Visible.Any(directive => directive.Is("ProxyPass")
             && directive.Arguments is [var excluded, "!", ..] && url.StartsWith(excluded, StringComparison.Ordinal));
     }
@@ -162,6 +166,10 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public bool IsBefore(Directive exclusion) => !IsProxyPass || Pass.FindAround("Location") is not null
         || Visible.TakeWhile(line => line != Pass).Contains(exclusion);
 
+    public bool LacksPathBase => IsWhole && IsBelowRoot && !IsPartOfApplication
+        && Visible.Where(static line => line.Is("FallbackResource")).All(fallback => fallback.First != Base)
+        && !Find("SetEnv").Any(static set => set.Arguments is ["PATH_BASE", _]) && !Find("ProxyFCGISetEnvIf").Any();
+
     /// <summary>Finds values that do not begin the path of their location.</summary>
     public IEnumerable<Seen> FindWrongPathBases()
         => from set in Visible
@@ -178,10 +186,11 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         => line.Arguments is [_, "REQUEST_URI", var value] && s_decoded.IsMatch(value)
             && IsBelow(Base, line.FindAround("Location")?.First ?? "/"));
 
-    /// <summary>Finds pages for refused requests that the application serves, although it gets that URL.</summary>
-    public IEnumerable<Seen> FindErrorPages()
+    /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
+    public IEnumerable<Seen> FindErrorPages(bool isRefused)
         => from page in Visible
-           where page.Is("ErrorDocument") && page.Arguments is ["401" or "403", ['/', ..]]
+           where page.Is("ErrorDocument") && page.Arguments is [_, ['/', ..]]
+               && isRefused == (page.First is "401" or "403")
            let url = page.Arguments[1]
            where Serves(url) && !SetsTarget(url)
            select new Seen(page.Where, $"the application serves '{page.Text}'",
@@ -242,35 +251,4 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         "proxymatch" => TryMatch(section.First ?? "", target) is not false,
         _ => IsCondition(section),
     };
-
-    /// <summary>Whether a section, such as <c>LocationMatch</c>, contains requests for a path.</summary>
-    private static bool Covers(Directive section, string path) => section switch
-    {
-        { Name: var name, Arguments: ["~", var pattern, ..] }
-            => TryMatch(pattern, GetSubject(name, path)) == true,
-        { Name: var name, First: { } pattern } when name.EndsWith("Match", StringComparison.OrdinalIgnoreCase)
-            => TryMatch(pattern, GetSubject(name, path)) == true,
-        { First: { } file } when section.Is("Files") => GlobFiles.Matches(file, GetSubject("Files", path)),
-        _ => false,
-    };
-
-    /// <summary>Finds lines that take style sheets and scripts by their extension.</summary>
-    public IEnumerable<Directive> FindTakenFiles()
-        => FindGlobal("DocumentRoot")?.First?.Contains("wwwroot") == true
-            ? []
-            : Visible.Where(line
-            => Files.Any(file => Excludes(line, Base + file))
-            && !Excludes(line, Base + "/css") && IsBefore(line)
-            && Serves(Base + "/x"));
-
-    private static string GetSubject(string section, string path)
-        => section.StartsWith("Files", StringComparison.OrdinalIgnoreCase) ? path[(path.LastIndexOf('/') + 1)..] : path;
-
-    /// <summary>Whether a line excludes a path from those that are passed.</summary>
-    private bool Excludes(Directive line, string path)
-        => line.Is("ProxyPassMatch") && line.Arguments is [var pattern, "!", ..]
-            ? IsProxyPass && TryMatch(pattern, path) == true
-            : (line.Is("ProxyPass", "!") || line.Is("SetHandler", "none") || line.Is("SetHandler", "default-handler"))
-                && line.Parent is { } section && Covers(section, path)
-                && (line.Is("ProxyPass") ? IsProxyPass : !IsProxyPass);
 }

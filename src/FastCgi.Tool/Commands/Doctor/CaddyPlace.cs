@@ -24,6 +24,7 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
 
     /// <summary>The lines of the site, or of all sites that may import the snippet.</summary>
     public IEnumerable<Directive> SiteLines => (Site.Name.StartsWith('(') ? root : Site).All;
+    public IEnumerable<string> SiteNames => Site.Arguments.Prepend(Site.Name);
     public IEnumerable<Directive> AllLines => root.All;
     public IEnumerable<Directive> Parameters => (Transport ?? Pass).Block.Where(static line => line.Is("env"));
 
@@ -36,6 +37,12 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
 
     /// <summary>The block of the site, or of a snippet that sites import.</summary>
     private new Directive Site => Pass.Around.Reverse().Skip(1).FirstOrDefault(root);
+
+    public Directive? Rewrite => Pass.Around
+        .Select(static block => block.Is("handle_path")
+            ? block
+            : block.Block.Find(static line => line.Is("rewrite") || line.Is("uri")))
+        .FirstOrDefault(static line => line is not null);
 
     /// <summary>Only <c>request_header</c> sees the headers as the client sent them.</summary>
     public bool DropsUnderscores => SiteLines

@@ -51,6 +51,18 @@ internal sealed class CaddyTrust
                 line, line.First!.Replace("Host", "HTTP_HOST", StringComparison.Ordinal)));
     }
 
+    /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>
+    public static Directive? FindConstantScheme(CaddyPlace place)
+    {
+        var isPlain = place.SiteNames.Any(static name => name.StartsWith("http://", StringComparison.Ordinal)
+            || Regex.IsMatch(name, @":80,?$"));
+        return isPlain && new CaddyTrust(place) is { IsClosed: false } trust
+            && !trust.GetMatchers(place.Pass).Contains(Chance.Chosen)
+            ? place.Parameters.FirstOrDefault(static line => line.Arguments is
+                ["HTTPS" or "REQUEST_SCHEME", "on" or "1" or "https"])
+            : null;
+    }
+
     private bool IsOfClient(string text) => s_header.IsMatch(text)
         || s_variable.Matches(text).Any(match => _chosen.Contains(match.Groups["name"].Value));
 

@@ -24,17 +24,18 @@ internal sealed class DoctorReport
     /// <summary>Adds an unchecked part of a configuration.</summary>
     public void AddNotUnderstood(string text) => AddOnce(_notUnderstood, text);
 
-    /// <summary>Adds what a rule has found, unless the installed web server is too new for it.</summary>
+    /// <summary>Adds what a rule has found, unless the installed web server is too old or too new for it.</summary>
     public void Add(Rule rule, RuleCase one, Seen seen, Place place)
     {
-        if (one.Until is { } until)
+        if (one.Since is not null || one.Until is not null)
         {
             var server = place.Server.Name;
             var installed = RunsPrograms ? InstalledVersion.Find(server) : null;
-            if (installed >= until)
+            if (installed < one.Since || installed >= one.Until)
                 return;
             if (installed is null)
-                AddFact($"the version of {server} is unknown; {rule.Id} is a mistake only before {until}");
+                AddFact($"the version of {server} is unknown; {rule.Id} is a mistake only "
+                    + $"{(one.Since is { } since ? $"from {since} on" : $"before {one.Until}")}");
         }
 
         Add(rule with { Level = one.Level ?? rule.Level, Page = one.Page ?? rule.Page }, seen);

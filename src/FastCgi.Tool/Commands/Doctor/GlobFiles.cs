@@ -3,6 +3,8 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>Finds files by the pattern of an include: <c>*</c>, <c>?</c> and <c>[a-z]</c>, in folders too.</summary>
 internal static class GlobFiles
 {
+    private static readonly Regex s_part = new(@"\[[^\[\]]+\]|.", RegexOptions.Singleline);
+
     public static bool IsPattern(string text) => text.AsSpan().ContainsAny('*', '?', '[');
 
     /// <summary>The matching files, in order; for a matching folder, all files below it.</summary>
@@ -49,15 +51,21 @@ internal static class GlobFiles
 
     private static Regex CreateRegex(string pattern)
     {
-        var text = Regex.Escape(pattern).Replace(@"\*", "[^/]*").Replace(@"\?", "[^/]")
-            .Replace(@"\[!", "[^").Replace(@"\[", "[");
+        var text = s_part.Replace(pattern, static match => match.Value switch
+        {
+            "*" => "[^/]*",
+            "?" => "[^/]",
+            ['[', _, .., ']'] set => "[" + (set[1] == '!' ? "^" + set[2..] : set[1..])
+                .Replace("\\", "\\\\", StringComparison.Ordinal),
+            var letter => Regex.Escape(letter),
+        });
         try
         {
             return new Regex($"^{text}$", RegexOptions.CultureInvariant | RegexOptions.NonBacktracking);
         }
         catch (Exception exception) when (exception is ArgumentException or NotSupportedException)
         {
-            // A set without an end, or an empty one, such as [z-a]: nothing matches.
+            // The set is empty, such as [z-a]: nothing matches.
             return new Regex("(?!)");
         }
     }

@@ -16,9 +16,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     public override HeadBuffer HeadBuffer
         => new(BufferSize - RewriteReserve, "HAProxy", "HAProxy returns 502", "tune.bufsize 32768");
 
-    /// <summary>The address. HAProxy looks for the paths of sockets in its <c>chroot</c>.</summary>
-    public override IEnumerable<string> Targets => Target is ['/', ..]
-        ? [Global("chroot")?.First?.TrimEnd('/') + Target]
+    public override IEnumerable<string> Targets => Chroot is not null
+        ? []
         : [Target.Replace("unix@", "unix:").Replace("ipv4@", "")
             .Replace("abns@", "unix:@").Replace("abnsz@", "unix:@")];
 
@@ -35,8 +34,11 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     /// <summary>The address: <c>server name address</c>, or <c>server-template prefix count address</c>.</summary>
     public string Target => Pass.Arguments[Pass.Is("server") ? 1 : 2];
 
-    public Directive? Application
-        => Get(Backend, "use-fcgi-app") is { First: { } name } ? root.Find("fcgi-app", name) : null;
+    public Directive? UseLine => Get(Backend, "use-fcgi-app") is { First: not null } line ? line : null;
+    public Directive? Application => UseLine is { } use ? root.Find("fcgi-app", use.First!) : null;
+
+    /// <summary>The line that moves HAProxy to another root folder, if the socket is below the usual one.</summary>
+    public Directive? Chroot => Target is ['/', ..] && Global("chroot") is { First: not null } line ? line : null;
 
     /// <summary>The sections that send requests to the backend.</summary>
     public IEnumerable<Directive> Frontends => Backend.Is("listen")
@@ -66,6 +68,22 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
         && (app.Find("pass-header", "Authorization") ?? app.Find("set-param", "HTTP_AUTHORIZATION")) is null
             ? app
             : null;
+
+    /// <summary>Finds a trusted load balancer whose scheme is not passed.</summary>
+    public IEnumerable<Seen> FindTrustedBalancer()
+    {
+        var balancer = Frontends.Select(static section => section.Find("http-request", "set-src"))
+            .FirstOrDefault(static line => line is not null);
+        if (Application is not { } app || balancer is null)
+            return [];
+
+        // HAProxy sets HTTPS itself where it ends TLS.
+        var schemes = app.Block.Where(static line
+            => line.Is("set-param", "REQUEST_SCHEME") || line.Is("set-param", "HTTPS"));
+        return schemes.All(static line => line.Arguments is [_, "https", "if", "{", "ssl_fc", "}"])
+            ? app.See($"a load balancer is trusted ({balancer.Where}), but REQUEST_SCHEME describes its connection")
+            : [];
+    }
 
     private static bool HasFastCgi(Directive line) => $"{line.Text} ".Contains(" proto fcgi ");
 

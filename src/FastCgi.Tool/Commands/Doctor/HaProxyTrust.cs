@@ -36,6 +36,14 @@ internal sealed class HaProxyTrust
         || _rules.Exists(line => line.Arguments.Any(static word => s_refusals.Contains(word))
             && Test(line) == Chance.Always);
 
+    /// <summary>Finds the line that takes the address from a header of any client.</summary>
+    public static Directive? FindBalancer(HaProxyPlace place)
+    {
+        var trust = new HaProxyTrust(place);
+        return trust.IsClosed ? null : trust._rules.Find(line
+            => line.Arguments is [['s', 'e', 't', '-', 's', 'r', 'c', ..], ..] && trust.IsChosen(line));
+    }
+
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(HaProxyPlace place)
     {
@@ -44,6 +52,22 @@ internal sealed class HaProxyTrust
             .Where(line => line.Arguments.Length > 1 && Stranger.Trusts(GetParameter(line)) && trust.IsChosen(line))
             .Select(static line => Stranger.See(line, GetParameter(line)!));
     }
+
+    /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>
+    public static Directive? FindConstantScheme(HaProxyPlace place)
+        => new HaProxyTrust(place) is { IsClosed: false } trust
+            && trust._binds.Exists(static bind => !bind.Arguments.Contains("ssl"))
+            && !trust._rules.Exists(static line => line.Is(line.Name, "set-src")
+                || line.Is(line.Name, "redirect", "scheme", "https"))
+            ? place.Application?.Block.Find(static line => line.Is("set-param") && line.Arguments is
+                ["HTTPS" or "REQUEST_SCHEME", "on" or "1" or "https"])
+            : null;
+
+    /// <summary>Finds a <c>retry-on</c> that may repeat a POST which the application has executed.</summary>
+    public static Directive? FindRetry(HaProxyPlace place) => HaProxyPlace.Get(place.Backend, "retry-on") is { } line
+        && line.Arguments.Any(static reason => reason is "all-retryable-errors" or "empty-response" or "junk-response"
+            or "response-timeout" or "500" or "502" or "504")
+        && !GetRules(place).Any(static rule => rule.Is(rule.Name, "disable-l7-retry")) ? line : null;
 
     /// <summary>The rules of the sections that requests pass through, in order.</summary>
     private static IEnumerable<Directive> GetRules(HaProxyPlace place)
@@ -54,8 +78,6 @@ internal sealed class HaProxyTrust
     {
         if (line.Is("set-param"))
             return line.First;
-        if (line.First?.StartsWith("set-src", StringComparison.Ordinal) == true)
-            return "REMOTE_ADDR";
         return line.Is(line.Name, "set-header", "Host") ? "HTTP_HOST" : null;
     }
 

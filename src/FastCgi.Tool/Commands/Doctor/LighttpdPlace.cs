@@ -12,6 +12,9 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     public override string Description => $"{path} to {Target}";
     public override IEnumerable<string> Targets => [Target];
 
+    /// <summary>The limit of a request body, which is written in kilobytes; 0 for none.</summary>
+    public long BodyLimit => (long)(Parse(Pass.Get("server.max-request-size")?.First) * 1024);
+
     public double ReadTimeout => Parse(this["read-timeout"]);
 
     /// <summary>Whether a script may check the names of headers.</summary>

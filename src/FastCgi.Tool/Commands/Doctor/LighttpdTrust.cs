@@ -20,6 +20,13 @@ internal static class LighttpdTrust
            where Stranger.Trusts(item.Name)
            select Stranger.See(item, item.Name, $"{item.Name} in {line.Parent!.Name}");
 
+    /// <summary>Finds <c>HTTPS</c> for requests that arrive over http.</summary>
+    public static Directive? FindConstantScheme(LighttpdPlace place)
+        => place.Visible("ssl.engine", "extforward.forwarder").Any() ? null
+            : place.Visible("setenv.add-environment", "setenv.set-environment")
+                .FirstOrDefault(line => line.Find("HTTPS", "on") is not null && line.Around.SkipLast(1)
+                    .All(place.Pass.Around.Contains) && Test(line) != Chance.Never);
+
     /// <summary>Whether a stranger meets the conditions around a line.</summary>
     private static Chance Test(Directive line)
         => line.Around.Aggregate(Chance.Always, static (all, block) => Stranger.Both(all, TestBlock(block)));

@@ -3,46 +3,62 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>nginx directives for other protocols, left in copied configurations next to <c>fastcgi_pass</c>.</summary>
 internal static class NginxLeftovers
 {
-    private static readonly Regex s_other = new(@"^(proxy|uwsgi|scgi|grpc)_(?<name>\w+)(?<!_pass)$");
-    private static readonly Regex s_special = new("""^$|[ \t\n;{}"'#]""");
+    private static readonly string[] s_prefixes = ["proxy_", "uwsgi_", "scgi_", "grpc_"];
 
-    // Headers of the connection, and those that forward the client's address, scheme and host: fastcgi_params passes
-    // the same facts in parameters that no client can set.
-    private static readonly Regex s_needless = new(
-        "^(X-(Forwarded|Original)-.*|Forwarded|X-Real-IP|(X|True)-Client-IP|CF-Connecting-IP|X-Cluster-Client-IP|"
-        + "X-(Url-)?Scheme|X-ARR-SSL|Front-End-Https|Connection|Upgrade|Keep-Alive|TE|Trailer|Transfer-Encoding|"
-        + @"Proxy(-Connection)?) |^Host .*\$|"
-        + @"^\S+ \$\{?(remote_addr|remote_port|realip_remote_\w+|scheme|https|server_port|proxy_add_x_forwarded_for)",
+    private static readonly SearchValues<char> s_special = SearchValues.Create(" \t\n;{}\"'#");
+
+    // UseForwardedHeaders and similar middleware read these headers. fastcgi_params passes the same facts in parameters
+    // that no client can set.
+    private static readonly Regex s_forwarded = new(
+        "^(X-Forwarded-.*|X-Original-.*|Forwarded|X-Real-IP|X-Client-IP|True-Client-IP|CF-Connecting-IP|"
+        + "X-Cluster-Client-IP|X-Scheme|X-Url-Scheme|X-ARR-SSL|Front-End-Https)$",
         RegexOptions.IgnoreCase);
+    private static readonly Regex s_origin = new(
+        @"^\$\{?(remote_addr|remote_port|realip_remote_\w+|scheme|https|server_port|proxy_add_x_forwarded_for)\}?$");
+
+    private static readonly string[] s_ofConnection =
+        ["CONNECTION", "UPGRADE", "KEEP_ALIVE", "TE", "TRAILER", "TRANSFER_ENCODING", "PROXY_CONNECTION", "PROXY"];
 
     // The directives of ngx_http_fastcgi_module that proxies have too.
-    private static readonly Regex s_known = new(
-        "^(bind|buffer(_size|ing|s)|busy_buffers_size|cache(?!_convert|_purge)(_.*)?|(connect|read|send)_timeout|"
-        + "force_ranges|hide_header|ignore_.*|intercept_errors|limit_rate|max_temp_file_size|next_upstream.*|no_cache|"
-        + "param|pass_(header|request_.*)|request_buffering|send_lowat|socket_keepalive|store.*|temp_.*)$");
+    private static readonly string[] s_known = """
+        bind buffer_size buffering buffers busy_buffers_size cache cache_background_update cache_bypass cache_key
+        cache_lock cache_lock_age cache_lock_timeout cache_max_range_offset cache_methods cache_min_uses
+        cache_revalidate cache_use_stale cache_valid connect_timeout force_ranges hide_header ignore_client_abort
+        ignore_headers intercept_errors limit_rate max_temp_file_size next_upstream next_upstream_timeout
+        next_upstream_tries no_cache param pass_header pass_request_body pass_request_headers read_timeout
+        request_buffering send_lowat send_timeout socket_keepalive store store_access temp_file_write_size
+        temp_path
+        """.Split((char[]?)null);
 
     public static IEnumerable<Seen> Find(NginxPlace place)
         => from line in place.Pass.Parent!.Block
-           let other = s_other.Match(line.Name)
-           where line.First is not null && other.Success
-           select new Seen(
-               line.Where, $"{line.Name} with fastcgi_pass", Fix: Translate(line, other.Groups["name"].Value));
+           where line.First is not null && !line.Name.EndsWith("_pass", StringComparison.Ordinal)
+               && s_prefixes.Any(prefix => line.Name.StartsWith(prefix, StringComparison.Ordinal))
+           select new Seen(line.Where, $"{line.Name} with fastcgi_pass", Fix: Translate(line));
 
-    private static string Translate(Directive line, string name)
+    private static string Translate(Directive line)
     {
-        if (name == "set_header" && line.Arguments is [var header, var value])
-            return s_needless.IsMatch($"{header} {value}")
-                ? "# remove this line: fastcgi_params passes the client's address, scheme and host"
-                : $"fastcgi_param {GetParameter(header)} {Quote(value)};";
-        return s_known.IsMatch(name)
+        if (line is { Name: "proxy_set_header" or "grpc_set_header", Arguments: [var header, var value] })
+            return TranslateHeader(header, value);
+        var name = line.Name.Split('_', 2)[1];
+        return s_known.Contains(name)
             ? $"fastcgi_{name} {string.Join(' ', line.Arguments.Select(Quote))};"
             : $"# remove this line: there is no fastcgi_{name}";
     }
 
-    private static string GetParameter(string header)
-        => Regex.Replace(HttpParameters.ToParameterName(header), "^HTTP_(?=CONTENT_(TYPE|LENGTH)$)", "");
+    private static string TranslateHeader(string header, string value)
+    {
+        var name = header.ToUpperInvariant().Replace('-', '_');
+        if (s_forwarded.IsMatch(header) || s_origin.IsMatch(value))
+            return "# remove this line: fastcgi_params passes the client's address, scheme and host";
+        if (name == "HOST" && value.Contains('$'))
+            return "# remove this line: nginx passes the client's Host header";
+        if (s_ofConnection.Contains(name))
+            return "# remove this line: FastCGI has no such headers";
+        return $"fastcgi_param {(name is "CONTENT_LENGTH" or "CONTENT_TYPE" ? name : "HTTP_" + name)} {Quote(value)};";
+    }
 
-    private static string Quote(string word) => s_special.IsMatch(word)
-        ? '"' + word.Replace("\\", "\\\\").Replace("\"", "\\\"") + '"'
-        : word;
+    private static string Quote(string word) => word.Length > 0 && word.AsSpan().IndexOfAny(s_special) < 0
+        ? word
+        : '"' + word.Replace("\\", "\\\\").Replace("\"", "\\\"") + '"';
 }

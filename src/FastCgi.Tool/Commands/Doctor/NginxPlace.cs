@@ -174,6 +174,10 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             ? line
             : null;
 
+    public bool LacksPathBase => IsWhole && PathBase is null && Get("fastcgi_split_path_info") is null
+        && !IsPartOfApplication && IsBelowRoot
+        && InServer("try_files").All(files => files.Arguments.LastOrDefault() != Prefix);
+
     /// <summary>Finds an <c>AUTH_TYPE</c> although no directive authenticates the user.</summary>
     public Directive? FindUncheckedUser() => Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } line
         && s_checks.All(check => GetUnless(check, "off") is null) && Get("ssl_verify_client", "on") is null
@@ -193,10 +197,13 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         => See(Guarded is not null && PassesOriginal(parameter, original),
             $"it is the target of '{Guarded?.Text}' ({Guarded?.Where}), and passes ${original}");
 
-    /// <summary>Finds pages for refused requests that the application serves, although it gets that URL.</summary>
-    public IEnumerable<Seen> FindErrorPages()
+    /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
+    public IEnumerable<Seen> FindErrorPages(bool isRefused)
         => !PassesOriginal("REQUEST_URI", "request_uri") ? [] : InServer("error_page")
-            .Where(page => page.Arguments.Intersect(["401", "403"]).Any() && Serves(page.Arguments[^1]))
+            .Where(page => page.Arguments.Length > 1 && isRefused == page.Arguments.Intersect(["401", "403"]).Any()
+                && Serves(page.Arguments[^1])
+                // A named location usually serves the requests that match no file.
+                && (isRefused || page.Arguments[^1][0] != '@'))
             .See(static page => $"the application serves '{page.Text}'");
 
     /// <summary>Finds a <c>rewrite</c> that changes the URL without redirecting the client.</summary>

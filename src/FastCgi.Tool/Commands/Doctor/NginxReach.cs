@@ -3,6 +3,9 @@ namespace FastCgi.Tool.Commands.Doctor;
 /// <summary>Which requests reach the application.</summary>
 internal static class NginxReach
 {
+    // The second one is of ngx_headers_more.
+    private static readonly string[] s_removals = ["fastcgi_hide_header", "more_clear_headers"];
+
     /// <summary>Finds a line that refuses all requests of a kind.</summary>
     /// <param name="least">The least status of a refusal.</param>
     public static Directive? FindRefusal(NginxPlace place, Func<string, string?> known, int least = 400)
@@ -11,6 +14,27 @@ internal static class NginxReach
             && place.Pass.Around.Contains(block) && condition.Block.Exists(line => IsRefusal(line, least))).ToList();
         var values = conditions.Count > 0 ? place.Read(known) : null;
         return conditions.Find(condition => values!.Test(condition) == Chance.Always);
+    }
+
+    /// <summary>Finds lines that refuse methods, such as those of APIs.</summary>
+    public static IEnumerable<Seen> FindRefusedMethods(NginxPlace place)
+        => Place.FindRefused(method => FindRefusal(place, name => ReadMethod(name, method))
+            ?? place.Pass.Around.SelectMany(static block => block.Block).FirstOrDefault(line => line.Is("limit_except")
+                && !line.Arguments.Contains(method, StringComparer.OrdinalIgnoreCase)
+                && line.Find("deny", "all") is not null));
+
+    /// <summary>Finds what refuses <c>/.well-known</c> together with hidden files.</summary>
+    public static Directive? FindRefusedPath(NginxPlace place)
+    {
+        var path = place.Base + Place.WellKnown;
+        if (!IsMain(place))
+            return null;
+        var line = FindRefusal(place, name => name is "uri" or "document_uri" or "request_uri" ? path : null);
+        if (line is not null && line != FindRefusal(place, static name
+            => name is "uri" or "document_uri" or "request_uri" ? "/x" : null))
+            return line;
+        return Find(place, path) is { } location && (location.Find("deny", "all") is not null
+            || location.Block.Exists(static inner => IsRefusal(inner, 400))) ? location : null;
     }
 
     /// <summary>Finds locations that take style sheets and scripts by their extension.</summary>
@@ -30,6 +54,13 @@ internal static class NginxReach
     /// <summary>Finds a <c>try_files</c> that never asks the application for what is no file.</summary>
     public static Directive? FindMissingFiles(NginxPlace place) => IsOfScripts(place) ? null
         : place.Pass.Parent!.Block.Find(static line => line is { Name: "try_files", Arguments: [.., ['=', ..]] });
+
+    /// <summary>Finds the line that removes the application's cookies, unless they are not to be cached.</summary>
+    public static Directive? FindHiddenCookies(NginxPlace place) => place.IsCached ? null
+        : s_removals.Select(name => place.Pass.Around
+            .Select(block => block.Block.FindAll(line => line.Is(name)))
+            .FirstOrDefault(static lines => lines.Count > 0)?.Find(static line => line.Arguments.Contains(
+                "Set-Cookie", StringComparer.OrdinalIgnoreCase))).FirstOrDefault(static line => line is not null);
 
     public static Directive? FindRepeatedPosts(NginxPlace place) => place.Get("fastcgi_next_upstream") is { } line
         && line.Arguments.Contains("non_idempotent") && place.Targets.Take(2).Count() > 1 ? line : null;
@@ -55,6 +86,14 @@ internal static class NginxReach
 
     private static bool IsRefusal(Directive line, int least) => line.Is("return")
         && int.TryParse(line.First, CultureInfo.InvariantCulture, out var status) && status >= least;
+
+    /// <summary>The variables of a request with a certain method.</summary>
+    private static string? ReadMethod(string name, string method) => name switch
+    {
+        "request_method" => method,
+        "request" => method + " /",
+        _ => null,
+    };
 
     /// <summary>Whether ordinary requests reach the place.</summary>
     private static bool IsMain(NginxPlace place) => !IsOfScripts(place) && place.Serves(place.Base + "/x");

@@ -10,6 +10,13 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
         (?<word>[;{}]|(?:\$\{[^}]*\}?|[^\s;{}"'])(?:\$\{[^}]*\}?|[^\s;{])*)|\n
         """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace);
 
+    // Ignores braces in texts and comments of Lua.
+    private static readonly Regex s_lua = new("""
+        (?<!\#[^\n]*)(?<start>\b\w+_by_lua_block\s*\{)(?<code>(?>
+            "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | \[\[.*?\]\] | --[^\n]* |
+            (?<open>\{) | (?<-open>\}) | [^{}])*?)(?(open)(?!))\}
+        """, RegexOptions.Singleline | RegexOptions.IgnorePatternWhitespace, TimeSpan.FromSeconds(2));
+
     private static readonly Regex s_fileMark = new(@"^# configuration file (?<file>.+):\r?\n", RegexOptions.Multiline);
 
     public static Directive Read(DoctorReport report, string file, string text)
@@ -25,7 +32,7 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
     protected override void Parse(string text)
     {
         var words = new List<ConfigurationWord>();
-        foreach (var word in Split(s_word, text))
+        foreach (var word in Split(s_word, SkipLua(text)))
         {
             if (word.IsQuoted || word.Text is not (";" or "{" or "}"))
             {
@@ -69,6 +76,21 @@ internal sealed class NginxReader(DoctorReport report, string main, Dictionary<s
     /// <summary>Whether a file that nginx ships has no line for FastCGI.</summary>
     private static bool IsOfOthers(string file)
         => Path.GetFileName(file) is "mime.types" or "uwsgi_params" or "scgi_params";
+
+    /// <summary>Removes the code of <c>content_by_lua_block</c> and similar blocks of OpenResty, but no line.</summary>
+    private static string SkipLua(string text)
+    {
+        try
+        {
+            return s_lua.Replace(text, static match
+                => match.Groups["start"].Value + new string('\n', match.Groups["code"].ValueSpan.Count('\n')) + "}");
+        }
+        catch (RegexMatchTimeoutException)
+        {
+            // Not a configuration: many blocks are not closed.
+            return text;
+        }
+    }
 
     private void AddDirective(List<ConfigurationWord> words, ConfigurationWord end)
     {

@@ -8,6 +8,11 @@ internal abstract class Place(Directive pass)
     /// <summary>The longest silence of Blazor's and SignalR's long polls, in seconds.</summary>
     public const double LongestPoll = 90;
 
+    private static readonly string[] s_methods = ["PUT", "DELETE", "PATCH"];
+
+    /// <summary>A path of applications that looks like a hidden file.</summary>
+    public const string WellKnown = "/.well-known/openid-configuration";
+
     /// <summary>Files of applications.</summary>
     public static readonly string[] Files = ["/css/site.css", "/js/app.js"];
 
@@ -34,12 +39,36 @@ internal abstract class Place(Directive pass)
     /// <summary>The path below which requests are passed, without the last slash; null for a pattern.</summary>
     public virtual string? Base => Path.TrimEnd('/');
 
+    public bool IsBelowRoot => Base is ['/', ..];
+
+    /// <summary>Whether the application also gets requests outside this path, so that it is not a path base.</summary>
+    public bool IsPartOfApplication => All.Any(other => other.IsFastCgi && other.Site == Site
+        && other.EndPoints.Any(end => end is null || EndPoints.Contains(end) || EndPoints.Contains(null))
+        && (other.Base is null || !IsBelow(other.Base, Base ?? "")));
+
     /// <summary>Whether the web server can connect to an abstract socket of the application.</summary>
     public virtual bool ReachesAbstract => false;
+
+    /// <summary>The addresses of the targets; <see langword="null"/> if unknown, such as a variable.</summary>
+    private HashSet<string?> EndPoints => [.. Targets.Select(static target
+        => FastCgiAddress.TryParse(target, out var address)
+            ? address.EndPoint.ToString()!.Replace("Unspecified/localhost", "127.0.0.1", StringComparison.Ordinal)
+                .Replace("[::1]", "127.0.0.1", StringComparison.Ordinal)
+            : null)];
 
     /// <summary>Whether all files that may apply here were read. Otherwise, no line is known to be missing.</summary>
     public virtual bool IsWhole
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
+
+    /// <summary>Finds lines that refuse methods of APIs.</summary>
+    public static IEnumerable<Seen> FindRefused(Func<string, Directive?> find)
+        => from method in s_methods
+           let line = find(method)
+           // Not all requests of strangers.
+           where line is not null && line != find("GET")
+           group method by line into refused
+           select new Seen(refused.Key.Where, refused.Key.Text,
+               $"requests with {string.Join(", ", refused)} do not reach the application");
 
     /// <summary>Whether a path is the given one or below it.</summary>
     public static bool IsBelow(string? path, string start)
@@ -73,10 +102,7 @@ internal abstract class Place(Directive pass)
         if (IsFastCgi)
         {
             report.AddFact($"{Where}: {Description}");
-            foreach (var rule in Rule.All)
-                foreach (var one in rule.Cases)
-                    foreach (var seen in one.Find(this))
-                        report.Add(rule, one, seen, this);
+            RuleList.Apply(report, this);
         }
         else if (UsesOtherProtocol && !All.Any(static place => place.IsFastCgi))
         {
@@ -115,5 +141,5 @@ internal sealed record HeadBuffer(long Size, string Server, string Effect, strin
     /// <summary>For an address, the default of nginx.</summary>
     public static HeadBuffer OfNginx(long size)
         => new(size, "nginx", "nginx returns 502 and logs 'upstream sent too big header'",
-            LimitRules.LargerNginxBuffers);
+            RuleTexts.LargerNginxBuffers);
 }

@@ -1,4 +1,4 @@
-using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -15,13 +15,20 @@ internal static class AddressRules
 
     public static readonly Rule Permission = new("permission", Level.Problem,
         "nginx returns 502 and logs '(13: Permission denied)'; others return 503",
-        "troubleshooting.md#permission-denied");
+        PermissionDenied);
 
     public static readonly Rule BacklogFull = new("backlog-full", Level.Problem,
         "nginx returns 502 or 504; for a Unix socket it logs '(11: Resource temporarily unavailable)'", Exhausted);
 
+    public static readonly Rule Descriptors = new("descriptors", Level.Problem,
+        "without a free descriptor, the process accepts no connections, and nginx returns 502", Exhausted);
+
     public static readonly Rule NobodyListens = new("nobody-listens", Level.Problem,
         "nginx returns 502 and logs '(111: Connection refused)'; others return 503", BadGateway);
+
+    public static readonly Rule Ambiguous = new("ambiguous", Level.Problem,
+        "programs read the address differently, so the web server and the application may not find each other",
+        BadGateway);
 
     public static readonly Rule NotFastCgi = new("not-fastcgi", Level.Problem,
         "nginx returns 502 and logs 'upstream sent unsupported FastCGI protocol version'", BadGateway);
@@ -43,7 +50,7 @@ internal static class AddressRules
 
     public static IReadOnlyList<Rule> All { get; } =
     [
-        WebServerCheck, NoSocket, Permission, BacklogFull, NobodyListens, NotFastCgi, NoAnswer,
+        WebServerCheck, NoSocket, Permission, BacklogFull, Descriptors, NobodyListens, Ambiguous, NotFastCgi, NoAnswer,
         ErrorStatus, PhpFpm, OtherProtocol,
     ];
 }

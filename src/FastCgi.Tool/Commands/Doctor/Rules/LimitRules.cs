@@ -1,4 +1,5 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -7,7 +8,6 @@ internal static class LimitRules
 {
     private const string LargeHeaders = "troubleshooting.md#response-headers-that-are-too-large";
     private const string TooLarge = "troubleshooting.md#413-content-too-large";
-    public const string LargerNginxBuffers = "fastcgi_buffer_size 16k;\nfastcgi_buffers 8 16k;";
     private const string FullNginx = "front-ends/nginx.md#full-configuration";
 
     /// <summary>Also for what an application has returned.</summary>
@@ -29,7 +29,10 @@ internal static class LimitRules
                 ? place.Get("client_max_body_size").See()
                 : [], "client_max_body_size 30m;"),
             On<NginxPlace>(place => place.See(!place.IsGuard && place.HasDefault("client_max_body_size"),
-                "client_max_body_size is 1m, the default"), "client_max_body_size 30m;") with { Level = Level.Fact }),
+                "client_max_body_size is 1m, the default"), "client_max_body_size 30m;") with { Level = Level.Fact },
+            On<LighttpdPlace>(place => place.BodyLimit is > 0 and < Place.UsualBody
+                ? place.Pass.Get("server.max-request-size").See()
+                : [], "server.max-request-size = 30000")),
 
         new("read-timeout", Level.Note,
             "if the application sends nothing for longer, clients get a 504; long polls of Blazor and SignalR last up "
@@ -75,7 +78,11 @@ internal static class LimitRules
                 : [], "keepalive 16;"),
             On<NginxPlace>(place => place is { IsWhole: true, HasUpstream: true, Keepalive: null }
                 ? place.Get("fastcgi_keep_conn", "on").See(NoPool)
-                : [], "keepalive 16;") with { Until = new(1, 29, 7) }),
+                : [], "keepalive 16;") with { Until = new(1, 29, 7) },
+            On<NginxPlace>(place => place.Get("fastcgi_keep_conn", "on") is not null
+                && place.Keepalive is { First: "0" } line
+                    ? line.See($"fastcgi_keep_conn on, but {line.Text}")
+                    : [], "keepalive 16;")),
     ];
 
     private const string NoPool = "fastcgi_keep_conn on, but no 'keepalive' in an upstream";

@@ -1,4 +1,5 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -29,6 +30,8 @@ internal static class ParameterRules
             Lacks("CONTENT_TYPE", "$content_type", "the application returns 415 for forms and JSON"),
             Lacks("REMOTE_ADDR", "$remote_addr", "the application does not know the client's address")
                 with { Page = "identity.md#what-the-application-knows-about-a-client" },
+            Lacks("QUERY_STRING", "$query_string",
+                "applications that do not use FastCgi.AspNetCore see no query string") with { Level = Level.Note },
             On<NginxPlace>(place => place.Tls is { } tls && place.Lacks("HTTPS") && place.Lacks("REQUEST_SCHEME")
                     ? [new(place.Where, $"{tls.Where} uses TLS, but neither HTTPS nor REQUEST_SCHEME is passed")]
                     : [],
@@ -58,7 +61,12 @@ internal static class ParameterRules
         new("target-rewritten", Level.Problem, "query strings are lost, and escaped characters in paths are decoded",
             NotFound,
             On<NginxPlace>(place => place.FindRewrittenTarget().See(), "fastcgi_param REQUEST_URI $request_uri;"),
-            On<ApachePlace>(place => place.FindRewrittenTarget().See(), RemoveLine)),
+            On<ApachePlace>(place => place.FindRewrittenTarget().See(), RemoveLine),
+            On<HaProxyPlace>(place => (place.Application?.Block ?? []).Where(line
+                => line.Arguments is ["REQUEST_URI", "%[path]", ..]).See(), RemoveLine),
+            On<CaddyPlace>(place => place.IsGuard || place.Pass.FindAround("handle_errors") is not null ? []
+                : place.Parameters.Where(line => line.Arguments
+                    is ["REQUEST_URI", "{path}" or "{uri.path}" or "{http.request.uri.path}"]).See(), RemoveLine)),
 
         new("body-dropped", Level.Problem, "the application sees no request body", EmptyBody,
             On<NginxPlace>(place => place.IsGuard ? [] : place.Get("fastcgi_pass_request_body", "off").See(),
@@ -71,7 +79,9 @@ internal static class ParameterRules
             On<NginxPlace>(place => place.Set("HTTP_AUTHORIZATION", "").See(),
                 "fastcgi_param HTTP_AUTHORIZATION $http_authorization;"),
             On<ApachePlace>(place => place.See(place is { IsWhole: true, PassesAuthorization: false },
-                $"no CGIPassAuth On for {place.Path}"), place => place.Locate("CGIPassAuth On")),
+                place.MisplacedAuthorization is { } line
+                    ? $"CGIPassAuth in {line.Where} is not allowed in <VirtualHost>: use <Location>"
+                    : $"no CGIPassAuth On for {place.Path}"), place => place.Locate("CGIPassAuth On")),
             On<HaProxyPlace>(place => place.FindDroppedAuthorization().See(
                 app => $"{app.Text} has no 'pass-header Authorization'"), "pass-header Authorization")),
 
@@ -84,7 +94,14 @@ internal static class ParameterRules
                 fastcgi_param HTTPS $https if_not_empty;
                 """),
             On<ApachePlace>(place => ApacheTrust.FindConstantScheme(place).See(Plain),
-                "# remove this line: Apache sets HTTPS for TLS")),
+                "# remove this line: Apache sets HTTPS for TLS"),
+            On<LighttpdPlace>(place => LighttpdTrust.FindConstantScheme(place).See(
+                _ => "HTTPS is set, although requests arrive over http"),
+                "# remove this line: lighttpd sets HTTPS for TLS"),
+            On<HaProxyPlace>(place => HaProxyTrust.FindConstantScheme(place).See(Plain),
+                "set-param REQUEST_SCHEME https if { ssl_fc }"),
+            On<CaddyPlace>(place => CaddyTrust.FindConstantScheme(place).See(Plain),
+                "# remove this line: Caddy sets HTTPS for TLS")),
 
         new("scheme-behind-balancer", Level.Problem,
             "if the load balancer terminates TLS, the application sees each request as http: redirect loops",
@@ -93,24 +110,39 @@ internal static class ParameterRules
             On<ApachePlace>(place => place is { IsWhole: true, SetsHttps: false, UsesTls: false }
                 ? place.FindGlobal("RemoteIPHeader").See(
                     "a load balancer is trusted, but nothing sets HTTPS for its requests")
-                : [], HttpsFromBalancer) with { Page = "front-ends/apache.md#behind-a-load-balancer" }),
+                : [], HttpsFromBalancer) with { Page = "front-ends/apache.md#behind-a-load-balancer" },
+            On<HaProxyPlace>(place => place.FindTrustedBalancer(),
+                "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }")
+                with { Page = "front-ends/haproxy.md#behind-a-load-balancer" }),
 
         new("path-base", Level.Problem, "the path base does not match the location, which results in a 404", NotFound,
-            On<NginxPlace>(place => place is { Base: ['/', ..], PathBase: [not '$', ..] value }
+            On<NginxPlace>(place => place is { IsBelowRoot: true, PathBase: [not '$', ..] value }
                 && !Place.IsBelow(place.Base, value)
                     ? place.Set("PATH_BASE").See($"location {place.Prefix} passes PATH_BASE {value}")
                     : [], place => $"fastcgi_param PATH_BASE {place.Base};"),
             On<NginxPlace>(place => place is { Prefix: "/", PathBase: ['/', _, ..] value }
                     ? place.Set("PATH_BASE").See($"location / passes PATH_BASE {value} with each request")
-                    : [], place => $"# in location {place.PathBase}/:\nfastcgi_param PATH_BASE {place.PathBase};")
-                with { Level = Level.Note, Effect = "paths that do not begin with it result in a 404" },
-            On<ApachePlace>(place => place.FindWrongPathBases(), "")),
+                    : [], place => $$"""
+                location {{place.PathBase!.TrimEnd('/')}}/ {
+                    include fastcgi_params;
+                    fastcgi_param PATH_BASE {{place.PathBase.TrimEnd('/')}};
+                    fastcgi_pass {{place.Pass.First}};
+                }
+                """) with { Level = Level.Note, Effect = "paths that do not begin with it result in a 404" },
+            On<NginxPlace>(place => place.See(place.LacksPathBase, $"location {place.Prefix} passes no PATH_BASE"),
+                place => $"fastcgi_param PATH_BASE {place.Base};") with { Level = Level.Note, Effect = WholePath },
+            On<ApachePlace>(place => place.FindWrongPathBases(), ""),
+            On<ApachePlace>(place => place.See(place.LacksPathBase, $"no PATH_BASE is passed for {place.Base}"),
+                place => place.Locate($"SetEnv PATH_BASE {place.Base}"))
+                with { Level = Level.Note, Effect = WholePath }),
 
         new("rewrite-unseen", Level.Note,
             "the application sees the URL that the client sent, not the new one, unless it sets PathSource", Rewrites,
             On<NginxPlace>(place => place.FindUnseenRewrite().See(),
                 "options.PathSource = FastCgiPathSource.DocumentUri;"),
             On<ApachePlace>(place => place.FindUnseenRewrite().See(),
+                "options.PathSource = FastCgiPathSource.ScriptNameAndPathInfo;"),
+            On<CaddyPlace>(place => place is { SetsTarget: false, IsGuard: false } ? place.Rewrite.See() : [],
                 "options.PathSource = FastCgiPathSource.ScriptNameAndPathInfo;")),
 
         new("nocanon", Level.Problem, "a request with a query results in a 403",
@@ -122,6 +154,9 @@ internal static class ParameterRules
                 $"AllowEncodedSlashes NoDecode, and the ProxyPass in line {place.Pass.Line} has no nocanon"), "nocanon")
                 with { Effect = "%2F in a path arrives as %252F", Page = NotFound }),
     ];
+
+    private const string WholePath =
+        "the application sees paths that begin with this one, and returns 404 unless it expects them";
 
     private static RuleCase<NginxPlace> Lacks(string name, string value, string effect)
         => On<NginxPlace>(place => place.See(place.Lacks(name), $"{name} is not passed"),

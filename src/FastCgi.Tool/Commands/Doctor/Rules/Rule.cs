@@ -17,19 +17,6 @@ internal sealed record Rule(string Id, Level Level, string Effect, string Page, 
 {
     private const string Documents = "https://github.com/fastcgi-aspnetcore/FastCgi.AspNetCore/blob/main/docs/";
 
-    // Pages and fixes that several rules share.
-    public const string BadRequest = "troubleshooting.md#400-bad-request";
-    public const string Unauthorized = "troubleshooting.md#401-unauthorized";
-    public const string NotFound = "troubleshooting.md#404-not-found";
-    public const string BadGateway = "troubleshooting.md#502-bad-gateway";
-    public const string RemoveLine = "# remove this line";
-    public const string HttpsFromBalancer = "SetEnvIfExpr "
-        + "\"%{CONN_REMOTE_ADDR} == '192.0.2.10' && req('X-Forwarded-Proto') == 'https'\" HTTPS=on";
-
-    /// <summary>All rules. Their names never change.</summary>
-    public static IReadOnlyList<Rule> All { get; } =
-        [.. AddressRules.All, .. TrustRules.All, .. ParameterRules.All, .. ReachRules.All, .. LimitRules.All];
-
     public string Url => Documents + Page;
 
     /// <summary>Creates what a web server can have of a rule.</summary>
@@ -49,9 +36,10 @@ internal abstract record RuleCase
     public string? Effect { get; init; }
     public string? Page { get; init; }
 
-    /// <summary>
-    /// The first version of the web server that no longer has the mistake; <see langword="null"/> for none.
-    /// </summary>
+    /// <summary>The first version of the web server that has the mistake; <see langword="null"/> for any.</summary>
+    public Version? Since { get; init; }
+
+    /// <summary>The first version that no longer has it.</summary>
     public Version? Until { get; init; }
 
     /// <summary>The evidence at a place, with the fix.</summary>

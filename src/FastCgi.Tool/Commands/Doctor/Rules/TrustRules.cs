@@ -1,4 +1,5 @@
 using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
+using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
 
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
@@ -52,11 +53,14 @@ internal static class TrustRules
                  "extforward.forwarder = (\"192.0.2.10\" => \"trust\")")
                 with { Page = "front-ends/lighttpd.md#behind-a-load-balancer" },
             On<LighttpdPlace>(LighttpdTrust.FindChosen, "$HTTP[\"remoteip\"] == \"192.0.2.10\" {"),
-            On<HaProxyPlace>(HaProxyTrust.FindChosen, """
+            On<HaProxyPlace>(place => HaProxyTrust.FindBalancer(place).See(), """
                 acl from-balancer src 192.0.2.10
                 http-request set-src req.hdr_ip(X-Forwarded-For,-1) if from-balancer
-                http-request set-var(txn.forwarded_proto) req.hdr(X-Forwarded-Proto) if from-balancer
                 """) with { Page = "front-ends/haproxy.md#behind-a-load-balancer" },
+            On<HaProxyPlace>(HaProxyTrust.FindChosen, """
+                acl from-balancer src 192.0.2.10
+                http-request set-var(txn.forwarded_proto) req.hdr(X-Forwarded-Proto) if from-balancer
+                """),
             On<CaddyPlace>(place => CaddyTrust.FindBalancer(place).See(Everybody), "trusted_proxies static 192.0.2.10")
                 with { Page = "front-ends/caddy.md#behind-a-load-balancer" },
             On<CaddyPlace>(CaddyTrust.FindChosen, "@balancer remote_ip 192.0.2.10")),
@@ -68,7 +72,9 @@ internal static class TrustRules
                 fastcgi_no_cache $http_cookie $http_authorization;
                 """),
             On<NginxPlace>(place => NginxTrust.FindCachedCookies(place).See("fastcgi_cache ignores Set-Cookie"),
-                 "fastcgi_ignore_headers Cache-Control Expires;")),
+                 "fastcgi_ignore_headers Cache-Control Expires;"),
+            On<ApachePlace>(place => ApacheReach.FindSharedCache(place).See(
+                line => $"{line.Text} stores responses that are not marked as public"), "SetEnvIf Cookie . no-cache")),
 
         // nginx passes the name of any Authorization header, checked or not.
         new("user-unverified", Level.Problem, "with AddFastCgi(), any client can claim to be any user", User,
@@ -76,7 +82,15 @@ internal static class TrustRules
                 "AUTH_TYPE is passed, but no directive authenticates the user"), """
                 auth_basic "Members";
                 auth_basic_user_file /etc/nginx/members;
-                """)),
+                """),
+            On<NginxPlace>(place => place.Set("AUTH_TYPE") is null && place.Set("REMOTE_USER") is not null
+                ? place.GetUnless("auth_basic", "off").See("auth_basic without AUTH_TYPE")
+                : [], "fastcgi_param AUTH_TYPE Basic;")
+                with
+                {
+                    Level = Level.Note,
+                    Effect = "an application with AddFastCgi() ignores the user and returns 401",
+                }),
 
         new("underscores", Level.Problem, SameHeader, Underscores,
             On<NginxPlace>(place => place.SetsHeaders ? place.FindUnderscores() : [], ""),
@@ -106,11 +120,17 @@ internal static class TrustRules
 
         new("error-page", Level.Problem,
             "the application gets the refused URL, and returns the page that the client may not see", ErrorPages,
-            On<NginxPlace>(place => place.FindErrorPages(), "fastcgi_param REQUEST_URI $uri;"),
-            On<ApachePlace>(place => place.FindErrorPages(), ""),
+            On<NginxPlace>(place => place.FindErrorPages(isRefused: true), "fastcgi_param REQUEST_URI $uri;"),
+            On<NginxPlace>(place => place.FindErrorPages(isRefused: false), "fastcgi_param REQUEST_URI $uri;")
+                with { Level = Level.Note, Effect = FailedUrl },
+            On<ApachePlace>(place => place.FindErrorPages(isRefused: true), ""),
+            On<ApachePlace>(place => place.FindErrorPages(isRefused: false), "")
+                with { Level = Level.Note, Effect = FailedUrl },
             On<CaddyPlace>(place => place.SetsTarget ? [] : place.Pass.FindAround("handle_errors").See(),
                 "env REQUEST_URI /refused")),
     ];
 
     private static string Everybody(Directive line) => $"{line.Text} trusts everybody";
+
+    private const string FailedUrl = "the application gets the URL of the failed request, and returns its page";
 }
