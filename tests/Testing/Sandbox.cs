@@ -1,3 +1,4 @@
+using System.Reflection;
 using System.Runtime.ExceptionServices;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
@@ -46,16 +47,20 @@ public static unsafe partial class Sandbox
     });
 
     /// <summary>Runs an action on a thread without root's privileges.</summary>
-    public static void RunAsOrdinaryUser(Action action) => RunOnThread(() =>
+    public static void RunAsOrdinaryUser(Action action)
     {
-        if (Environment.IsPrivilegedProcess)
+        LoadAssemblies(action);
+        RunOnThread(() =>
         {
-            _ = setfsgid(Nobody);
-            _ = setfsuid(Nobody);
-        }
+            if (Environment.IsPrivilegedProcess)
+            {
+                _ = setfsgid(Nobody);
+                _ = setfsuid(Nobody);
+            }
 
-        action();
-    });
+            action();
+        });
+    }
 
     /// <summary>Runs an action on a thread of another user.</summary>
     public static void RunAs(uint user, Action action) => RunOnThread(() =>
@@ -76,6 +81,16 @@ public static unsafe partial class Sandbox
         var filter = new Program { Length = 4, Instructions = program };
         Assert.Equal(0, prctl(NoNewPrivileges, 1, 0, 0, 0));
         Assert.Equal(0, prctl(SetSeccomp, FilterMode, (nint)(&filter), 0, 0));
+    }
+
+    // Those that are first needed on the thread would be loaded by a user who may not be able to read them.
+    private static void LoadAssemblies(Action action)
+    {
+        foreach (var assembly in new[] { action.Method.Module.Assembly, typeof(Sandbox).Assembly })
+        {
+            foreach (var name in assembly.GetReferencedAssemblies())
+                Assembly.Load(name);
+        }
     }
 
     private static void RunOnThread(Action action)

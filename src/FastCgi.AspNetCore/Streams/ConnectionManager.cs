@@ -144,12 +144,12 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         {
             var requests = CountRequests();
             var count = Count;
-            if (count > 0)
-                await ThreadRoot.ReportAsync(server.Log, log => log.ConnectionsNotClosedInTime(count))
-                    .ConfigureAwait(false);
             ForEach(static connection => connection.Abort());
             server.Time.Tick();
             Volatile.Write(ref _abortedAt, Now);
+            if (count > 0)
+                await ThreadRoot.ReportAsync(server.Log, log => log.ConnectionsNotClosedInTime(count))
+                    .ConfigureAwait(false);
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
             await _allGone.Task.ConfigureAwait(false);
             // No tick will close the rest, whose web servers have neither accepted the ends nor closed.
