@@ -1,4 +1,3 @@
-
 namespace FastCgi.Client.Tests;
 
 /// <summary>Connections that fail, or close too early.</summary>

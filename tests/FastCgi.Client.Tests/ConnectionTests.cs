@@ -1,4 +1,3 @@
-
 namespace FastCgi.Client.Tests;
 
 /// <summary>Opening, keeping and closing connections, and retries.</summary>

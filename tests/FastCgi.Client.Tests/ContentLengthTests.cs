@@ -1,4 +1,3 @@
-
 namespace FastCgi.Client.Tests;
 
 /// <summary>

@@ -40,36 +40,29 @@ public static unsafe partial class Sandbox
     private const uint Refused = 0x00050000;
 
     /// <summary>Runs an action for which the system refuses a call.</summary>
-    public static void Run(SystemCall call, int error, Action action) => RunOnThread(() =>
-    {
-        Refuse(call, error);
-        action();
-    });
+    public static void Run(SystemCall call, int error, Action action) => Run(() => Refuse(call, error), action);
 
     /// <summary>Runs an action on a thread without root's privileges.</summary>
-    public static void RunAsOrdinaryUser(Action action)
-    {
-        LoadAssemblies(action);
-        RunOnThread(() =>
+    public static void RunAsOrdinaryUser(Action action) => Run(
+        static () =>
         {
             if (Environment.IsPrivilegedProcess)
             {
                 _ = setfsgid(Nobody);
                 _ = setfsuid(Nobody);
             }
-
-            action();
-        });
-    }
+        },
+        action);
 
     /// <summary>Runs an action on a thread of another user.</summary>
-    public static void RunAs(uint user, Action action) => RunOnThread(() =>
-    {
-        // Not by the C library, which would change the user of all threads.
-        var setUser = RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 147 : 117;
-        Assert.Equal(0, syscall(setUser, -1, (nint)user, -1));
-        action();
-    });
+    public static void RunAs(uint user, Action action) => Run(
+        () =>
+        {
+            // Not by the C library, which would change the user of all threads.
+            var setUser = RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 147 : 117;
+            Assert.Equal(0, syscall(setUser, -1, (nint)user, -1));
+        },
+        action);
 
     private static void Refuse(SystemCall call, int error)
     {
@@ -83,7 +76,7 @@ public static unsafe partial class Sandbox
         Assert.Equal(0, prctl(SetSeccomp, FilterMode, (nint)(&filter), 0, 0));
     }
 
-    // Those that are first needed on the thread would be loaded by a user who may not be able to read them.
+    // Those that are first needed on the restricted thread would be loaded there, which may be forbidden.
     private static void LoadAssemblies(Action action)
     {
         foreach (var assembly in new[] { action.Method.Module.Assembly, typeof(Sandbox).Assembly })
@@ -93,10 +86,15 @@ public static unsafe partial class Sandbox
         }
     }
 
-    private static void RunOnThread(Action action)
+    private static void Run(Action restrict, Action action)
     {
+        LoadAssemblies(action);
         Exception? error = null;
-        var thread = new Thread(() => error = Record.Exception(action));
+        var thread = new Thread(() => error = Record.Exception(() =>
+        {
+            restrict();
+            action();
+        }));
         thread.Start();
         thread.Join();
         if (error is not null)

@@ -39,16 +39,22 @@ internal static class HttpCharacters
     /// <summary>Whether a Host is valid in Kestrel, or has an empty port, as from nginx on a Unix socket.</summary>
     public static bool IsHost(ReadOnlySpan<byte> value)
     {
-        var end = value.StartsWith("["u8) ? value.IndexOf((byte)']') : value.IndexOfAnyExcept(s_hostBytes);
+        int end;
         if (value.StartsWith("["u8))
         {
-            if (end < "[::1".Length || value[1..end].ContainsAnyExcept(s_ipv6Bytes))
+            end = value.IndexOf((byte)']') + 1;
+            if (end < "[::1]".Length || value[1..(end - 1)].ContainsAnyExcept(s_ipv6Bytes))
                 return false;
-            end++;
+        }
+        else
+        {
+            end = value.IndexOfAnyExcept(s_hostBytes);
+            if (end <= 0)
+                return end < 0;
         }
 
-        return end < 0 || end == value.Length
-            || (end > 0 && value[end] == ':' && !value[(end + 1)..].ContainsAnyExceptInRange((byte)'0', (byte)'9'));
+        var port = value[end..];
+        return port.IsEmpty || (port[0] == ':' && !port[1..].ContainsAnyExceptInRange((byte)'0', (byte)'9'));
     }
 
     public static int IndexOfNonToken(ReadOnlySpan<char> value) => value.IndexOfAnyExcept(s_tokenChars);

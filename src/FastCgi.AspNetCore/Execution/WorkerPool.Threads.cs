@@ -138,7 +138,11 @@ internal sealed partial class WorkerPool
         if (before == Hold.Thread && Period - worker.SleepPeriod <= 1)
             _asleep[worker.SleepPeriod & 1]--;
         if (hold == Hold.Thread)
-            _asleep[(worker.SleepPeriod = Period) & 1]++;
+        {
+            worker.SleepPeriod = Period;
+            _asleep[Period & 1]++;
+        }
+
         if (hold is Hold.Loop or Hold.Seat)
             _watched.Add(worker);
         else

@@ -31,7 +31,7 @@ internal sealed partial class WorkerPool(
     // Waits of a few hundred microseconds, for another machine, need as many to keep a processor busy.
     private const int MinAsleepPerSeat = 6;
 
-    // A call that has slept for longer than a period of so many samples of the watchdog hardly uses a processor. If no
+    // The length of a period, in samples of the watchdog. A call that sleeps for longer hardly uses a processor. If no
     // call that ended in a period was delayed, processors are idle.
     private const int PeriodSamples = 16;
 

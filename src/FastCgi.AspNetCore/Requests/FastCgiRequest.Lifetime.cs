@@ -71,10 +71,13 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         if (Server.Advisor is null || HasResponded || Response.GetBytesWritten(scope) > 0)
             return;
 
-        var (software, age) = (Parameters.GetVariable("SERVER_SOFTWARE"), Server.Time.GetElapsedTime(BeganAt));
-        if (age >= Advisor.MinGivenUpAge)
-            ready.Report(() => Server.Advise(
-                (software, age), static (advisor, given) => advisor.OnGivenUp(given.software, given.age)));
+        var age = Server.Time.GetElapsedTime(BeganAt);
+        if (age < Advisor.MinGivenUpAge)
+            return;
+
+        var given = (Software: Parameters.GetVariable("SERVER_SOFTWARE"), Age: age);
+        ready.Report(() => Server.Advise(
+            given, static (advisor, given) => advisor.OnGivenUp(given.Software, given.Age)));
     }
 
     private CancellationToken GetAbortedToken()

@@ -121,19 +121,21 @@ internal sealed partial class FastCgiConnection
     {
         using var scope = EnterLock();
         var isIdle = scope.State.Output.IsIdle;
-        var isUndelivered = scope.State.Output.SentLength > MaxSurelyTaken
-            && _transport is { CanReset: true, UndeliveredLength: > 0 };
-        if (isUndelivered && scope.State.Lifetime.Phase == ConnectionPhase.Leaving && _transport.HasInput == true)
+        var isLeaving = isIdle && scope.State.Lifetime.Phase == ConnectionPhase.Leaving;
+        var hasInput = isLeaving ? _transport.HasInput : null;
+        if (hasInput == true)
             return CloseAction.None;
 
         // Linux resets a closed TCP connection whose peer takes nothing for about five minutes.
+        var isUndelivered = scope.State.Output.SentLength > MaxSurelyTaken
+            && _transport is { CanReset: true, UndeliveredLength: > 0 };
         var action = scope.State.Lifetime.Decide(
             isIdle && scope.State.Requests.Count == 0, isUndelivered, !_manager.IsStopping, _manager.Now);
         // If a request has arrived since, its response is being sent. The transport asks again after that.
         if (action == CloseAction.None && !isIdle)
             Output.CloseWhenSent(scope);
-        if (action == CloseAction.ResetUnlessInput && _transport.HasInput is { } hasInput)
-            return !hasInput && TryCloseIdle(scope) ? CloseAction.Reset : CloseAction.None;
+        if (action == CloseAction.ResetUnlessInput && hasInput is not null)
+            return TryCloseIdle(scope) ? CloseAction.Reset : CloseAction.None;
 
         return action;
     }

@@ -90,14 +90,7 @@ public sealed class SystemdNotifierTests : IDisposable
     public async Task Ready_QueueOfSystemdIsFull_WaitsForRoom()
     {
         Listen();
-        using (var filler = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified))
-        {
-            filler.Blocking = false;
-            filler.Connect(EndpointAddress.ToUnixEndPoint(_environment["NOTIFY_SOCKET"]!));
-            while (Record.Exception(() => filler.Send("STATUS=Booting"u8)) is null)
-            {
-            }
-        }
+        FillQueue();
 
         using var notifier = Create()!;
         var id = Waiting.Signal<int>();
@@ -117,6 +110,21 @@ public sealed class SystemdNotifierTests : IDisposable
         Assert.StartsWith("READY=1\n", message, StringComparison.Ordinal);
         thread.Join();
         Assert.Empty(_logs.All);
+    }
+
+    /// <summary>The stop does not wait ten seconds, as the start does, while listeners still accept.</summary>
+    [Fact]
+    public void Stopping_QueueOfSystemdIsFull_IsGivenUpSoon()
+    {
+        Listen();
+        FillQueue();
+        using var notifier = Create()!;
+        var start = Stopwatch.GetTimestamp();
+
+        notifier.Stopping();
+
+        Assert.InRange(Stopwatch.GetElapsedTime(start), TimeSpan.Zero, TimeSpan.FromSeconds(9));
+        Assert.Equal("NotifyFailed", Assert.Single(_logs.All).EventName);
     }
 
     [Fact]
@@ -175,6 +183,16 @@ public sealed class SystemdNotifierTests : IDisposable
         _systemd.Bind(EndpointAddress.ToUnixEndPoint(path));
         _systemd.ReceiveTimeout = 30_000;
         _environment["NOTIFY_SOCKET"] = path;
+    }
+
+    private void FillQueue()
+    {
+        using var filler = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
+        filler.Blocking = false;
+        filler.Connect(EndpointAddress.ToUnixEndPoint(_environment["NOTIFY_SOCKET"]!));
+        while (Record.Exception(() => filler.Send("STATUS=Booting"u8)) is null)
+        {
+        }
     }
 
     private string Receive()
