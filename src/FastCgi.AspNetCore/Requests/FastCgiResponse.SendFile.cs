@@ -109,10 +109,14 @@ internal sealed partial class FastCgiResponse
         var limit = _request.Server.GetMaxDescriptors();
         // Of the descriptors that connections leave free, files may use half.
         var maxHandle = limit - ((limit - _request.Server.GetMaxConnections()) / 2);
-        if (OperatingSystem.IsLinux() && file.DangerousGetHandle() >= maxHandle)
-            throw new IOException(string.Create(
-                CultureInfo.InvariantCulture,
-                $"The file '{path}' is not sent: Too many open files. The last of the process's {limit} descriptors "
-                    + $"are reserved for threads. Raise LimitNOFILE= in the systemd unit, or ulimit -n."));
+        if (!OperatingSystem.IsLinux() || file.DangerousGetHandle() < maxHandle)
+            return;
+
+        // Before the exception is created: many requests may fail at once, and their traces take descriptors too.
+        file.Dispose();
+        throw new IOException(string.Create(
+            CultureInfo.InvariantCulture,
+            $"The file '{path}' is not sent: Too many open files. The last of the process's {limit} descriptors "
+                + $"are reserved for threads. Raise LimitNOFILE= in the systemd unit, or ulimit -n."));
     }
 }
