@@ -2,7 +2,9 @@ namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>The expected behavior of the handler of a path.</summary>
 /// <param name="IsKnown">Whether a request for this path has returned, not only for similar ones.</param>
-/// <param name="IsSure">Whether the last calls agreed. If not, the next call must be measured.</param>
+/// <param name="IsSure">
+/// Whether the last calls agreed, at least that they slept. If not, the next call must be measured.
+/// </param>
 /// <param name="Sleeps">Whether it is likely to keep its thread asleep.</param>
 /// <param name="Microseconds">How long it is likely to keep its thread.</param>
 internal readonly record struct Prediction(bool IsKnown, bool IsSure, bool Sleeps, int Microseconds)
@@ -129,7 +131,7 @@ internal sealed class PathPredictor
 
         public readonly Prediction ToPrediction(bool isKnown)
         {
-            var isSure = isKnown && (Value & Doubtful) == 0 && Count is 0 or Surely;
+            var isSure = isKnown && (Count == Surely || (Count == 0 && (Value & Doubtful) == 0));
             return new Prediction(isKnown, isSure, Count >= Likely, Time);
         }
 

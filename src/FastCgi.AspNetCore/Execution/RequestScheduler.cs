@@ -337,18 +337,8 @@ internal sealed class RequestScheduler
 
     private void ExecuteLater(FastCgiRequest request) => ThreadRoot.Queue(request, _executeOnThreadPool, _log);
 
-    // The thread pool has few threads: a handler that blocks there soon gets a worker.
-    private void ExecuteOnThreadPool(FastCgiRequest request)
-    {
-        var path = GetPath(request);
-        var meter = path.IsPath ? CreateMeter() : null;
-        var (_, cost) = Execute(request, meter, Predict(path));
-        if (!path.IsPath)
-            return;
-
-        Workers.EndFirst();
-        Learn(path, cost, wasTaken: false);
-    }
+    // Nothing is measured, because nothing is predicted.
+    private void ExecuteOnThreadPool(FastCgiRequest request) => Execute(request, meter: null, expected: default);
 
     /// <summary>Reverts changes of the application to this thread and its execution context.</summary>
     private static void Restore(ExecutionContext? context, SynchronizationContext? synchronizationContext)
