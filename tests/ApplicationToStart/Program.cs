@@ -105,8 +105,8 @@ app.MapGet("/stop/{seconds}", (int seconds, IServer server) => new Thread(() =>
 
 app.MapGet("/peer", (HttpContext context) => context.Connection.RemoteIpAddress?.ToString() ?? "none");
 
-// A thread that .NET's pool starts needs descriptors, and without them .NET ends the process: a test that takes them
-// all has the threads started before.
+// Each thread of .NET keeps a pipe, so it needs two descriptors, and without them .NET ends the process: a test that
+// takes them all has the threads started before.
 app.MapGet("/start-threads", () =>
 {
     const int Count = 32;

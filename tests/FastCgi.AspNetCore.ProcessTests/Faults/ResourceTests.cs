@@ -98,7 +98,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await using var server = await FaultedServer.StartAsync(setup, LimitDescriptors(1024), isFaulted: false);
         using var kept = await server.ConnectAsync();
         await AssertServesAsync(server, kept);
-        using (var change = Process.Start("prlimit", ["--nofile=400:1024", "--pid", server.ProcessId]))
+        using (var change = Process.Start("prlimit", ["--nofile=600:1024", "--pid", server.ProcessId]))
             await change.WaitForExitAsync();
         var clients = new List<FastCgiClient>();
         for (var i = 0; i < 500; i++)
@@ -116,11 +116,11 @@ public sealed class ResourceTests(ITestOutputHelper output)
     public async Task Descriptors_InUseByFiles_ThreadsHaveTheirs()
     {
         await using var server = await FaultedServer.StartAsync(
-            new ServerSetup(ServerEngine.Epoll, IsUnix: true), LimitDescriptors(640), isFaulted: false);
+            new ServerSetup(ServerEngine.Epoll, IsUnix: true), LimitDescriptors(1024), isFaulted: false);
         using var kept = await server.ConnectAsync();
         await AssertServesAsync(server, kept);
         var clients = new List<FastCgiClient>();
-        for (var i = 0; i < 280; i++)
+        for (var i = 0; i < 470; i++)
             clients.Add(await server.ConnectAsync());
         foreach (var client in clients)
             await client.SendAsync("/file");
