@@ -64,7 +64,9 @@ public sealed class FastCgiServerOptions
     /// PATH_BASE, set in the web server's configuration (nginx: <c>fastcgi_param PATH_BASE /app;</c>), takes
     /// precedence.
     /// </remarks>
-    /// <exception cref="ArgumentException">The value is not empty and does not begin with a slash.</exception>
+    /// <exception cref="ArgumentException">
+    /// The value is not empty and does not begin with a slash, or contains a query or fragment.
+    /// </exception>
     public string PathBase
     {
         get;
@@ -74,6 +76,8 @@ public sealed class FastCgiServerOptions
             if (value.Length > 0 && value[0] != '/')
                 throw new ArgumentException(
                     $"The path base '{value}' must begin with a slash: '/{value}'.", nameof(value));
+            if (value.AsSpan().ContainsAny('?', '#'))
+                throw new ArgumentException($"The path base '{value}' must be a path only.", nameof(value));
             field = value.TrimEnd('/');
         }
     } = string.Empty;

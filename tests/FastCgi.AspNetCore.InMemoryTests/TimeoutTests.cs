@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class TimeoutTests
 {
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
-
+    private static readonly TimeSpan s_keepAliveTimeout = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan s_sendTimeout = new FastCgiServerLimits().SendTimeout!.Value;
 
     [Fact]
@@ -197,21 +197,90 @@ public class TimeoutTests
     [Theory, Values(false, true)]
     public async Task IdleConnection_ResponseIsNotDelivered_IsNotReset(bool isStopping)
     {
-        var limit = TimeSpan.FromSeconds(10);
-        await using var frontEnd = await TestServer.ConnectAsync(
-            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask(),
-            options => options.Limits.KeepAliveTimeout = limit);
+        await using var frontEnd = await ConnectIdleAsync();
+
+        var stop = isStopping ? frontEnd.Server.StopAsync() : Task.CompletedTask;
+        frontEnd.Server.Clock.Advance(s_keepAliveTimeout + (2 * s_tick));
+
+        Assert.False(frontEnd.Transport.IsReset);
+        Assert.Equal(
+            isStopping ? CloseAction.Close : CloseAction.None, frontEnd.Transport.Decisions.FirstOrDefault());
+        if (!isStopping)
+        {
+            frontEnd.Transport.Undelivered = 0;
+            frontEnd.Server.Clock.Advance(s_tick);
+            Assert.Equal(CloseAction.ResetUnlessInput, frontEnd.Transport.Decisions[^1]);
+        }
+
+        frontEnd.Close();
+        await stop.Within("the stop");
+    }
+
+    /// <summary>Its end is behind the response, so the web server could not know that the connection closes.</summary>
+    [Theory, Values(0, 12)]
+    public async Task IdleConnection_RequestComesBeforeTheDelivery_IsServed(int lengthBefore)
+    {
+        await using var frontEnd = await ConnectIdleAsync();
+        var next = RecordBytes.Get();
+        frontEnd.Server.Clock.Advance(s_keepAliveTimeout - s_tick);
+        frontEnd.Send(next[..lengthBefore]);
+        frontEnd.Server.Clock.Advance(3 * s_tick);
+        frontEnd.Transport.Undelivered = 0;
+
+        frontEnd.Send(next[lengthBefore..]);
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    /// <summary>It would occupy its place for ever, even without a send timeout.</summary>
+    [Theory, Values(null, 60)]
+    public async Task IdleConnection_ResponseIsNeverDelivered_ResetFiveMinutesAfterTheSendTimeout(int? sendTimeout)
+    {
+        await using var frontEnd = await ConnectIdleAsync(
+            options => options.Limits.SendTimeout = sendTimeout is { } seconds ? TimeSpan.FromSeconds(seconds) : null);
+        frontEnd.Server.Clock.Advance(s_keepAliveTimeout + (2 * s_tick));
+
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(300 + sendTimeout.GetValueOrDefault()) - (2 * s_tick));
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Server.Clock.Advance(3 * s_tick);
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    /// <summary>The body of an early response has arrived since, because another request has begun.</summary>
+    [Fact]
+    public async Task Stop_EarlierBodyWasIncomplete_ConnectionClosesAtOnce()
+    {
+        await using var frontEnd = await ConnectIdleAsync();
+        frontEnd.Transport.Undelivered = 0;
+        var post = RecordBytes.Post(1, "/", new byte[10]);
+        frontEnd.Send(post[..^8]);
+        await frontEnd.ReadResponseAsync();
+        frontEnd.Send(post[^8..]);
         frontEnd.Transport.Undelivered = 50_000;
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
 
-        var stop = isStopping ? frontEnd.Server.StopAsync() : Task.CompletedTask;
-        frontEnd.Server.Clock.Advance(limit + (2 * s_tick));
+        var stop = frontEnd.Server.StopAsync();
+        frontEnd.Server.Clock.Advance(3 * s_tick);
 
-        Assert.Equal(isStopping ? CloseAction.Close : CloseAction.HalfClose, frontEnd.Transport.Decisions[0]);
-        Assert.False(frontEnd.Transport.IsReset);
+        Assert.Equal(CloseAction.Close, frontEnd.Transport.Decisions[0]);
         frontEnd.Close();
         await stop.Within("the stop");
+    }
+
+    private static async Task<FrontEnd> ConnectIdleAsync(Action<FastCgiServerOptions>? configure = null)
+    {
+        var frontEnd = await TestServer.ConnectAsync(
+            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask(),
+            options =>
+            {
+                options.Limits.KeepAliveTimeout = s_keepAliveTimeout;
+                configure?.Invoke(options);
+            });
+        frontEnd.Transport.Undelivered = 50_000;
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+        return frontEnd;
     }
 
     /// <summary>The web server cannot send the rest of the parameters while the server does not receive.</summary>

@@ -7,8 +7,12 @@ internal static class ThreadRoot
     private static readonly TimeSpan s_reportTime = TimeSpan.FromSeconds(2);
 
     /// <summary>Starts a background thread without the caller's execution context.</summary>
-    public static void Start(string name, Action main, ILogger log)
-        => new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name }.UnsafeStart();
+    public static Thread Start(string name, Action main, ILogger log)
+    {
+        var thread = new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name };
+        thread.UnsafeStart();
+        return thread;
+    }
 
     public static void Queue<TState>(TState state, Action<TState> action, ILogger log)
         => Uninterrupted.Do(
@@ -19,17 +23,10 @@ internal static class ThreadRoot
     /// <summary>Logs on the thread pool, for a thread that a log provider must not block.</summary>
     public static void Report(ILogger log, Action<ILogger> report) => Queue(log, report, log);
 
-    /// <summary>Logs on the thread pool, and waits: a process that is about to end would lose the message.</summary>
-    public static Task ReportAsync(ILogger log, Action<ILogger> report)
-    {
-        var reported = new TaskCompletionSource();
-        Report(log, log =>
-        {
-            report(log);
-            reported.SetResult();
-        });
-        return Task.WhenAny(reported.Task, Task.Delay(s_reportTime));
-    }
+    /// <summary>Logs, and waits: a process that is about to end would lose the message.</summary>
+    public static void ReportAndWait(ILogger log, Action<ILogger> report)
+        // Not on the thread pool, which handlers may block.
+        => Start("FastCgi report", () => report(log), log).Join(s_reportTime);
 
     /// <summary>Runs an asynchronous method on the thread pool without the caller's execution context.</summary>
     /// <returns>A task that never fails.</returns>

@@ -30,11 +30,14 @@ internal sealed partial class FastCgiServer(
 
     // Whether the start has succeeded, as soon as it is over.
     private readonly TaskCompletionSource<bool> _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // Its continuations need no thread of the pool, which handlers may block.
+    private readonly TaskCompletionSource _stopped = new();
     private Engine? _engine;
     private SystemdNotifier? _notifier;
     private Doctor? _doctor;
-    private Task? _stopping;
     private bool _isStarted;
+    private bool _isStopping;
     private long _startedAt;
 
     public IFeatureCollection Features { get; } =
@@ -56,7 +59,7 @@ internal sealed partial class FastCgiServer(
     public bool HasEpoll => UsesEpoll && _engine is not null;
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
     public bool IsRunning => _startEnded.Task.IsCompleted && _startEnded.Task.Result && !IsStopping;
-    public bool IsStopping => Volatile.Read(ref _stopping) is not null;
+    public bool IsStopping => Volatile.Read(ref _isStopping);
     public FastCgiServerOptions Options => options.Value;
     public ConnectionManager? Connections { get; private set; }
     public ServerContext? Context { get; private set; }
@@ -67,7 +70,7 @@ internal sealed partial class FastCgiServer(
     {
         using (_stopLock.Acquire())
         {
-            if (_isStarted || _stopping is not null)
+            if (_isStarted || _isStopping)
                 throw new InvalidOperationException("The server has already been started or stopped.");
             _isStarted = true;
         }
@@ -89,14 +92,25 @@ internal sealed partial class FastCgiServer(
 
     public async Task StopAsync(CancellationToken cancellationToken)
     {
-        Task stopping;
+        bool isFirst;
         using (_stopLock.Acquire())
-            stopping = _stopping ??= StopCoreAsync(_stopNow.Token);
+        {
+            isFirst = !_isStopping;
+            Volatile.Write(ref _isStopping, true);
+        }
 
         // A later call may cancel sooner: Dispose does not wait.
         using var registration = cancellationToken.UnsafeRegister(
             static state => ((CancellationTokenSource)state!).Cancel(), _stopNow);
-        await stopping.ConfigureAwait(false);
+        if (isFirst)
+        {
+            await StopCoreAsync(_stopNow.Token).ConfigureAwait(false);
+            _stopped.SetResult();
+        }
+        else
+        {
+            await _stopped.Task.ConfigureAwait(false);
+        }
     }
 
     public void Dispose()
@@ -169,7 +183,7 @@ internal sealed partial class FastCgiServer(
 
         _notifier = SystemdNotifier.Create(
             Environment.GetEnvironmentVariable, () => _engine?.HaveLoopsAnswered() ?? true, _log, _time);
-        _notifier?.Ready(_listeners.Count);
+        _notifier?.Ready(_listeners.Count, cancellationToken);
     }
 
     [MemberNotNull(nameof(Scheduler), nameof(Connections))]
@@ -228,7 +242,7 @@ internal sealed partial class FastCgiServer(
         }
         catch (Exception exception)
         {
-            await ThreadRoot.ReportAsync(_log, log => log.StopStepFailed(step, exception)).ConfigureAwait(false);
+            ThreadRoot.ReportAndWait(_log, log => log.StopStepFailed(step, exception));
         }
     }
 

@@ -9,9 +9,9 @@ internal sealed class SystemdNotifier(
     // The longest time of a timer, 49 days. A longer timeout is none.
     private const long MaxMicroseconds = (uint.MaxValue - 1L) * 1_000;
 
-    // Longer than systemd is ever busy, and shorter than its timeouts. A stop does not need the notification.
-    private const int SendTimeout = 10_000;
-    private const int StopSendTimeout = 100;
+    // Ten seconds: longer than systemd is ever busy, and shorter than its timeouts.
+    private const int SendTimeout = 100;
+    private const int MaxSends = 100;
 
     private readonly LogThrottle _failures = new(time);
     private readonly LogThrottle _silences = new(time);
@@ -28,20 +28,23 @@ internal sealed class SystemdNotifier(
     }
 
     /// <summary>Reports that the server is ready, and starts watchdog notifications, two per timeout.</summary>
-    public void Ready(int endpoints)
+    public void Ready(int endpoints, CancellationToken cancellationToken)
     {
-        Send(string.Create(CultureInfo.InvariantCulture, $"READY=1\nSTATUS=Serving FastCGI on {endpoints} "
-            + $"endpoint{(endpoints == 1 ? "" : "s")}."));
+        var status = string.Create(
+            CultureInfo.InvariantCulture, $"Serving FastCGI on {endpoints} endpoint{(endpoints == 1 ? "" : "s")}.");
+        Send("READY=1\nSTATUS=" + status, cancellationToken);
         if (watchdogTimeout is { } timeout)
         {
             haveLoopsAnswered();
-            Send(Alive);
+            Send(Alive, cancellationToken);
             _watchdog = ThreadRoot.Repeat(
                 "FastCgi systemd", time, this, static notifier => notifier.Ping(), timeout / 2, log);
         }
     }
 
-    public void Stopping() => Send("STOPPING=1\nSTATUS=Finishing active requests.", StopSendTimeout);
+    // Not needed for a stop, which does not wait for it.
+    public void Stopping()
+        => Send("STOPPING=1\nSTATUS=Finishing active requests.", new CancellationToken(canceled: true));
 
     public void Dispose() => _watchdog?.Dispose();
 
@@ -66,19 +69,35 @@ internal sealed class SystemdNotifier(
     }
 
     /// <summary>Sends a state. Failures are logged but otherwise ignored: systemd may be absent.</summary>
-    private void Send(string message, int timeout = SendTimeout)
+    /// <param name="cancellationToken">Ends the attempts while the queue of systemd is full, as at boot.</param>
+    private void Send(string message, CancellationToken cancellationToken = default)
     {
         try
         {
             using var socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
-            // Its queue may be full, at boot.
-            socket.SendTimeout = timeout;
-            socket.SendTo(Encoding.UTF8.GetBytes(message), EndpointAddress.ToUnixEndPoint(path));
+            socket.SendTimeout = SendTimeout;
+            var sends = 1;
+            while (!TrySend(socket, message, isLast: sends == MaxSends || cancellationToken.IsCancellationRequested))
+                sends++;
         }
         catch (Exception exception)
         {
             if (_failures.TryAcquire(out _))
-                log.NotifyFailed(exception);
+                ThreadRoot.Report(log, log => log.NotifyFailed(exception));
+        }
+    }
+
+    private bool TrySend(Socket socket, string message, bool isLast)
+    {
+        try
+        {
+            socket.SendTo(Encoding.UTF8.GetBytes(message), EndpointAddress.ToUnixEndPoint(path));
+            return true;
+        }
+        catch (SocketException exception)
+            when (!isLast && exception.SocketErrorCode is (SocketError.WouldBlock or SocketError.TimedOut))
+        {
+            return false;
         }
     }
 }

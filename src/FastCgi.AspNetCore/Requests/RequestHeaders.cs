@@ -118,6 +118,9 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
 
         if (name.Contains(':', StringComparison.Ordinal) && name[0] != '[')
             name = $"[{name}]";
+        if (!HttpCharacters.IsHost(Encoding.UTF8.GetBytes(name)))
+            return null;
+
         return request.Head.IsPortUnusual ? $"{name}:{request.Parameters.GetVariable("SERVER_PORT")}" : name;
     }
 }

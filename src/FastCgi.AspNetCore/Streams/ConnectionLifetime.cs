@@ -90,11 +90,17 @@ internal struct ConnectionLifetime
     /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>
     public readonly bool DropsInput => _dropsInput || Phase is ConnectionPhase.Cutting or ConnectionPhase.Draining;
 
+    /// <summary>Whether no handler waits for output that the system still holds.</summary>
+    public readonly bool IsEnding => Phase is ConnectionPhase.Leaving or ConnectionPhase.Draining;
+
     public void Begin(long now) => IdleSince = now;
 
     /// <returns>Whether the request is accepted. If not, the connection closes after the last response.</returns>
     public bool TryBeginRequest(bool hasRequests)
     {
+        // A web server that begins another request has sent the previous ones.
+        if (!hasRequests)
+            _isInputComplete = null;
         if (Phase != ConnectionPhase.Leaving)
             return Phase == ConnectionPhase.Open || (Phase == ConnectionPhase.Closing && hasRequests);
 
@@ -195,6 +201,9 @@ internal struct ConnectionLifetime
                 return CloseAction.Reset;
             case ConnectionPhase.Leaving when isIdle && !isUndelivered:
                 return CloseAction.ResetUnlessInput;
+            // The caller asks again: a next request is still served meanwhile.
+            case ConnectionPhase.Leaving when isIdle && canWait:
+                return CloseAction.None;
             case ConnectionPhase.Leaving or ConnectionPhase.Closing or ConnectionPhase.Cutting when isIdle:
                 Phase = ConnectionPhase.Draining;
                 _endingSince = now;

@@ -148,16 +148,14 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             server.Time.Tick();
             Volatile.Write(ref _abortedAt, Now);
             if (count > 0)
-                await ThreadRoot.ReportAsync(server.Log, log => log.ConnectionsNotClosedInTime(count))
-                    .ConfigureAwait(false);
+                ThreadRoot.ReportAndWait(server.Log, log => log.ConnectionsNotClosedInTime(count));
             // The application has used up the shutdown timeout. Requests that still run are not awaited.
             await _allGone.Task.ConfigureAwait(false);
             // No tick will close the rest, whose web servers have neither accepted the ends nor closed.
             ForEach(static connection => connection.Fail());
             var unfinished = CountUnfinished();
             if (requests > 0 || unfinished > 0)
-                await ThreadRoot.ReportAsync(server.Log, log => log.StopTimedOut(requests, unfinished))
-                    .ConfigureAwait(false);
+                ThreadRoot.ReportAndWait(server.Log, log => log.StopTimedOut(requests, unfinished));
         }
 
         // Not awaited: a running callback may wait for the application.

@@ -123,7 +123,7 @@ internal sealed partial class FastCgiConnection
         var isIdle = scope.State.Output.IsIdle;
         var isLeaving = isIdle && scope.State.Lifetime.Phase == ConnectionPhase.Leaving;
         var hasInput = isLeaving ? _transport.HasInput : null;
-        if (hasInput == true)
+        if (hasInput == true || (isLeaving && IsInRecord(scope, _manager.Now)))
             return CloseAction.None;
 
         // Linux resets a closed TCP connection whose peer takes nothing for about five minutes.

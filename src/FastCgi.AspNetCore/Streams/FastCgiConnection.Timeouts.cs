@@ -21,9 +21,11 @@ internal sealed partial class FastCgiConnection
             closes = CloseIfUnused(scope, now, limits.KeepAliveTimeout);
             // A cut response has a separate deadline.
             var isCutting = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
-            var isDraining = scope.State.Lifetime.Phase == ConnectionPhase.Draining;
             var stall = Output.GetStall(scope, _server.Time, now);
-            isStuck = stall - (isDraining ? s_drainGrace : TimeSpan.Zero) >= limits.SendTimeout && !isCutting;
+            var maxStall = scope.State.Lifetime.IsEnding
+                ? s_drainGrace + limits.SendTimeout.GetValueOrDefault()
+                : limits.SendTimeout;
+            isStuck = stall >= maxStall && !isCutting;
             if (stall is not null)
                 scope.State.Lifetime.OnPeerActive(now);
             isOverdue = scope.State.Lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout)

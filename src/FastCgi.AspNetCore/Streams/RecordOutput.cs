@@ -134,8 +134,8 @@ internal sealed class RecordOutput(
     {
         ref var queue = ref scope.State.Output;
         // Where no reset destroys what the system holds, nothing waits.
-        var isDraining = transport.CanReset && scope.State.Lifetime.Phase == ConnectionPhase.Draining;
-        if (scope.State.Lifetime.IsOver || (!queue.IsSending && !isDraining))
+        var isEnding = transport.CanReset && scope.State.Lifetime.IsEnding;
+        if (scope.State.Lifetime.IsOver || (!queue.IsSending && !isEnding))
             return null;
 
         var undelivered = transport.UndeliveredLength;

@@ -20,7 +20,7 @@ internal sealed class ListeningSocket(Socket socket)
     public bool Withdraw(ILogger log)
     {
         if (!IsShared && !AcceptQueue.TryClose(socket))
-            log.AcceptQueueOpen(EndPoint);
+            ThreadRoot.Report(log, log => log.AcceptQueueOpen(EndPoint));
         return !IsPassedOn;
     }
 }

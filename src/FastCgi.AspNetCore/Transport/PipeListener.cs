@@ -38,7 +38,7 @@ internal sealed class PipeListener(IConnectionListener listener, EndPoint endPoi
         }
         catch (Exception exception)
         {
-            _server.Log.AcceptLoopFailed(EndPoint, exception);
+            ThreadRoot.Report(_server.Log, log => log.AcceptLoopFailed(EndPoint, exception));
         }
     }
 

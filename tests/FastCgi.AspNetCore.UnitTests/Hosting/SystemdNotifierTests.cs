@@ -25,7 +25,7 @@ public sealed class SystemdNotifierTests : IDisposable
         Listen(isAbstract);
         using var notifier = Create()!;
 
-        notifier.Ready(2);
+        notifier.Ready(2, CancellationToken.None);
         Assert.Equal("READY=1\nSTATUS=Serving FastCGI on 2 endpoints.", Receive());
 
         notifier.Stopping();
@@ -45,7 +45,7 @@ public sealed class SystemdNotifierTests : IDisposable
             CultureInfo.InvariantCulture) : process;
         using var notifier = Create()!;
 
-        notifier.Ready(1);
+        notifier.Ready(1, CancellationToken.None);
 
         Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
         Assert.Equal("WATCHDOG=1", Receive());
@@ -61,7 +61,7 @@ public sealed class SystemdNotifierTests : IDisposable
         var time = new TimerPeriods();
         using var notifier = Create(time)!;
 
-        notifier.Ready(1);
+        notifier.Ready(1, CancellationToken.None);
 
         Assert.Equal([(TimeSpan.FromSeconds(15), TimeSpan.FromSeconds(15))], time.Timers);
     }
@@ -79,7 +79,7 @@ public sealed class SystemdNotifierTests : IDisposable
         var timers = new TimerPeriods();
         using var notifier = Create(timers)!;
 
-        notifier.Ready(1);
+        notifier.Ready(1, CancellationToken.None);
 
         Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
         Assert.Empty(timers.Timers);
@@ -97,7 +97,7 @@ public sealed class SystemdNotifierTests : IDisposable
         var thread = new Thread(() =>
         {
             id.SetResult(ThreadClock.GetThreadId());
-            notifier.Ready(1);
+            notifier.Ready(1, CancellationToken.None);
         });
         thread.Start();
         using (var state = new ThreadStateFile(await id.Task.Within("the thread")))
@@ -112,19 +112,24 @@ public sealed class SystemdNotifierTests : IDisposable
         Assert.Empty(_logs.All);
     }
 
-    /// <summary>The stop does not wait ten seconds, as the start does, while listeners still accept.</summary>
-    [Fact]
-    public void Stopping_QueueOfSystemdIsFull_IsGivenUpSoon()
+    /// <summary>
+    /// The stop, or a start that is canceled, does not wait ten seconds, as the start does, while listeners accept.
+    /// </summary>
+    [Theory, Values(false, true)]
+    public async Task Stopping_QueueOfSystemdIsFull_IsGivenUpSoon(bool isStarting)
     {
         Listen();
         FillQueue();
         using var notifier = Create()!;
         var start = Stopwatch.GetTimestamp();
 
-        notifier.Stopping();
+        if (isStarting)
+            notifier.Ready(1, new CancellationToken(canceled: true));
+        else
+            notifier.Stopping();
 
         Assert.InRange(Stopwatch.GetElapsedTime(start), TimeSpan.Zero, TimeSpan.FromSeconds(9));
-        Assert.Equal("NotifyFailed", Assert.Single(_logs.All).EventName);
+        await _logs.SingleAsync("NotifyFailed");
     }
 
     [Fact]
@@ -135,7 +140,7 @@ public sealed class SystemdNotifierTests : IDisposable
         var time = new TimerPeriods();
         var answers = new Queue<bool>([true, true, false, false, true]);
         using var notifier = Create(time, answers.Dequeue)!;
-        notifier.Ready(1);
+        notifier.Ready(1, CancellationToken.None);
         Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
         Assert.Equal("WATCHDOG=1", Receive());
 
@@ -154,14 +159,14 @@ public sealed class SystemdNotifierTests : IDisposable
 
     /// <summary>The start goes on: systemd is told nothing, which a message says.</summary>
     [Theory, Values(false, true)]
-    public void Ready_WithoutAListenerOrWithALongPath_IsLoggedAndNoError(bool isLong)
+    public async Task Ready_WithoutAListenerOrWithALongPath_IsLoggedAndNoError(bool isLong)
     {
         _environment["NOTIFY_SOCKET"] = Path.Combine(_folder.Path, isLong ? new string('n', 108) : "notify");
         using var notifier = Create()!;
 
-        notifier.Ready(1);
+        notifier.Ready(1, CancellationToken.None);
 
-        Assert.Equal("NotifyFailed", Assert.Single(_logs.All).EventName);
+        await _logs.SingleAsync("NotifyFailed");
     }
 
     public void Dispose()
