@@ -68,10 +68,10 @@ quietly() {
 build_tools() {
   [ ! -e "$scratch/driver" ] || return 0
   mkdir -p "$scratch/tools"
-  gcc -O2 -pthread -o "$scratch/tools/fcgiload" "$repository/perf/side-by-side/load/fcgiload.c"
+  gcc -O2 -o "$scratch/tools/fcgiload" "$repository/perf/side-by-side/load/fcgiload.c"
   gcc -O2 -o "$scratch/tools/httppace" "$repository/perf/side-by-side/load/httppace.c"
   gcc -O2 -o "$scratch/tools/floor" "$repository/perf/side-by-side/peers/floor.c"
-  cp "$repository/perf/side-by-side/load/wrk-report.lua" "$scratch/tools"
+  cp "$repository/perf/side-by-side/load/"{wrk-report.lua,ab-report.sh} "$scratch/tools"
   quietly dotnet build "$repository/perf/side-by-side/Driver" -c Release -o "$scratch/driver" --artifacts-path "$scratch/artifacts"
 }
 
@@ -105,6 +105,7 @@ publish_minimal() {
 
 # The output of the template plus the one line, with a condition so that the same program also runs on Kestrel.
 publish_template() {
+  [ ! -e "$scratch/sites/$1" ] || return 0
   quietly dotnet new "$@" --no-restore -o "$scratch/projects/$1"
   sed -i '/CreateBuilder(args)/a if (builder.Configuration["server"] == "fastcgi") builder.WebHost.UseFastCgi();' "$scratch/projects/$1/Program.cs"
   publish_with_package "$1"

@@ -35,6 +35,7 @@ app.Run();
 END
 dotnet build -c Release -v q
 dotnet build "$source/FastCgi.Tool" -c Release -v q
+gcc -O2 -o "$scratch/fcgiload" "$source/../perf/side-by-side/load/fcgiload.c"
 
 address=127.0.0.1:$(shuf -i 20000-29999 -n 1)
 page=http://127.0.0.1:$(shuf -i 10000-19999 -n 1)
@@ -50,7 +51,9 @@ for name in sales stock; do visit reports/$name & done
 (
   while true; do
     # The load rises and falls.
-    for count in 40 90 160 240 160 90; do visit products/$((RANDOM % 40)) --repeat "$count" || true; done
+    for rate in 20 45 80 120 80 45; do
+      "$scratch/fcgiload" -c 8 -d 2 --rate "$rate" --path "/products/$((RANDOM % 40))" "$address" >/dev/null
+    done
   done
 ) &
 tool top "$address" --once >/dev/null

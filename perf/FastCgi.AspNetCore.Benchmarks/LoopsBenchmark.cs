@@ -63,6 +63,7 @@ public class LoopsBenchmark
         {
             var options = new FastCgiServerOptions();
             options.Transport.LoopCount = 2;
+            options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Inline;
             return options;
         }
 

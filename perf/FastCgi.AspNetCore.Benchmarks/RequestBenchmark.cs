@@ -31,6 +31,8 @@ public class RequestBenchmark
         _get = RecordBytes.Get(uri: "/plaintext?a=b");
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
         var options = new FastCgiServerOptions();
+        // A path that is not known yet would run on another thread.
+        options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Inline;
         _scheduler = new RequestScheduler(
             options.Transport,
             LinuxThreadPlatform.Create(NullLogger.Instance),

@@ -26,7 +26,7 @@ if has_option --publish "$@"; then
 fi
 
 peers=()
-has_option --quick "$@" || has_option --pages "$@" || peers=(strace:strace go:golang-go 'php-fpm*:php-fpm' fastcgi-mono-server4:mono-fastcgi-server4 mcs:mono-mcs /usr/include/fcgiapp.h:libfcgi-dev)
+has_option --quick "$@" || has_option --pages "$@" || peers=(ab:apache2-utils strace:strace go:golang-go 'php-fpm*:php-fpm' fastcgi-mono-server4:mono-fastcgi-server4 mcs:mono-mcs /usr/include/fcgiapp.h:libfcgi-dev)
 add_database_programs
 install_missing gcc:gcc nginx:nginx-light wrk:wrk curl:curl postgres:postgresql "${peers[@]}"
 add_database_programs
@@ -36,7 +36,7 @@ ulimit -n "$(ulimit -Hn)"
 build_peers() {
   gcc -O2 -pthread -o "$scratch/tools/libfcgi" peers/libfcgi.c -lfcgi
   (cd peers && GOCACHE=$scratch/go go build -o "$scratch/tools/go-peer" peer.go)
-  ln -s "$(ls /usr/sbin/php-fpm* | tail -n 1)" "$scratch/tools/php-fpm"
+  ln -sf "$(ls /usr/sbin/php-fpm* | tail -n 1)" "$scratch/tools/php-fpm"
   cp peers/index.php peers/index.ashx "$scratch/tools"
 }
 

@@ -20,18 +20,14 @@ public sealed class FastCgiClientOptions
     /// <see cref="SocketsHttpHandler"/>.
     /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive, or more than 49 days.</exception>
-    public TimeSpan IdleTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromMinutes(1);
+    public TimeSpan IdleTimeout { get; set => field = InRange(value); } = TimeSpan.FromMinutes(1);
 
     /// <summary>
     /// Gets or sets how long a connection accepts new requests, as for <see cref="SocketsHttpHandler"/>. Defaults to no
     /// limit.
     /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative, or more than 49 days.</exception>
-    public TimeSpan PooledConnectionLifetime
-    {
-        get;
-        set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value);
-    } = Timeout.InfiniteTimeSpan;
+    public TimeSpan PooledConnectionLifetime { get; set => field = InRange(value, 0); } = Timeout.InfiniteTimeSpan;
 
     /// <summary>
     /// Gets or sets whether a body without CONTENT_LENGTH is streamed. Defaults to <see langword="false"/>: most
@@ -42,7 +38,7 @@ public sealed class FastCgiClientOptions
 
     /// <summary>Gets or sets the connect timeout. Defaults to 60 seconds, as in nginx.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive, or more than 49 days.</exception>
-    public TimeSpan ConnectTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromSeconds(60);
+    public TimeSpan ConnectTimeout { get; set => field = InRange(value); } = TimeSpan.FromSeconds(60);
 
     /// <summary>
     /// Gets or sets the maximum size of the response headers in bytes. Defaults to 64 KiB, as for
@@ -78,8 +74,8 @@ public sealed class FastCgiClientOptions
             ? throw new ArgumentOutOfRangeException(nameof(value), value, $"The value must be at least {least}.")
             : value;
 
-    private static TimeSpan PositiveOrInfinite(TimeSpan value)
-        => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan
+    private static TimeSpan InRange(TimeSpan value, long least = 1)
+        => (value.Ticks >= least && value <= s_longest) || value == Timeout.InfiniteTimeSpan
             ? value
             : throw new ArgumentOutOfRangeException(
                 nameof(value), value, "Must be positive and at most 49 days, or Timeout.InfiniteTimeSpan.");

@@ -6,16 +6,12 @@ namespace FastCgi.Client;
 /// connection goes to the address of the handler. The handler does not follow redirects, store cookies or decompress
 /// responses.
 /// </summary>
-public sealed class FastCgiHttpHandler : HttpMessageHandler
+/// <param name="address">The address, in one of the forms of <see cref="FastCgiAddress"/>.</param>
+/// <param name="options">The options, or <see langword="null"/> for the defaults.</param>
+/// <exception cref="FormatException">The address has none of these forms.</exception>
+public sealed class FastCgiHttpHandler(string address, FastCgiClientOptions? options = null) : HttpMessageHandler
 {
-    private readonly FastCgiClient _client;
-
-    /// <summary>Initializes a new instance of the class.</summary>
-    /// <param name="address">The address, in one of the forms of <see cref="FastCgiAddress"/>.</param>
-    /// <param name="options">The options, or <see langword="null"/> for the defaults.</param>
-    /// <exception cref="FormatException">The address has none of these forms.</exception>
-    public FastCgiHttpHandler(string address, FastCgiClientOptions? options = null)
-        => _client = new FastCgiClient(address, options);
+    private readonly FastCgiClient _client = new(address, options);
 
     /// <summary>
     /// Gets the key of <see cref="HttpRequestMessage.Options"/> for additional parameters of one request. They replace
@@ -76,13 +72,9 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         {
             response = await _client.SendAsync(sent, cancellationToken).ConfigureAwait(false);
         }
-        catch (SocketException exception)
+        catch (Exception exception) when (exception is SocketException or FastCgiProtocolException)
         {
-            throw new HttpRequestException(HttpRequestError.ConnectionError, exception.Message, exception);
-        }
-        catch (FastCgiProtocolException exception)
-        {
-            Report(request, exception.Completion);
+            Report(request, (exception as FastCgiProtocolException)?.Completion);
             throw ToHttpException(exception);
         }
 
@@ -91,10 +83,11 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         return ToMessage(request, response);
     }
 
-    private static HttpRequestException ToHttpException(FastCgiProtocolException exception)
+    private static HttpRequestException ToHttpException(Exception exception)
     {
-        var error = exception.Error switch
+        var error = (exception as FastCgiProtocolException)?.Error switch
         {
+            null => HttpRequestError.ConnectionError,
             FastCgiProtocolError.ConnectionClosed => HttpRequestError.ResponseEnded,
             FastCgiProtocolError.HeadersTooLarge => HttpRequestError.ConfigurationLimitExceeded,
             FastCgiProtocolError.RequestBodyLength => HttpRequestError.Unknown,

@@ -4,18 +4,15 @@ namespace FastCgi.Client;
 /// The exception that is thrown for a malformed or incomplete response, or a request body that does not match its
 /// CONTENT_LENGTH.
 /// </summary>
-public sealed class FastCgiProtocolException : IOException
+/// <param name="error">The error.</param>
+/// <param name="message">The message.</param>
+/// <param name="innerException">The system's exception, or <see langword="null"/>.</param>
+public sealed class FastCgiProtocolException(
+    FastCgiProtocolError error, string message, Exception? innerException = null)
+    : IOException(message, innerException)
 {
-    /// <summary>Initializes a new instance of the class.</summary>
-    /// <param name="error">The error.</param>
-    /// <param name="message">The message.</param>
-    /// <param name="innerException">The system's exception, or <see langword="null"/>.</param>
-    public FastCgiProtocolException(FastCgiProtocolError error, string message, Exception? innerException = null)
-        : base(message, innerException)
-        => Error = error;
-
     /// <summary>Gets the error.</summary>
-    public FastCgiProtocolError Error { get; }
+    public FastCgiProtocolError Error { get; } = error;
 
     /// <summary>
     /// Gets the result of the request, including the protocolStatus of a refused request, or <see langword="null"/> if

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
+using System.Text.Json;
 
 namespace FastCgi.Client;
 
@@ -27,64 +28,59 @@ internal static class RequestTelemetry
     {
         var uri = request.RequestUri!;
         var started = Stopwatch.GetTimestamp();
-        var tags = CreateTags(request.Method, uri);
-        using var activity = StartActivity(tags, request.Method, uri);
+        var tags = new TagList
+        {
+            { "http.request.method", GetKnownName(request.Method) ?? "_OTHER" },
+            { "server.address", uri.Host },
+            { "server.port", uri.Port },
+        };
+        using var activity = s_source.StartActivity("System.Net.Http.HttpRequestOut", ActivityKind.Client);
         Inject(request, activity ?? Activity.Current);
-        tags.Add("url.scheme", uri.Scheme);
-        var active = tags;
+        TagList active = [.. tags, new("url.scheme", uri.Scheme)];
         s_active.Add(1, active);
         string? error = null;
         try
         {
             var response = await send().ConfigureAwait(false);
             var status = (int)response.StatusCode;
-            AddTag(ref tags, activity, "http.response.status_code", status);
-            AddTag(ref tags, activity, "network.protocol.version", response.Version.ToString(2));
+            tags.Add("http.response.status_code", status);
+            tags.Add("network.protocol.version", response.Version.ToString(2));
             error = status >= 400 ? status.ToString(CultureInfo.InvariantCulture) : null;
             return response;
         }
         catch (Exception exception)
         {
-            error = GetError(exception);
+            error = exception is HttpRequestException { HttpRequestError: not HttpRequestError.Unknown and var known }
+                ? JsonNamingPolicy.SnakeCaseLower.ConvertName($"{known}")
+                : exception.GetType().FullName!;
             throw;
         }
         finally
         {
             if (error is not null)
-                AddTag(ref tags, activity?.SetStatus(ActivityStatusCode.Error), "error.type", error);
+                tags.Add("error.type", error);
+            Describe(activity, request, tags, isFailed: error is not null);
+            tags.Add("url.scheme", uri.Scheme);
             s_active.Add(-1, active);
             s_duration.Record(Stopwatch.GetElapsedTime(started).TotalSeconds, tags);
         }
     }
 
-    private static Activity? StartActivity(in TagList tags, HttpMethod method, Uri uri)
+    private static void Describe(Activity? activity, HttpRequestMessage request, in TagList tags, bool isFailed)
     {
-        var activity = s_source.StartActivity("System.Net.Http.HttpRequestOut", ActivityKind.Client);
         if (activity is not { IsAllDataRequested: true })
-            return activity;
+            return;
 
-        var known = GetKnownName(method);
+        var (known, uri) = (GetKnownName(request.Method), request.RequestUri!);
         activity.DisplayName = known ?? "HTTP";
         foreach (var (name, value) in tags)
             activity.SetTag(name, value);
         if (known is null)
-            activity.SetTag("http.request.method_original", method.Method);
+            activity.SetTag("http.request.method_original", request.Method.Method);
         // A query may contain secrets.
-        return activity.SetTag("url.full", uri.GetLeftPart(UriPartial.Path) + (uri.Query.Length > 0 ? "?*" : ""));
-    }
-
-    private static TagList CreateTags(HttpMethod method, Uri uri)
-        => new()
-        {
-            { "http.request.method", GetKnownName(method) ?? "_OTHER" },
-            { "server.address", uri.Host },
-            { "server.port", uri.Port },
-        };
-
-    private static void AddTag(ref TagList tags, Activity? activity, string name, object value)
-    {
-        tags.Add(name, value);
-        activity?.SetTag(name, value);
+        activity.SetTag("url.full", uri.GetLeftPart(UriPartial.Path) + (uri.Query.Length > 0 ? "?*" : ""));
+        if (isFailed)
+            activity.SetStatus(ActivityStatusCode.Error);
     }
 
     private static void Inject(HttpRequestMessage request, Activity? activity)
@@ -99,14 +95,4 @@ internal static class RequestTelemetry
             or "PATCH" or "CONNECT"
                 ? method.Method.ToUpperInvariant()
                 : null;
-
-    private static string GetError(Exception exception)
-        => (exception as HttpRequestException)?.HttpRequestError switch
-        {
-            HttpRequestError.ConnectionError => "connection_error",
-            HttpRequestError.ResponseEnded => "response_ended",
-            HttpRequestError.InvalidResponse => "invalid_response",
-            HttpRequestError.ConfigurationLimitExceeded => "configuration_limit_exceeded",
-            _ => exception.GetType().FullName!,
-        };
 }

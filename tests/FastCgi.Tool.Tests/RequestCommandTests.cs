@@ -93,25 +93,6 @@ public sealed class RequestCommandTests : IAsyncLifetime
         => Assert.Equal(1, (await ToolRun.RunAsync("request", Address, "/loop", "-L")).Code);
 
     [Fact]
-    public async Task Repeat_HasASummary()
-    {
-        var (code, text, _) = await ToolRun.RunAsync("request", Address, "/error", "--repeat", "3");
-        Assert.Equal(0, code);
-        Assert.Matches(
-            @"^3 requests in [0-9.]+ s, [0-9.]+ per second\n3 × status 503\n"
-                + @"fastest [0-9.]+ ms, median .*, slowest [0-9.]+ ms\n$",
-            text);
-
-        (code, text, _) = await ToolRun.RunAsync(
-            "request", "unix:/nonexistent/app.sock", "/", "--repeat", "2", "--json");
-        Assert.Equal((3, 2), (code, JsonDocument.Parse(text).RootElement.GetProperty("requests").GetInt32()));
-        Assert.Contains(
-            "2 × fastcgi://unix:/nonexistent/app.sock: no such socket",
-            (await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--repeat", "2")).Out,
-            StringComparison.Ordinal);
-    }
-
-    [Fact]
     public async Task Verbose_ShowsParametersAndRecords_AndNoSecrets()
     {
         string[] arguments = [
@@ -183,7 +164,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("request", "127.0.0.1:9000", "/", "-p", "=x")]
     [InlineData("request", "127.0.0.1:9000", "/", "--timeout", "soon")]
     [InlineData("request", "127.0.0.1:9000", "/", "--no-such-option")]
-    [InlineData("request", "127.0.0.1:9000", "/", "--repeat", "0")]
+    [InlineData("proxy", "127.0.0.1:9000", "--max-connections", "0")]
     [InlineData("request", "127.0.0.1:9000", "/", "-d", "@")]
     [InlineData("request", "127.0.0.1:9000", "/", "-o", "")]
     [InlineData("request", "127.0.0.1:9000", "/", "-X", "")]

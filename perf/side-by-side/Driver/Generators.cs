@@ -2,11 +2,10 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
-using System.Text.Json.Nodes;
 
 namespace SideBySide.Driver;
 
-/// <summary>The load generators: fcgiload for FastCGI, wrk and httppace for HTTP. They check the responses.</summary>
+/// <summary>The load generators: fcgiload for FastCGI; wrk, httppace and ab for HTTP. They check the responses.</summary>
 internal sealed class Generators(Settings settings)
 {
     private readonly HashSet<string> _warm = [];
@@ -19,31 +18,16 @@ internal sealed class Generators(Settings settings)
     {
         string[] kept = [.. options.Where((option, i) => option is not ("--no-keepalive" or "--rate") && (i == 0 || options[i - 1] != "--rate"))];
         if (server.NeedsWarmUp && _warm.Add($"{server.Id} {string.Join(' ', kept)}"))
-            WarmUp(() => ReadFastCgi(StartFastCgi(server, 30, settings.WarmUpSeconds, kept).End()).ServerCpu);
-        return ReadFastCgi(StartFastCgi(server, connections, settings.Seconds, options).End());
+            WarmUp(() => Measure(server, null, () => StartFastCgi(server, 30, settings.WarmUpSeconds, kept)).ServerCpu);
+        return Measure(server, null, () => StartFastCgi(server, connections, settings.Seconds, options));
     }
 
-    /// <summary>Starts the load without waiting for its end, <see cref="ReadFastCgi"/>.</summary>
+    /// <summary>Starts the load without waiting for its end, <see cref="Read"/>.</summary>
     public Running StartFastCgi(ServerProcess server, int connections, double seconds, params string[] options)
     {
         var target = server.EndPoint is UnixDomainSocketEndPoint ? $"unix:{server.EndPoint}" : $"{server.EndPoint}";
         return new Running(settings.LoadCores, Path.Combine(settings.Tools, "fcgiload"), [],
-            ["--json", "-c", Text(connections), "-d", Text(seconds), "--pid", Text(server.Id), .. options, target]);
-    }
-
-    public static Sample ReadFastCgi(string report)
-    {
-        var json = JsonNode.Parse(report)!;
-        return new Sample
-        {
-            ServerCpu = (double)json["server"]!["cpu_us_per_request"]!,
-            Requests = (double)json["requests"]!,
-            Rate = (double)json["rps"]!,
-            P50 = (double)json["latency_us"]!["p50"]!,
-            P99 = (double)json["latency_us"]!["p99"]!,
-            Memory = (double)json["server"]!["rss_after_kb"]!,
-            Errors = (long)json["errors"]!["total"]!,
-        };
+            ["-c", Text(connections), "-d", Text(seconds), .. options, target]);
     }
 
     /// <summary>Loads an HTTP server.</summary>
@@ -57,16 +41,15 @@ internal sealed class Generators(Settings settings)
     {
         var unpaced = load with { Rate = 0 };
         if (_warm.Add($"{server.Id} {unpaced}"))
-            WarmUp(() => MeasureHttp(server, front, unpaced, 30, settings.WarmUpSeconds).ServerCpu);
-        return MeasureHttp(server, front, load, connections, seconds ?? settings.Seconds);
+            WarmUp(() => Measure(server, front, () => StartHttp(unpaced, 30, settings.WarmUpSeconds)).ServerCpu);
+        return Measure(server, front, () => StartHttp(load, connections, seconds ?? settings.Seconds));
     }
 
-    private Sample MeasureHttp(
-        ServerProcess server, ServerProcess? front, HttpLoad load, int connections, double seconds)
+    private static Sample Measure(ServerProcess server, ServerProcess? front, Func<Running> start)
     {
         var serverTime = server.CpuTime;
         var frontTime = front?.CpuTime ?? 0;
-        var sample = ReadHttp(StartHttp(load, connections, seconds).End());
+        var sample = Read(start().End());
         return sample with
         {
             ServerCpu = (server.CpuTime - serverTime) / sample.Requests,
@@ -75,7 +58,7 @@ internal sealed class Generators(Settings settings)
         };
     }
 
-    /// <summary>Starts the load without waiting for its end, <see cref="ReadHttp"/>.</summary>
+    /// <summary>Starts the load without waiting for its end, <see cref="Read"/>.</summary>
     public Running StartHttp(HttpLoad load, int connections, double seconds)
     {
         if (load.Rate > 0)
@@ -84,6 +67,13 @@ internal sealed class Generators(Settings settings)
             return new Running(settings.LoadCores, Path.Combine(settings.Tools, "httppace"), [],
                 [$"{at.Address}", Text(at.Port), load.Path, Text(connections), Text(seconds), Text(load.Rate)]);
         }
+
+        if (load.UsesAb)
+            return new Running(settings.LoadCores, "sh", [],
+                [
+                    Path.Combine(settings.Tools, "ab-report.sh"), Text(connections), Text(seconds),
+                    $"http://{load.EndPoint}{load.Path}",
+                ]);
 
         return new Running(
             settings.LoadCores,
@@ -98,7 +88,8 @@ internal sealed class Generators(Settings settings)
                  "-s", Path.Combine(settings.Tools, "wrk-report.lua"), $"http://{load.EndPoint}{load.Path}"]);
     }
 
-    public static Sample ReadHttp(string report)
+    /// <summary>Reads what a load generator reports, which all do alike.</summary>
+    public static Sample Read(string report)
     {
         var line = report.Split('\n').Single(static line => line.StartsWith("report ", StringComparison.Ordinal));
         var figures = line.Split(' ')[1..]
@@ -113,6 +104,7 @@ internal sealed class Generators(Settings settings)
             Errors = (long)figures[4],
             P999 = figures[5],
             Slowest = figures[6],
+            Waiting = figures.Length > 7 ? (long)figures[7] : 0,
         };
     }
 

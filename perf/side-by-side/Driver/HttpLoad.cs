@@ -14,6 +14,9 @@ internal sealed record HttpLoad(System.Net.EndPoint EndPoint, string Path)
     /// <summary>The number of headers in addition to the browser's, as with fcgiload --headers.</summary>
     public int Headers { get; init; }
 
+    /// <summary>Whether to use ab, which sends HTTP/1.0 with keep-alive, instead of wrk.</summary>
+    public bool UsesAb { get; init; }
+
     /// <summary>Requests per second; 0 for as many as possible.</summary>
     public int Rate { get; init; }
 }

@@ -36,6 +36,9 @@ internal sealed record Sample
     /// <summary>The number of missing or wrong responses.</summary>
     public long Errors { get; init; }
 
+    /// <summary>The number of requests to a FastCGI server that had no response at the end.</summary>
+    public long Waiting { get; init; }
+
     /// <summary>The median of each figure, and the sum of the errors.</summary>
     public static Sample Median(IReadOnlyList<Sample> samples) => new()
     {

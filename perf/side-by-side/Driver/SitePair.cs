@@ -27,30 +27,33 @@ internal sealed class SitePair
     }
 
     /// <summary>Compares a page of both.</summary>
-    public Comparison Compare(string title, string path, int connections, int bodySize = 0, int headers = 0, string bodyKind = "", params Target[] targets) => new(title,
-        new Contender(Kestrel, () => Load(_kestrel.Value, path, connections, bodySize, headers, bodyKind)),
-        new Contender(Own, () => Load(_own.Value, path, connections, bodySize, headers, bodyKind)))
+    public Comparison Compare(string title, string path, int connections, int bodySize = 0, int headers = 0, string bodyKind = "", bool usesAb = false, params Target[] targets)
     {
-        Targets = targets,
-    };
+        HttpLoad LoadOf(Behind behind) => new(behind.Nginx.EndPoint, path)
+        {
+            BodySize = bodySize,
+            BodyKind = bodyKind,
+            Headers = headers,
+            UsesAb = usesAb,
+        };
+        return new Comparison(title,
+            new Contender(Kestrel, () => Run(_kestrel.Value, LoadOf(_kestrel.Value), connections)),
+            new Contender(Own, () => Run(_own.Value, LoadOf(_own.Value), connections)))
+        { Targets = targets };
+    }
 
     /// <summary>Compares a page of both at half of the rate that Kestrel reaches.</summary>
     public Comparison CompareAtHalfLoad(
         string title, string path, int connections, double seconds, params Target[] targets)
     {
-        var rate = new Lazy<int>(() => (int)(Load(_kestrel.Value, path, connections, 0, 0, "").Rate / 2));
+        HttpLoad LoadOf(Behind behind, int rate) => new(behind.Nginx.EndPoint, path) { Rate = rate };
+        var rate = new Lazy<int>(
+            () => (int)(Run(_kestrel.Value, LoadOf(_kestrel.Value, rate: 0), connections).Rate / 2));
         return new Comparison(
             title,
-            new Contender(Kestrel, () => Run(_kestrel.Value)),
-            new Contender(Own, () => Run(_own.Value)))
+            new Contender(Kestrel, () => Run(_kestrel.Value, LoadOf(_kestrel.Value, rate.Value), connections, seconds)),
+            new Contender(Own, () => Run(_own.Value, LoadOf(_own.Value, rate.Value), connections, seconds)))
         { Targets = targets, MostRounds = 1 };
-
-        Sample Run(Behind behind) => _setup.Load.RunHttp(
-            behind.Server,
-            behind.Nginx,
-            new HttpLoad(behind.Nginx.EndPoint, path) { Rate = rate.Value },
-            connections,
-            seconds);
     }
 
     /// <summary>Compares the transfer of a large body.</summary>
@@ -70,16 +73,10 @@ internal sealed class SitePair
     public static Target Slow(string figure, Func<Sample, double> quantity, Bound bound)
         => new(figure, Own, Kestrel, quantity, bound);
 
-    private Sample Load(Behind behind, string path, int connections, int bodySize, int headers, string bodyKind)
+    private Sample Run(Behind behind, HttpLoad load, int connections, double? seconds = null)
     {
-        behind.Check(path, bodySize);
-        var load = new HttpLoad(behind.Nginx.EndPoint, path)
-        {
-            BodySize = bodySize,
-            BodyKind = bodyKind,
-            Headers = headers,
-        };
-        return _setup.Load.RunHttp(behind.Server, behind.Nginx, load, connections);
+        behind.Check(load);
+        return _setup.Load.RunHttp(behind.Server, behind.Nginx, load, connections, seconds);
     }
 
     private sealed record Behind(ServerProcess Server, ServerProcess Nginx)
@@ -87,9 +84,10 @@ internal sealed class SitePair
         private readonly HashSet<string> _checked = [];
 
         /// <summary>Checks once that the page works: wrk accepts a redirect as a response.</summary>
-        public void Check(string path, int bodySize)
+        public void Check(HttpLoad load)
         {
-            if (bodySize > 0 || !_checked.Add(path))
+            var path = load.Path;
+            if (load.BodySize > 0 || !_checked.Add(path))
                 return;
 
             using var client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false });

@@ -59,7 +59,7 @@ internal sealed class SiteServer(Setup setup, string name, bool isFastCgi, param
     }
 
     /// <summary>
-    /// Starts the load without waiting for its end, <see cref="Read"/>. With {id} or {word} in it, the path is new for
+    /// Starts the load without waiting for its end, <see cref="Generators.Read"/>. With {id} or {word} in it, the path is new for
     /// each request to a FastCGI server.
     /// </summary>
     public Generators.Running StartLoad(ServerProcess server, string path, int connections, double seconds)
@@ -70,10 +70,4 @@ internal sealed class SiteServer(Setup setup, string name, bool isFastCgi, param
         string[] unique = path.Contains('{', StringComparison.Ordinal) ? ["--unique"] : [];
         return setup.Load.StartFastCgi(server, connections, seconds, [.. unique, "--path", path]);
     }
-
-    /// <summary>Reads what the load reports, except CPU time.</summary>
-    public Sample Read(string report) => (isFastCgi ? Generators.ReadFastCgi(report) : Generators.ReadHttp(report)) with
-    {
-        ServerCpu = double.NaN,
-    };
 }

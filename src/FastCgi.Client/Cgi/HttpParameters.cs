@@ -1,5 +1,3 @@
-using System.Net.Http.Headers;
-
 namespace FastCgi.Client.Cgi;
 
 /// <summary>Converts an HTTP request to CGI parameters, as nginx does with its <c>fastcgi_params</c>.</summary>
@@ -64,9 +62,14 @@ internal static class HttpParameters
             GetHost(uri));
 
         parameters.Add("HTTP_HOST", message.Headers.Host ?? GetHost(uri) + (uri.IsDefaultPort ? "" : $":{uri.Port}"));
-        AddHeaders(parameters, message.Headers.NonValidated);
-        if (message.Content is { } content)
-            AddHeaders(parameters, content.Headers.NonValidated);
+        var headers = message.Headers.NonValidated.Concat(message.Content?.Headers.NonValidated ?? default);
+        foreach (var (name, values) in headers.Where(static header => IsPassed(header.Key)
+            && !header.Key.Equals("Host", StringComparison.OrdinalIgnoreCase)))
+        {
+            var separator = name.ToUpperInvariant() switch { "COOKIE" => "; ", "USER-AGENT" => " ", _ => ", " };
+            parameters.Add(ToParameterName(name), string.Join(separator, values));
+        }
+
         message.Options.TryGetValue(FastCgiHttpHandler.RequestParameters, out var own);
         foreach (var (name, value) in handler.Parameters.Concat(own ?? []))
             parameters[name] = value;
@@ -75,14 +78,4 @@ internal static class HttpParameters
 
     /// <summary>Gets the host as it is written in a URL: an IPv6 address in brackets, a name in ASCII.</summary>
     public static string GetHost(Uri uri) => uri.HostNameType == UriHostNameType.IPv6 ? uri.Host : uri.IdnHost;
-
-    private static void AddHeaders(FastCgiParameters parameters, HttpHeadersNonValidated headers)
-    {
-        foreach (var (name, values) in headers.Where(static header => IsPassed(header.Key)
-            && !header.Key.Equals("Host", StringComparison.OrdinalIgnoreCase)))
-        {
-            var separator = name.ToUpperInvariant() switch { "COOKIE" => "; ", "USER-AGENT" => " ", _ => ", " };
-            parameters.Add(ToParameterName(name), string.Join(separator, values));
-        }
-    }
 }

@@ -40,20 +40,19 @@ internal sealed partial class ClientConnection
             while (true)
             {
                 // An idle connection holds no buffer.
-                await _socket.ReceiveAsync(Memory<byte>.Empty, SocketFlags.None).ConfigureAwait(false);
+                await socket.ReceiveAsync(Memory<byte>.Empty, default).ConfigureAwait(false);
                 var buffer = ArrayPool<byte>.Shared.Rent(ReceiveBufferSize);
                 try
                 {
-                    var received = await _socket.ReceiveAsync(buffer.AsMemory(), SocketFlags.None)
-                        .ConfigureAwait(false);
+                    var received = await socket.ReceiveAsync(buffer.AsMemory(), default).ConfigureAwait(false);
                     if (received == 0)
                     {
-                        _options.Trace?.OnEvent(_number, isSent: false, "end");
+                        options.Trace?.OnEvent(number, isSent: false, "end");
                         Close(Closed("The application closed the connection before the end of the response."));
                         return;
                     }
 
-                    _options.Trace?.OnBytes(_number, isSent: false, buffer.AsSpan(0, received));
+                    options.Trace?.OnBytes(number, isSent: false, buffer.AsSpan(0, received));
                     Dispatch(buffer.AsSpan(0, received));
                 }
                 finally
@@ -63,7 +62,7 @@ internal sealed partial class ClientConnection
 
                 // Not earlier, so that stray bytes after a response are not mistaken for the next one.
                 if (_ended is not null)
-                    Finish(_ended);
+                    _ = ReleaseAsync(_ended);
                 // Applies backpressure: while the buffer of a response is full, nothing is received.
                 if (_written is not null)
                     await _written.FlushAsync().ConfigureAwait(false);
@@ -77,7 +76,7 @@ internal sealed partial class ClientConnection
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
             if (exception is SocketException)
-                _options.Trace?.OnEvent(_number, isSent: false, "reset");
+                options.Trace?.OnEvent(number, isSent: false, "reset");
             Close(Closed($"The connection was lost before the end of the response: {exception.Message}", exception));
         }
     }
@@ -92,7 +91,7 @@ internal sealed partial class ClientConnection
                 throw Malformed(
                     $"a record begins with '{HeaderBlock.Show(bytes)}' instead of version 1, so it is not FastCGI");
             if (piece.IsStart)
-                _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
+                options.Trace?.OnRecord(number, isSent: false, piece.Header, piece.Content);
             if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
                 OnManagement(piece);
             else
@@ -136,11 +135,7 @@ internal sealed partial class ClientConnection
         // Not every application skips the rest of a body, so the connection is then not reused.
         var isKept = Persists && exchange.Sender.IsEndSent;
         lock (_lock)
-        {
             _exchange = null;
-            _isClosing |= !isKept;
-        }
-
         var body = _content.WrittenSpan;
         _ = exchange.EndAsync(BinaryPrimitives.ReadInt32BigEndian(body), (FastCgiProtocolStatus)body[4]);
         _ended = exchange;

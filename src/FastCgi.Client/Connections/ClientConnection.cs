@@ -5,17 +5,15 @@ namespace FastCgi.Client.Connections;
 /// detect at once that the application closes it. It is reserved for a request until the response has ended and the
 /// request has been sent.
 /// </summary>
-internal sealed partial class ClientConnection : IDisposable
+internal sealed partial class ClientConnection(
+    Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number) : IDisposable
 {
     private const string UnsentText = "The connection was closed before the request was sent.";
+    private const string ClosedText = "The connection was closed.";
 
-    private readonly Socket _socket;
-    private readonly ConnectionPool _pool;
-    private readonly FastCgiClientOptions _options;
-    private readonly int _number;
-    private readonly long _created;
+    private readonly long _created = options.TimeProvider.GetTimestamp();
     private readonly Lock _lock = new();
-    private readonly ITimer _idleTimer;
+    private ITimer? _idleTimer;
 
     // The request whose response has not ended.
     private Exchange? _exchange;
@@ -30,28 +28,19 @@ internal sealed partial class ClientConnection : IDisposable
     // Nothing more can be sent, but data from the application can still be received.
     private volatile bool _isSendingLost;
 
-    public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
-    {
-        _socket = socket;
-        _pool = pool;
-        _options = options;
-        _number = number;
-        _created = options.TimeProvider.GetTimestamp();
-        _idleTimer = options.TimeProvider.CreateTimer(
-            _ => OnIdleTimeout(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-    }
+    public FastCgiAddress Address => pool.Address;
 
-    public FastCgiAddress Address => _pool.Address;
-
-    private bool Persists => _options.KeepConnections && _options.PooledConnectionLifetime != TimeSpan.Zero;
+    private bool Persists => options.KeepConnections && options.PooledConnectionLifetime != TimeSpan.Zero;
 
     private TimeSpan TimeLeft
-        => FastCgiClientOptions.ToFinite(_options.PooledConnectionLifetime)
-            - _options.TimeProvider.GetElapsedTime(_created);
+        => FastCgiClientOptions.ToFinite(options.PooledConnectionLifetime)
+            - options.TimeProvider.GetElapsedTime(_created);
 
     public void Start()
     {
-        _options.Trace?.OnEvent(_number, isSent: true, "open");
+        _idleTimer = options.TimeProvider.CreateTimer(_ => Close(Closed(ClosedText), () => !_isReserved), null,
+            Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        options.Trace?.OnEvent(number, isSent: true, "open");
         _ = ReceiveAsync();
     }
 
@@ -63,14 +52,14 @@ internal sealed partial class ClientConnection : IDisposable
                 return false;
 
             _isReserved = true;
-            _idleTimer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            _idleTimer?.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
             return true;
         }
     }
 
     public Exchange Begin(FastCgiRequestMessage request)
     {
-        var exchange = new Exchange(this, request, _hasCarriedRequest, _options);
+        var exchange = new Exchange(this, request, _hasCarriedRequest, options);
         _hasCarriedRequest = true;
         lock (_lock)
             _exchange = _isClosing ? null : exchange;
@@ -87,21 +76,11 @@ internal sealed partial class ClientConnection : IDisposable
         return exchange;
     }
 
-    /// <summary>Closes the connection of an aborted request: an application may ignore ABORT_REQUEST.</summary>
-    public void Abandon(Exchange exchange)
-    {
-        lock (_lock)
-        {
-            // The connection may already carry another request.
-            if (_exchange != exchange)
-                return;
-
-            _exchange = null;
-            _isClosing = true;
-        }
-
-        Dispose();
-    }
+    /// <summary>
+    /// Closes the connection of an aborted request, because an application may ignore ABORT_REQUEST. The connection may
+    /// already carry another request.
+    /// </summary>
+    public void Abandon(Exchange exchange) => Close(Closed(ClosedText), () => _exchange == exchange);
 
     /// <summary>Sends whole records, unless the connection is lost, which the receiving loop reports.</summary>
     public async ValueTask SendAsync(ReadOnlyMemory<byte> records, Exchange? exchange)
@@ -114,7 +93,7 @@ internal sealed partial class ClientConnection : IDisposable
         {
             while (!records.IsEmpty)
             {
-                var sending = _socket.SendAsync(records, SocketFlags.None);
+                var sending = socket.SendAsync(records, SocketFlags.None);
                 // A send that fails at once has sent nothing.
                 if (!sending.IsFaulted)
                     exchange?.IsUnsent = false;
@@ -132,15 +111,15 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
-    public void Dispose() => Close(Closed("The connection was closed."));
+    public void Dispose() => Close(Closed(ClosedText));
 
-    private void Close(FastCgiProtocolException reason)
+    private void Close(FastCgiProtocolException reason, Func<bool>? condition = null)
     {
         Exchange? exchange;
         bool wasReserved;
         lock (_lock)
         {
-            if (_isClosed)
+            if (_isClosed || condition?.Invoke() == false)
                 return;
 
             _isClosed = _isClosing = true;
@@ -150,12 +129,12 @@ internal sealed partial class ClientConnection : IDisposable
             _exchange = null;
         }
 
-        _options.Trace?.OnEvent(_number, isSent: true, "end");
-        _idleTimer.Dispose();
-        _socket.Dispose();
+        options.Trace?.OnEvent(number, isSent: true, "end");
+        _idleTimer?.Dispose();
+        socket.Dispose();
         _values?.TrySetException(reason);
         exchange?.OnConnectionEnded(reason);
-        _pool.OnClosed(this, wasReserved);
+        pool.Return(this, isOpen: false, wasReserved);
     }
 
     private async Task SendAsync(Exchange exchange)
@@ -173,56 +152,40 @@ internal sealed partial class ClientConnection : IDisposable
         finally
         {
             exchange.Sent.TrySetResult();
-            Finish(exchange);
         }
     }
 
     private FastCgiProtocolException Closed(string why, Exception? inner = null)
         => new(FastCgiProtocolError.ConnectionClosed, why, inner) { Address = Address };
 
-    /// <summary>Called when the request is sent or its response ended. Releases the connection after both.</summary>
-    private void Finish(Exchange exchange)
+    /// <summary>Called when the response has ended. Releases the connection once the request is sent, too.</summary>
+    private async Task ReleaseAsync(Exchange exchange)
     {
-        if (!exchange.FinishOne())
-            return;
-
+        await exchange.Sent.Task.ConfigureAwait(false);
         bool isKept;
         lock (_lock)
         {
-            var (left, idle) = (TimeLeft, FastCgiClientOptions.ToFinite(_options.IdleTimeout));
+            var (left, idle) = (TimeLeft, FastCgiClientOptions.ToFinite(options.IdleTimeout));
             isKept = Persists && !_isClosing && left > TimeSpan.Zero;
             _isReserved = !isKept;
             if (isKept)
-                _idleTimer.Change(left < idle ? left : idle, Timeout.InfiniteTimeSpan);
+                _idleTimer!.Change(left < idle ? left : idle, Timeout.InfiniteTimeSpan);
         }
 
         if (isKept)
-            _pool.OnReleased(this);
+            pool.Return(this, isOpen: true, isReserved: true);
         else
             Dispose();
     }
 
-    private void OnIdleTimeout()
-    {
-        lock (_lock)
-        {
-            if (_isReserved)
-                return;
-
-            _isClosing = true;
-        }
-
-        Dispose();
-    }
-
     private void TraceSent(ReadOnlySpan<byte> records)
     {
-        if (_options.Trace is not { } trace)
+        if (options.Trace is not { } trace)
             return;
 
-        trace.OnBytes(_number, isSent: true, records);
+        trace.OnBytes(number, isSent: true, records);
         var reader = new RecordReader();
         while (reader.Read(ref records, out var piece) == RecordReadResult.Piece)
-            trace.OnRecord(_number, isSent: true, piece.Header, piece.Content);
+            trace.OnRecord(number, isSent: true, piece.Header, piece.Content);
     }
 }

@@ -44,22 +44,16 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    public void OnReleased(ClientConnection connection)
+    /// <summary>Called when a request releases a connection, or the connection closes.</summary>
+    public void Return(ClientConnection connection, bool isOpen, bool isReserved)
     {
         lock (_lock)
         {
-            if (_connections.Remove(connection))
+            if (_connections.Remove(connection) && isOpen)
                 _connections.Add(connection);
         }
 
-        _slots.Release();
-    }
-
-    public void OnClosed(ClientConnection connection, bool wasReserved)
-    {
-        lock (_lock)
-            _connections.Remove(connection);
-        if (wasReserved)
+        if (isReserved)
             _slots.Release();
     }
 

@@ -24,7 +24,6 @@ internal sealed class Exchange
     private volatile bool _isEnding;
     private bool _isOutputComplete;
     private bool _isStdoutEnded;
-    private int _finished;
 
     public Exchange(
         ClientConnection connection, FastCgiRequestMessage request, bool isReused, FastCgiClientOptions options)
@@ -80,22 +79,20 @@ internal sealed class Exchange
     {
         var registration = cancellationToken.UnsafeRegister(
             static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this);
-        await using (registration.ConfigureAwait(false))
+        await using var waiting = registration.ConfigureAwait(false);
+        try
         {
-            try
-            {
-                var head = await ReadHeaderBlockAsync().ConfigureAwait(false);
-                // The length of the request body is being verified.
-                if (_isEnding)
-                    await Completion.ConfigureAwait(false);
-                var hasBody = Request.Parameters["REQUEST_METHOD"] != "HEAD" && head.StatusCode is not (204 or 304);
-                return new FastCgiResponseMessage(this, head, hasBody);
-            }
-            catch (Exception exception)
-            {
-                Abort(exception);
-                throw;
-            }
+            var head = await ReadHeaderBlockAsync().ConfigureAwait(false);
+            // The length of the request body is being verified.
+            if (_isEnding)
+                await Completion.ConfigureAwait(false);
+            var hasBody = Request.Parameters["REQUEST_METHOD"] != "HEAD" && head.StatusCode is not (204 or 304);
+            return new FastCgiResponseMessage(this, head, hasBody);
+        }
+        catch (Exception exception)
+        {
+            Abort(exception);
+            throw;
         }
     }
 
@@ -120,9 +117,6 @@ internal sealed class Exchange
         _completion.TrySetException(exception);
         StopSending();
     }
-
-    /// <summary>Called when the request is sent, or the response has ended. Returns whether both are true.</summary>
-    public bool FinishOne() => Interlocked.Increment(ref _finished) == 2;
 
     /// <summary>Cancels the source of the request body, on another thread: its callbacks are foreign code.</summary>
     public void StopSending() => _ = _sending.CancelAsync();
@@ -210,8 +204,7 @@ internal sealed class Exchange
             var buffer = result.Buffer;
             var bytes = buffer.IsSingleSegment ? buffer.FirstSpan : buffer.ToArray();
             var length = HeaderBlock.FindEnd(bytes, ref searched);
-            if (length > _options.MaxResponseHeadersSize
-                || (length < 0 && bytes.Length > _options.MaxResponseHeadersSize))
+            if ((length < 0 ? bytes.Length : length) > _options.MaxResponseHeadersSize)
                 throw new FastCgiProtocolException(FastCgiProtocolError.HeadersTooLarge,
                     $"The headers exceed {_options.MaxResponseHeadersSize} bytes.");
 

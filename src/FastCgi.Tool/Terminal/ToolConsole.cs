@@ -136,7 +136,6 @@ internal static class PlainText
     DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull)]
 [JsonSerializable(typeof(ErrorDocument))]
 [JsonSerializable(typeof(Commands.Request.RequestDocument))]
-[JsonSerializable(typeof(Commands.Request.RepeatDocument))]
 [JsonSerializable(typeof(Commands.Check.CheckDocument))]
 [JsonSerializable(typeof(Commands.Configuration.ConfigDocument))]
 [JsonSerializable(typeof(Commands.Doctor.DoctorDocument))]

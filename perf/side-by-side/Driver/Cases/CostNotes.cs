@@ -60,5 +60,5 @@ internal static class CostNotes
     }
 
     private static double ReadRequests(string report)
-        => (double)System.Text.Json.Nodes.JsonNode.Parse(report)!["requests"]!;
+        => Generators.Read(report).Requests;
 }

@@ -29,8 +29,9 @@ internal sealed record Mix(string SlowPath, int SlowConnections, int LearnSecond
             slow.End();
         }
 
+        var sample = Generators.Read(report) with { Memory = process.Memory };
         setup.StopAll();
-        return server.Read(report);
+        return sample;
 
         Generators.Running StartHello(double seconds) => server.StartLoad(process, "/", FastConnections, seconds);
     }

@@ -30,6 +30,8 @@ internal static class NginxCases
                 targets: isUnix ? [SitePair.WithNginx("nginx + backend, unix socket, 30 connections, relative to Kestrel", Bound.AtMost(0.48))] : []);
             yield return minimal.Compare($"hello, through nginx, {transport}, 400 connections", "/", 400,
                 targets: isUnix ? [SitePair.WithNginx("the same, 400 connections", Bound.AtMost(0.44))] : []);
+            if (isUnix)
+                yield return minimal.Compare($"hello, ab, {Through}", "/", 30, usesAb: true);
             setup.StopAll();
         }
 
@@ -46,8 +48,11 @@ internal static class NginxCases
         var site = new SitePair(
             setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at) : setup.StartKestrel(at), setup.NewUnix);
         yield return site.Compare($"JSON, {Through}", "/json", 30);
+        yield return site.Compare($"JSON, ab, {Through}", "/json", 30, usesAb: true);
         if (Setup.Database.Length > 0)
         {
+            foreach (var connections in new[] { 1, 10 })
+                yield return site.Compare($"page with 50 rows, ab, through nginx, unix socket, {connections} connections", "/npgsql/50", connections, usesAb: true);
             foreach (var connections in new[] { 30, 100 })
             {
                 yield return site.Compare($"page with a database, through nginx, unix socket, {connections} connections", "/fortunes", connections, targets:

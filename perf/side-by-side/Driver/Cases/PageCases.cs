@@ -118,8 +118,10 @@ internal static class PageCases
                 var report = server.StartLoad(process, "/block", ColdConnections, 3).End();
                 if (isFirst)
                     continue;
+
+                var sample = Generators.Read(report) with { Memory = process.Memory };
                 setup.StopAll();
-                return server.Read(report);
+                return sample;
             }
         }))]);
 

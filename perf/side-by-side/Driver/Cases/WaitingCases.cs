@@ -1,5 +1,3 @@
-using System.Text.Json.Nodes;
-
 namespace SideBySide.Driver.Cases;
 
 /// <summary>Waiting requests: the memory of each, and the cost of an event for all of them.</summary>
@@ -75,17 +73,17 @@ internal static class WaitingCases
     private static Sample HoldFastCgi(Setup setup, ServerProcess server, int connections, int multiplexed)
     {
         for (var i = 0; i < WarmUps; i++)
-            setup.Load.StartFastCgi(server, WarmUpRequests, 0, "--hold", "1", "--path", "/hold").End();
+            setup.Load.StartFastCgi(server, WarmUpRequests, 1, "--path", "/hold").End();
         Thread.Sleep(TimeSpan.FromSeconds(2));
-        var report = setup.Load.StartFastCgi(
-            server, connections, 0, "--hold", "3", "--mux", $"{multiplexed}", "--path", "/hold").End();
+        var before = server.Memory;
+        var load = setup.Load.StartFastCgi(
+            server, connections, 7, "--mux", $"{multiplexed}", "--path", "/hold");
+        Thread.Sleep(TimeSpan.FromSeconds(5));
+        var held = server.Memory - before;
+        var requests = connections * multiplexed;
+        var waiting = Generators.Read(load.End()).Waiting;
         setup.StopAll();
-        var json = JsonNode.Parse(report)!;
-        return new Sample
-        {
-            Memory = (double)json["rss_bytes_per_request"]!,
-            Errors = (long)json["wanted"]! - (long)json["outstanding"]!,
-        };
+        return new Sample { Memory = held * 1024 / requests, Errors = requests - waiting };
     }
 
     private static Sample Listen(Setup setup, ServerProcess server, bool isFastCgi)

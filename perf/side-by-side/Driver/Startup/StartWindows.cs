@@ -81,13 +81,13 @@ internal sealed class StartWindows(string title, Setup setup, int rate, string f
     }
 
     private Sample LoadHttp(ServerProcess server, int seconds) =>
-        Generators.ReadHttp(
+        Generators.Read(
             setup.Load.StartHttp(new HttpLoad(server.EndPoint, "/") { Rate = rate }, Connections, seconds).End());
 
     private Sample LoadFastCgi(ServerProcess server, int seconds)
     {
         string[] options = rate > 0 ? ["--rate", rate.ToString(CultureInfo.InvariantCulture)] : [];
-        return Generators.ReadFastCgi(setup.Load.StartFastCgi(server, Connections, seconds, options).End());
+        return Generators.Read(setup.Load.StartFastCgi(server, Connections, seconds, options).End());
     }
 
     private double Ratio(int window, Func<Sample, double> quantity) =>

@@ -24,6 +24,7 @@ internal sealed partial class Checks
             await NextAsync(peer);
             return await peer.ReadRecordAsync(_quiet) switch
             {
+                // The same id again.
                 (null, CheckPeer.Silent) => await NextAsync(peer),
                 (null, CheckPeer.Closed) => throw Fail("the connection is closed"),
                 _ => throw Fail("something follows END_REQUEST"),
@@ -56,6 +57,7 @@ internal sealed partial class Checks
             foreach (var length in (int[])[4, 12, 40, request.Length - 500])
             {
                 (await ConnectAsync(request[..length])).Dispose();
+                (await ConnectAsync(request[..length])).Reset();
                 await WithPrefixAsync($"closed after {length} bytes", SurviveAsync());
             }
 

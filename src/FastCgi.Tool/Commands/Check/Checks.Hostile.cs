@@ -22,8 +22,6 @@ internal sealed partial class Checks
         ("values-overflow", () => ReactAsync(Record(RecordType.GetValues, 0, s_overflow))),
         ("params-huge", () => ReactAsync(
             CreateRequest(CreateParams(extra: [("HTTP_X_HUGE", new string('v', 4_000_000))])))),
-        ("params-endless", () => ReactAsync(Begin(),
-            Stream(RecordType.Params, 1, Pairs(Enumerable.Repeat(("A", "b"), 1_000_000)))[..^8])),
         ("begin-twice", () => ReactAsync(Begin(), Record(RecordType.Params, 1, CreateParams()), CreateGet())),
         ("begin-short", () => ReactAsync(
             Record(RecordType.BeginRequest, 1), Record(RecordType.BeginRequest, 1, [0, 1, 1, 0]))),
@@ -31,13 +29,6 @@ internal sealed partial class Checks
         ("empty-records", () => ReactAsync(Repeat(Record(RecordType.Stdin, 9), 50_000))),
         ("values-flood", () => ReactAsync(
             Repeat(Record(RecordType.GetValues, 0, Pairs([(Multiplexes, "")])), 5_000))),
-        ("cut", async () =>
-        {
-            var request = CreatePost(500);
-            for (var length = 0; length < request.Length; length += 37)
-                (await ConnectAsync(request[..length])).Reset();
-            return await SurviveAsync();
-        }),
         ("reset-in-answer", async () =>
         {
             for (var i = 0; i < 20; i++)

@@ -46,19 +46,6 @@ internal sealed partial class Checks
                     + $"content {Convert.ToHexString(other.Content)}"),
             };
         }),
-        ("after-management", async () =>
-        {
-            var peer = await ConnectAsync(
-                Record(RecordType.GetValues, 0, Pairs([(Multiplexes, "")])), Record((RecordType)99, 0));
-            foreach (var expected in (RecordType[])[RecordType.GetValuesResult, RecordType.UnknownType])
-            {
-                var record = await peer.RequireRecordAsync();
-                if (record.Type != expected)
-                    throw Fail($"{RecordNames.Get(record.Type)} arrives where {RecordNames.Get(expected)} is expected");
-            }
-
-            return await NextAsync(peer);
-        }),
     ];
 
     /// <returns><see langword="null"/> if the server does not announce the value.</returns>

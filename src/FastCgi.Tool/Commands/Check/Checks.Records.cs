@@ -43,13 +43,6 @@ internal sealed partial class Checks
 
             return "";
         }),
-        ("id-reuse", async () =>
-        {
-            var peer = await ConnectAsync();
-            for (var i = 1; i <= 5; i++)
-                await WithPrefixAsync($"request {i} of the connection", NextAsync(peer));
-            return "";
-        }),
         ("inactive-ids", async () =>
         {
             var peer = await ConnectAsync(Record(RecordType.Stdin, 7, "x"u8),
@@ -82,8 +75,7 @@ internal sealed partial class Checks
             => pair.Value.Length < 128 && Ascii.IsValid(pair.Name) && Ascii.IsValid(pair.Value)
                 ? LongPair(pair.Name, pair.Value)
                 : Pairs([pair]))]))),
-        ("byte-per-record", () => SameAsync(CreateGet(size: 1))),
-        ("cut-pairs", () => SameAsync(CreateGet(size: 7, extra: [("HTTP_X_LONG", new string('v', 300))]))),
+        ("byte-per-record", () => SameAsync(CreateGet(size: 1, extra: [("HTTP_X_LONG", new string('v', 300))]))),
         ("empty-value", () => SameAsync(CreateGet(extra: [("HTTP_X_EMPTY", "")]))),
         ("empty-name", () => AnswerAsync(CreateGet(extra: [("", "value")]))),
         ("repeated-name", () => SameAsync(CreateGet(extra: [("HTTP_X_TWICE", "1"), ("HTTP_X_TWICE", "2")]))),

@@ -23,7 +23,6 @@ internal sealed class RequestCommand : ToolCommand
         AddFlag("--include", "Write status and headers before the body", "-i");
         AddFlag("--location", "Follow up to 20 redirects", "-L");
         AddFlag("--fail", "Exit with 1 if the status is 400 or higher", "-f");
-        AddNumber("--repeat", "Send the request several times, and write a summary instead of the body");
         AddFlag("--verbose", "Show parameters and records on standard error", "-v");
         AddFlag("--show-secrets", "With -v, show cookies, credentials and certificates");
         AddChoice<FastCgiRequestRole>("--role", "The role of the application", FastCgiRequestRole.Responder);
@@ -44,7 +43,6 @@ internal sealed class RequestCommand : ToolCommand
             Data = data,
             Output = arguments.GetText("--output"),
             Role = arguments.GetValue<FastCgiRequestRole>("--role"),
-            Repeat = arguments.GetValue<int?>("--repeat") ?? 1,
             WritesHead = arguments.Has("--include") || arguments.Has("--head"),
             FollowsRedirects = arguments.Has("--location"),
             FailsOnErrorStatus = arguments.Has("--fail"),
@@ -67,7 +65,6 @@ internal sealed record RequestOptions(FastCgiAddress Address, string Url, TimeSp
     public string? Data { get; init; }
     public string? Output { get; init; }
     public FastCgiRequestRole Role { get; init; } = FastCgiRequestRole.Responder;
-    public int Repeat { get; init; } = 1;
     public bool WritesHead { get; init; }
     public bool FollowsRedirects { get; init; }
     public bool FailsOnErrorStatus { get; init; }

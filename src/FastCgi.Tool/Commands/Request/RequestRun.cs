@@ -15,22 +15,14 @@ internal sealed class RequestRun(ToolConsole console, RequestOptions options, Ca
             Trace = options.IsVerbose ? _log : null,
         });
         using var sender = new RequestSender(client, options, options.IsVerbose && !options.IsJson ? console : null);
-        if (options.Repeat > 1)
-            return await RepeatAsync(sender, options.Repeat);
-
-        return await AttemptAsync(sender, (response, token)
-            => options.IsJson ? WriteJsonAsync(sender, response, token) : WriteAsync(response, token));
-    }
-
-    private async Task<T> AttemptAsync<T>(
-        RequestSender sender, Func<FastCgiResponseMessage, CancellationToken, Task<T>> use)
-    {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         timeout.CancelAfter(options.Timeout);
         try
         {
             await using var response = await Task.Run(() => sender.SendAsync(timeout.Token)).WaitAsync(timeout.Token);
-            return await use(response, timeout.Token);
+            return options.IsJson
+                ? await WriteJsonAsync(sender, response, timeout.Token)
+                : await WriteAsync(response, timeout.Token);
         }
         catch (FastCgiProtocolException exception)
         {
@@ -42,62 +34,6 @@ internal sealed class RequestRun(ToolConsole console, RequestOptions options, Ca
         {
             throw Failure(Invariant($"No complete response within {options.Timeout.TotalSeconds} s."));
         }
-    }
-
-    private async Task<int> RepeatAsync(RequestSender sender, int count)
-    {
-        var times = new List<double>();
-        var results = new SortedDictionary<string, int>(StringComparer.Ordinal);
-        var code = ExitCode.Ok;
-        while (times.Count < count)
-        {
-            var start = Stopwatch.GetTimestamp();
-            var (result, resultCode) = await MeasureAsync(sender);
-            times.Add(Stopwatch.GetElapsedTime(start).TotalMilliseconds);
-            results[result] = results.GetValueOrDefault(result) + 1;
-            code = Math.Max(code, resultCode);
-        }
-
-        times.Sort();
-        var seconds = _watch.Elapsed.TotalSeconds;
-        var (fastest, median, p99, slowest) =
-            (Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1));
-        if (options.IsJson)
-        {
-            console.WriteJson(new RepeatDocument(count, Math.Round(seconds, 3), results, fastest, median, p99, slowest),
-                ToolJson.Default.RepeatDocument);
-            return code;
-        }
-
-        console.Out.WriteLine(Invariant($"{count} requests in {seconds:0.00} s, {count / seconds:0.0} per second"));
-        foreach (var (result, number) in results)
-            console.Out.WriteLine(PlainText.Line($"{number} × {result}"));
-        console.Out.WriteLine(Invariant(
-            $"fastest {fastest:0.0} ms, median {median:0.0} ms, p99 {p99:0.0} ms, slowest {slowest:0.0} ms"));
-        return code;
-    }
-
-    private static double Percentile(List<double> sorted, double part)
-        => Math.Round(sorted[(int)Math.Ceiling((sorted.Count - 1) * part)], 1);
-
-    private async Task<(string Result, int Code)> MeasureAsync(RequestSender sender)
-    {
-        try
-        {
-            return await AttemptAsync(sender, DrainAsync);
-        }
-        catch (Exception exception) when (exception is ToolException or SocketException)
-        {
-            return (exception.Message, (exception as ToolException)?.Code ?? ExitCode.CannotRun);
-        }
-    }
-
-    private async Task<(string Result, int Code)> DrainAsync(FastCgiResponseMessage response, CancellationToken token)
-    {
-        await response.Body.CopyToAsync(Stream.Null, token);
-        var completion = await response.Completion.WaitAsync(token);
-        var appStatus = completion.AppStatus == 0 ? "" : $", appStatus {completion.AppStatus}";
-        return ($"status {response.StatusCode}{appStatus}", GetCode(response, completion));
     }
 
     private async Task<int> WriteAsync(FastCgiResponseMessage response, CancellationToken token)
@@ -169,9 +105,5 @@ internal sealed record RequestDocument(
     int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError,
     int AppStatus, string ProtocolStatus, double Milliseconds, IReadOnlyList<NamedValue>? Parameters,
     IReadOnlyList<string>? Records);
-
-internal sealed record RepeatDocument(
-    int Requests, double Seconds, IReadOnlyDictionary<string, int> Results, double Fastest, double Median, double P99,
-        double Slowest);
 
 internal sealed record NamedValue(string Name, string Value);
