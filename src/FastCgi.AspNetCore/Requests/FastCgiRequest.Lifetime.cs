@@ -63,7 +63,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     {
         using var scope = EnterLock();
         Response.Close(scope);
-        Close(scope, static () => new ObjectDisposedException(nameof(HttpRequest)));
+        Close(scope);
     }
 
     private void ReportIfGivenUp(ConnectionScope scope, ref ReadyRequests ready)
@@ -126,7 +126,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             : StatusCodes.Status500InternalServerError;
 
     /// <summary>Records and logs an error. Call it without the lock.</summary>
-    public void ReportApplicationError(Exception exception)
+    public override void ReportApplicationError(Exception exception)
     {
         // A handler that awaits a disconnected client gets this exception, which is not an application error.
         if (IsAborted && exception is OperationCanceledException or IOException)
@@ -156,6 +156,16 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
         ReportApplicationError(exception);
     }
+
+    public override Exception CreateBodyError(BodyError error, long limit) => error switch
+    {
+        BodyError.TooLarge => new BadHttpRequestException(
+            $"Request body too large. The max request body size is {limit} bytes.",
+            StatusCodes.Status413PayloadTooLarge),
+        BodyError.UnexpectedEnd => new BadHttpRequestException("Unexpected end of request content."),
+        _ => new ObjectDisposedException(
+            nameof(HttpRequest), "The request body cannot be used after the request has ended."),
+    };
 
     protected override Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report)
     {

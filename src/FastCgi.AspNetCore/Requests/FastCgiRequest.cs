@@ -52,7 +52,6 @@ internal abstract partial class FastCgiRequest(
         // HAProxy, lighttpd, Caddy, and mod_fcgid send 0 with every request without a body.
         if (_head.ContentLength == 0 && !IsMethodWithBody(_head.Method))
             _head.ContentLength = null;
-        Input = new RequestInput(this, server.Options.Limits.MaxRequestBodySize);
     }
 
     protected override bool TryAdmit()
@@ -114,7 +113,7 @@ internal abstract partial class FastCgiRequest(
         if (IsFlushWaiting(scope))
             return RequestActivity.WaitingForClient;
 
-        return Body is { IsReading: true } ? RequestActivity.WaitingForBody : RequestActivity.Running;
+        return IsReading ? RequestActivity.WaitingForBody : RequestActivity.Running;
     }
 }
 

@@ -35,11 +35,6 @@ internal sealed class ServerContext : StreamContext
             Options = options,
             CreateStream = (connection, start) => new FastCgiRequest<TContext>(
                 server, application, connection, in start),
-            CreateBodyException = static (error, limit) => error == BodyError.TooLarge
-                ? new BadHttpRequestException(
-                    $"Request body too large. The max request body size is {limit} bytes.",
-                    StatusCodes.Status413PayloadTooLarge)
-                : new BadHttpRequestException("Unexpected end of request content."),
             OtherProtocolFound = (protocol, peer) => server.Advise(
                 (protocol, peer), static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.peer)),
             RoleRefused = role => server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)),

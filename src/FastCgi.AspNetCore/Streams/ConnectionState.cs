@@ -68,9 +68,6 @@ internal struct StreamState
     /// <summary>The number of that send; 0 before the first.</summary>
     public long SendNumber;
 
-    /// <summary>The exception that reads throw, if the request is aborted or its body is refused.</summary>
-    public Exception? InputError;
-
     public readonly bool HasOutput => Queued.Head is not null || SendNumber != 0;
 }
 

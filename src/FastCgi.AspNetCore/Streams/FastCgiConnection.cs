@@ -172,10 +172,7 @@ internal sealed partial class FastCgiConnection
             return;
 
         scope.State.PausedSince = _manager.Now;
-        _isReceivePaused = true;
-        // An application that has read meanwhile did not see the pause, so it will not end it.
-        Interlocked.MemoryBarrier();
-        _isReceivePaused = !CanReceive(scope);
+        Volatile.Write(ref _isReceivePaused, true);
     }
 
     private bool CanReceive(ConnectionScope scope)

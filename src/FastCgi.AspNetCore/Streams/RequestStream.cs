@@ -13,7 +13,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     private bool _isClaimed;
     private volatile bool _hasReturned;
 
-    // STDIN. It is created when the first byte arrives or is read.
+    // Created when the first byte arrives, or on the first use.
     private RequestBody? _body;
     private long _declaredLength = UnknownLength;
 
@@ -96,14 +96,15 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <param name="error">The exception that reads throw; <see langword="null"/> to derive it from the cause.</param>
     public void Abort(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
-        var reason = OnAborting(scope, cause, error, ref ready);
-        FailInput(scope, reason);
+        // Unlike a disconnect, a local abort also discards received data.
+        GetBody(scope).Fail(
+            OnAborting(scope, cause, error, ref ready), discards: cause is AbortCause.Application or AbortCause.Server);
         RecordOutput.Remove(scope, this);
         DropQueued(scope);
         // Queues may hold the request until blocked handlers return. What it has received is released now.
         if (!Volatile.Read(ref _isClaimed))
         {
-            CloseInput(scope, reason);
+            GetBody(scope).CompleteReader();
             OnAbandoned(ref ready);
         }
 
@@ -111,11 +112,14 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     }
 
     /// <summary>Ends reading and writing, because the application has returned or was not called.</summary>
-    protected void Close(ConnectionScope scope, Func<Exception> createError)
+    protected void Close(ConnectionScope scope)
     {
         _hasReturned = true;
-        if (Body is not null)
-            CloseInput(scope, createError());
+        if (_body is null)
+            return;
+
+        _body.Fail(CreateBodyError(BodyError.RequestOver), discards: false);
+        _body.CompleteReader();
     }
 
     /// <summary>Whether connections of the web server that sent the request must not be reset.</summary>
@@ -150,11 +154,30 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public bool HasDeclaredLength => _declaredLength != UnknownLength;
 
     /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
-    public long UnreadBodyLength => Body?.UnreadLength ?? 0;
-    public long ReceivedBodyLength => Body?.ReceivedLength ?? 0;
+    public long UnreadBodyLength => _body?.UnreadLength ?? 0;
+    public bool IsReading => _body is { IsReading: true };
+    public long ReceivedBodyLength => Volatile.Read(ref _body)?.ReceivedLength ?? 0;
 
-    /// <summary>The body, if it exists. The application reads it without the lock of the connection.</summary>
-    public RequestBody? Body => Volatile.Read(ref _body);
+    public RequestBody Body
+    {
+        get
+        {
+            if (Volatile.Read(ref _body) is { } body)
+                return body;
+
+            using var scope = connection.EnterLock();
+            return GetBody(scope);
+        }
+    }
+
+    /// <summary>The rate that the body must have from the first wait on, if any.</summary>
+    public abstract BodyRate? RequiredBodyRate { get; }
+
+    /// <summary>Creates the exception that reads throw.</summary>
+    /// <param name="limit">The limit that the body exceeds, if that is the reason.</param>
+    public abstract Exception CreateBodyError(BodyError error, long limit = 0);
+
+    public abstract void ReportApplicationError(Exception exception);
 
     /// <summary>Whether the web server sends a body; <see langword="null"/> while that is unknown.</summary>
     public bool? SendsBody
@@ -163,17 +186,17 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         {
             if (HasDeclaredLength)
                 return _declaredLength > 0;
-            if (IsInputOver)
-                return ReceivedBodyLength > 0;
+            if (ReceivedBodyLength > 0)
+                return true;
 
-            return Body is not null ? true : null;
+            return IsInputOver ? false : null;
         }
     }
 
     public void AppendStdin(ConnectionScope scope, ReadOnlySpan<byte> content)
     {
         if (!IsInputOver && _declaredLength != 0)
-            GetOrCreateBody(scope).Append(content);
+            GetBody(scope).Append(content);
     }
 
     /// <summary>Makes reads of an incomplete body fail instead of waiting.</summary>
@@ -186,17 +209,10 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         _body?.EndInput();
     }
 
-    /// <summary>Gets the body for a reader; <see langword="null"/> if the request has none.</summary>
-    public RequestBody? GetBody(ConnectionScope scope)
-    {
-        var isEmpty = _declaredLength == 0 || (!HasDeclaredLength && IsInputOver);
-        return isEmpty ? _body : GetOrCreateBody(scope);
-    }
-
     /// <param name="rate">The rate that the body missed, if that is the reason.</param>
     public void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
     {
-        FailInput(scope, OnBodyRefused(reason, rate, out var report));
+        GetBody(scope).Fail(OnBodyRefused(reason, rate, out var report), discards: false);
         ready.Report(report);
     }
 
@@ -204,7 +220,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <param name="isPaused">Whether receiving is paused, which is not the client's fault.</param>
     public void FailIfSlow(ConnectionScope scope, long now, bool isPaused, ref ReadyRequests ready)
     {
-        if (Body?.FindRateMissed(connection.Context.Time, now, isPaused) is { } rate)
+        if (_body?.FindRateMissed(connection.Context.Time, now, isPaused) is { } rate)
             RefuseBody(scope, RequestRejection.RequestBodyTimeout, rate, ref ready);
     }
 
@@ -216,30 +232,14 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         IsInputOver = Role == FastCgiRole.Authorizer;
     }
 
-    private void FailInput(ConnectionScope scope, Exception error)
-    {
-        In(scope).InputError = error;
-        _body?.CompleteInput(error);
-    }
-
-    private void CloseInput(ConnectionScope scope, Exception error)
-    {
-        FailInput(scope, error);
-        _body?.CompleteReader();
-    }
-
-    private RequestBody GetOrCreateBody(ConnectionScope scope)
+    private RequestBody GetBody(ConnectionScope scope)
     {
         if (_body is { } there)
             return there;
 
-        var context = connection.Context;
-        long? declaredLength = HasDeclaredLength ? _declaredLength : null;
-        var body = new RequestBody(new BodyMemory(context.Buffers), declaredLength, context.CreateBodyException);
-        var error = In(scope).InputError;
-        if (error is not null || _declaredLength == 0)
-            body.CompleteInput(error);
-        else if (IsInputOver)
+        connection.RequireLock(scope);
+        var body = new RequestBody(this, HasDeclaredLength ? _declaredLength : null);
+        if (IsInputOver || _declaredLength == 0)
             body.EndInput();
         Volatile.Write(ref _body, body);
         return body;

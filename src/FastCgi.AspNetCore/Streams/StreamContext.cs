@@ -12,9 +12,6 @@ internal class StreamContext
 
     public required Func<FastCgiConnection, RequestStart, RequestStream> CreateStream { get; init; }
 
-    /// <summary>Creates the exception that reads of a body throw; the number is the limit, if any.</summary>
-    public required Func<BodyError, long, Exception> CreateBodyException { get; init; }
-
     /// <summary>Called, without locks, with the name of another protocol, and the peer that uses it.</summary>
     public Action<string, string>? OtherProtocolFound { get; init; }
 
