@@ -45,11 +45,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             : new ConnectionAbortedException("The connection was closed by the server."));
     }
 
-    protected override void OnAbandoned(ref ReadyRequests ready)
+    protected override void OnAbandoned()
     {
         Parameters = new RequestParameters(Server.Mapping, []);
         _head = default;
-        Server.Admission.Withdraw(this, ref ready);
+        Server.Admission.Withdraw(this);
     }
 
     protected override void OnAborted()

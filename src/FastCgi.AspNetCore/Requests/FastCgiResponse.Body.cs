@@ -9,7 +9,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
     public bool AllowSynchronousIO { get; set; }
 
-    public long GetBytesWritten(ConnectionScope scope) => Output.In(scope).BytesWritten;
+    public long GetBytesWritten(ConnectionScope scope) => In(scope).BytesWritten;
 
     // Obsolete for applications, but a server must implement it.
 #pragma warning disable CS0618
@@ -27,7 +27,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
         get
         {
             using var scope = _request.EnterLock();
-            return Output.In(scope).Staged.UnflushedLength;
+            return In(scope).Staged.UnflushedLength;
         }
     }
 
@@ -40,7 +40,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        ref var state = ref Output.In(scope);
+        ref var state = ref In(scope);
         state.Staged.CheckAdvance(bytes);
         CountWrite(ref state, bytes);
         if (!state.Staged.CanWriteBody)
@@ -76,7 +76,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfNotWritable();
-        return Output.In(scope).Staged.Lease(sizeHint, isSpan);
+        return In(scope).Staged.Lease(sizeHint, isSpan);
     }
 
     private ValueTask<FlushResult> WriteAsync(
@@ -125,7 +125,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
             if (IsCompleted)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
-            ref var state = ref Output.In(scope);
+            ref var state = ref In(scope);
             if (HasStarted)
                 CountWrite(ref state, source.Length);
             else
@@ -135,10 +135,10 @@ internal sealed partial class FastCgiResponse : PipeWriter
             else if (isWrite)
                 RefuseBody();
 
-            isHeld = Output.Flush(scope, IsLikelyLastFlush(ref state));
+            isHeld = Flush(scope, IsLikelyLastFlush(ref state));
         }
 
-        return Output.SendAsync(isHeld, cancellationToken);
+        return SendAsync(isHeld, cancellationToken);
     }
 
     private bool IsLikelyLastFlush(ref ResponseState state)

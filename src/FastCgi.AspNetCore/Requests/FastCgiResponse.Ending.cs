@@ -56,7 +56,7 @@ internal sealed partial class FastCgiResponse
     {
         CompletedRequest ended;
         using (var scope = _request.EnterLock())
-            ended = Output.Complete(scope, status: null);
+            ended = End(scope, status: null);
         ended.Send();
     }
 
@@ -80,7 +80,7 @@ internal sealed partial class FastCgiResponse
     private void ThrowIfTooShort()
     {
         using var scope = _request.EnterLock();
-        ThrowIfTooShort(ref Output.In(scope), _headers.Table.ContentLength);
+        ThrowIfTooShort(ref In(scope), _headers.Table.ContentLength);
     }
 
     private void ThrowIfTooShort(ref ResponseState state, long? declared)
@@ -108,7 +108,7 @@ internal sealed partial class FastCgiResponse
             if (IsCompleted)
                 return true;
 
-            ref var state = ref Output.In(scope);
+            ref var state = ref In(scope);
             if (isReplaced)
             {
                 state.Staged.Clear();
@@ -124,7 +124,7 @@ internal sealed partial class FastCgiResponse
                 StartAtEnd(scope, head);
             }
 
-            ended = Output.Complete(scope, status);
+            ended = End(scope, status);
             unsentLength = _isHead ? state.BytesWritten : 0;
         }
         finally
@@ -145,7 +145,7 @@ internal sealed partial class FastCgiResponse
 
         Start(scope, head!.Value, writeLength: 0, isEnd: true);
         // In the headers, so that the request log can read it later.
-        if (Output.In(scope).BytesWritten == 0 && head is { LengthPosition: not ResponseStaging.NoPosition })
+        if (In(scope).BytesWritten == 0 && head is { LengthPosition: not ResponseStaging.NoPosition })
             _headers.Table.SetContentLength(0);
     }
 

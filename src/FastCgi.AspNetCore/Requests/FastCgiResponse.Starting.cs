@@ -155,7 +155,7 @@ internal sealed partial class FastCgiResponse
         if (_hasStarted)
             return;
 
-        ref var state = ref Output.In(scope);
+        ref var state = ref In(scope);
         CheckWrite(ref state, writeLength, head.ContentLength, head.CanWriteBody);
         // Not earlier: if the response cannot start, nothing may be staged.
         state.BytesWritten += writeLength;

@@ -27,12 +27,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         _request = request;
         _isHead = isHead;
-        Output = new ResponseOutput(request);
+        _state = new ResponseState(request);
         _headers = new ResponseHeaders { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
         AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }
 
-    public ResponseOutput Output { get; }
     public bool HasOnStarting => _lazy?.OnStarting is { Count: > 0 };
     public bool HasOnCompleted => _lazy?.OnCompleted is { Count: > 0 };
     public bool IsCompleted => _request is { IsDetached: true, IsAborted: false };
@@ -95,7 +94,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         using var scope = _request.EnterLock();
         ObjectDisposedException.ThrowIf(_request.HasReturned, typeof(HttpContext));
-        return Output.In(scope).ErrorWriter ??= new StandardErrorWriter(_request);
+        return In(scope).ErrorWriter ??= new StandardErrorWriter(_request);
     }
 
     public void OnStarting(Func<object, Task> callback, object state)
@@ -134,7 +133,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public void Close(ConnectionScope scope)
     {
         _isCompletedFired = !HasOnCompleted;
-        Output.Close(scope);
+        ref var state = ref In(scope);
+        state.Staged.Clear();
+        BufferBlock.ReturnChain(state.ErrorWriter?.TakeRecords(isEnd: false));
     }
 
     private bool TryPopOnCompleted(out (Func<object, Task> Callback, object State) callback)

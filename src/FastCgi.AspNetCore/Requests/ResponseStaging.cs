@@ -295,3 +295,21 @@ internal struct ResponseStaging(FastCgiRequest request)
         return copy;
     }
 }
+
+/// <summary>The part of a response that the lock of its connection guards. A mutable struct: do not copy it.</summary>
+internal struct ResponseState(FastCgiRequest request)
+{
+    private const long NotDeclared = -1;
+
+    public ResponseStaging Staged = new(request);
+    public long BytesWritten;
+    public StandardErrorWriter? ErrorWriter;
+    private long _declaredLength = NotDeclared;
+
+    /// <summary>The Content-Length that was sent, after the start.</summary>
+    public long? DeclaredLength
+    {
+        readonly get => _declaredLength == NotDeclared ? null : _declaredLength;
+        set => _declaredLength = value ?? NotDeclared;
+    }
+}

@@ -6,7 +6,7 @@ internal sealed class ServerContext : StreamContext
     public required CgiMapping Mapping { get; init; }
 
     /// <summary>Schedules the send of a held flush. If it is null or fails, output must not be held.</summary>
-    public Func<RequestStream, bool>? TrySetDeadline { get; init; }
+    public Func<FastCgiResponse, bool>? TrySetDeadline { get; init; }
 
     public required SendFileOffload? SendFileOffload { get; init; }
     public required RequestAdmission Admission { get; init; }
@@ -20,7 +20,7 @@ internal sealed class ServerContext : StreamContext
         IHttpApplication<TContext> application,
         ILogger log,
         TimeProvider time,
-        Func<ResponseOutput, bool>? trySetDeadline = null,
+        Func<FastCgiResponse, bool>? trySetDeadline = null,
         Func<long>? getMaxDescriptors = null,
         Advisor? advisor = null,
         IReadOnlyList<string>? statusPaths = null)
@@ -49,8 +49,7 @@ internal sealed class ServerContext : StreamContext
             Admission = admission,
             OnTick = admission.EndOverdue,
             SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
-            TrySetDeadline = trySetDeadline is null ? null : stream
-                => trySetDeadline(((FastCgiRequest)stream).Response.Output),
+            TrySetDeadline = trySetDeadline,
             Log = log,
             Time = clock,
             GetMaxDescriptors = getMaxDescriptors,

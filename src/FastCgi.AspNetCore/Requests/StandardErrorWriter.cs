@@ -43,7 +43,7 @@ internal sealed class StandardErrorWriter : TextWriter
     {
         using (var scope = _request.EnterLock())
             EndLine(scope);
-        _request.Response.Output.SendErrors();
+        _request.Response.SendErrors();
     }
 
     /// <summary>Ends a line, unless it is empty. Drops it after the end of the response.</summary>
@@ -52,7 +52,7 @@ internal sealed class StandardErrorWriter : TextWriter
         if (_line.Length > 0 && !_request.IsDetached)
         {
             AppendLine(Encoding.GetBytes(_line.Append('\n').ToString()));
-            _request.Response.Output.QueueErrors(scope);
+            _request.Response.QueueErrors(scope);
         }
 
         _line.Clear();
@@ -86,7 +86,7 @@ internal sealed class StandardErrorWriter : TextWriter
                 EndLine(scope);
         }
 
-        _request.Response.Output.SendErrors();
+        _request.Response.SendErrors();
     }
 
     private void Append(ConnectionScope scope, char c)

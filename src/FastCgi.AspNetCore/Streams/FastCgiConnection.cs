@@ -49,7 +49,7 @@ internal sealed partial class FastCgiConnection
         {
             using var scope = EnterLock();
             var count = 0;
-            foreach (var request in scope.State.Requests)
+            foreach (var request in scope.State.Requests.Values)
                 count += request.HasAllParameters ? 1 : 0;
             return count;
         }
@@ -76,13 +76,6 @@ internal sealed partial class FastCgiConnection
     /// <param name="ready">Receives the requests that became ready, and the reports.</param>
     /// <returns>Whether to keep receiving. If not, the connection later makes the transport resume.</returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
-    {
-        var canReceive = Receive(data, ref ready);
-        ready.RunAdmitted();
-        return canReceive;
-    }
-
-    private bool Receive(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
         using (var scope = EnterLock())
@@ -177,7 +170,7 @@ internal sealed partial class FastCgiConnection
 
     private bool CanReceive(ConnectionScope scope)
     {
-        foreach (var request in scope.State.Requests)
+        foreach (var request in scope.State.Requests.Values)
         {
             if (request.UnreadBodyLength > BodyWindow)
                 return false;
@@ -271,7 +264,7 @@ internal sealed partial class FastCgiConnection
     public List<RequestStream> ListRequests()
     {
         using var scope = EnterLock();
-        return [.. scope.State.Requests];
+        return [.. scope.State.Requests.Values];
     }
 
     /// <returns><see langword="null"/> if the request has left the connection.</returns>

@@ -29,8 +29,7 @@ internal sealed class RecordOutput(
     public bool HasOtherResponses(ConnectionScope scope, RequestStream response, bool canReset)
     {
         ref var queue = ref scope.State.Output;
-        var isOnlyQueued = queue.LastQueued == response && response.In(scope).NextQueued == response;
-        if (queue.Control.Head is not null || (queue.LastQueued is not null && !isOnlyQueued))
+        if (queue.Control.Head is not null || queue.Queued.Count > (queue.Queued.Contains(response) ? 1 : 0))
             return true;
         if (queue.ResponsesEnd == 0)
             return false;
@@ -46,17 +45,8 @@ internal sealed class RecordOutput(
     public static int CountResponses(ConnectionScope scope)
     {
         var count = 0;
-        if (scope.State.Output.LastQueued is not { } last)
-            return count;
-
-        var response = last;
-        do
-        {
+        foreach (var response in scope.State.Output.Queued)
             count += response.IsDetached ? 1 : 0;
-            response = response.In(scope).NextQueued!;
-        }
-        while (response != last);
-
         return count;
     }
 
@@ -90,27 +80,12 @@ internal sealed class RecordOutput(
 
     public void Enqueue(ConnectionScope scope, RequestStream response)
     {
-        ref var last = ref scope.State.Output.LastQueued;
-        ref var next = ref response.In(scope).NextQueued;
-        if (next is not null || _isClosed)
+        var queued = scope.State.Output.Queued;
+        if (_isClosed || queued.Contains(response))
             return;
 
-        next = last?.In(scope).NextQueued ?? response;
-        if (last is not null)
-            last.In(scope).NextQueued = response;
-        last = response;
+        queued.Add(response);
         Volatile.Write(ref _hasWork, true);
-    }
-
-    public static void Remove(ConnectionScope scope, RequestStream response)
-    {
-        if (response.In(scope).NextQueued is null)
-            return;
-
-        var before = response;
-        while (before.In(scope).NextQueued != response)
-            before = before.In(scope).NextQueued!;
-        RemoveAfter(scope, before);
     }
 
     /// <summary>Sends queued records, unless a send is in progress, which then sends them.</summary>
@@ -165,8 +140,9 @@ internal sealed class RecordOutput(
 
     public static void DropQueued(ConnectionScope scope)
     {
-        while (scope.State.Output.LastQueued is { } last)
-            RemoveAfter(scope, last).DropQueued(scope);
+        foreach (var response in scope.State.Output.Queued)
+            response.DropQueued(scope);
+        scope.State.Output.Queued.Clear();
     }
 
     /// <summary>Creates the next send, for <see cref="SendCollected"/>, unless one is in progress.</summary>
@@ -179,7 +155,8 @@ internal sealed class RecordOutput(
         queue.SendNumber++;
         Volatile.Write(ref _isSendCut, false);
         queue.Sending = CollectBatch(scope);
-        EndWaits(scope);
+        foreach (var request in scope.State.Requests.Values)
+            request.EndWait(scope);
         // The send that starts here also sends the rest of the queue.
         Volatile.Write(ref _hasWork, queue.ClosesWhenSent);
         return queue.Sending;
@@ -234,12 +211,13 @@ internal sealed class RecordOutput(
         var batch = new BufferChain();
         var hasResponses = queue.Control.Head is not null;
         batch.Append(queue.Control.Clear());
-        while (queue.LastQueued is { } last && batch.Length < MaxSendLength)
+        while (queue.Queued.Count > 0 && batch.Length < MaxSendLength)
         {
-            var response = RemoveAfter(scope, last);
+            var response = queue.Queued[0];
+            queue.Queued.RemoveAt(0);
             hasResponses |= response.IsDetached;
             if (!response.TakeTurn(scope, ref batch))
-                Enqueue(scope, response);
+                queue.Queued.Add(response);
         }
 
         queue.SendingLength = batch.Length;
@@ -247,23 +225,5 @@ internal sealed class RecordOutput(
         if (hasResponses)
             queue.ResponsesEnd = queue.SentLength;
         return batch.Head;
-    }
-
-    private static void EndWaits(ConnectionScope scope)
-    {
-        var waiters = scope.State.Output.Waiters;
-        for (var i = (waiters?.Count ?? 0) - 1; i >= 0; i--)
-            waiters![i].EndWait(scope);
-    }
-
-    private static RequestStream RemoveAfter(ConnectionScope scope, RequestStream before)
-    {
-        ref var last = ref scope.State.Output.LastQueued;
-        var response = before.In(scope).NextQueued!;
-        before.In(scope).NextQueued = response.In(scope).NextQueued;
-        if (last == response)
-            last = before == response ? null : before;
-        response.In(scope).NextQueued = null;
-        return response;
     }
 }

@@ -132,12 +132,7 @@ internal abstract partial class RequestStream
     private FlushWait Wait(ConnectionScope scope)
     {
         ref var waiter = ref In(scope).Waiter;
-        if (waiter is null)
-        {
-            waiter = new FlushWait();
-            (scope.State.Output.Waiters ??= []).Add(this);
-        }
-
+        waiter ??= new FlushWait();
         waiter.Count++;
         return waiter;
     }
@@ -149,7 +144,6 @@ internal abstract partial class RequestStream
             return;
 
         waiter = null;
-        scope.State.Output.Waiters?.Remove(this);
         completed.SetResult(result);
     }
 }

@@ -75,6 +75,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>Claims the request for the thread that has dequeued it. An aborted one is claimed, too.</summary>
     public bool TryClaim() => !Interlocked.Exchange(ref _isClaimed, true);
 
+    /// <summary>Makes the loop of the connection run the request. A lock may be held.</summary>
     public void RunLater()
     {
         var ready = new ReadyRequests();
@@ -99,13 +100,13 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         // Unlike a disconnect, a local abort also discards received data.
         GetBody(scope).Fail(
             OnAborting(scope, cause, error, ref ready), discards: cause is AbortCause.Application or AbortCause.Server);
-        RecordOutput.Remove(scope, this);
+        scope.State.Output.Queued.Remove(this);
         DropQueued(scope);
         // Queues may hold the request until blocked handlers return. What it has received is released now.
         if (!Volatile.Read(ref _isClaimed))
         {
             GetBody(scope).CompleteReader();
-            OnAbandoned(ref ready);
+            OnAbandoned();
         }
 
         OnAborted();
@@ -141,7 +142,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready);
 
     /// <summary>Called when the request is aborted before a thread has claimed it.</summary>
-    protected abstract void OnAbandoned(ref ReadyRequests ready);
+    protected abstract void OnAbandoned();
 
     protected abstract void OnAborted();
 

@@ -289,7 +289,7 @@ public sealed class HeldResponseTests : SchedulerTest
     public void TrySetDeadline_WhileTheWatchdogIsParked_Refused()
     {
         var request = (FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirstStream();
-        var response = request.Response.Output;
+        var response = request.Response;
         Assert.False(Scheduler.Watchdog.TrySetDeadline(response));
         ParkWatchdog();
 

@@ -35,13 +35,13 @@ public sealed class ResponseSendingTests
         bool isHeld;
         using (var scope = _rig.Connection.EnterLock())
         {
-            Response.Output.In(scope).Staged.Append(new byte[2_000]);
-            isHeld = Response.Output.Flush(scope, isLikelyLast: false);
+            Response.In(scope).Staged.Append(new byte[2_000]);
+            isHeld = Response.Flush(scope, isLikelyLast: false);
         }
 
         Response.Finish();
 
-        var send = Response.Output.SendAsync(isHeld, CancellationToken.None);
+        var send = Response.SendAsync(isHeld, CancellationToken.None);
         Assert.True(send.IsCompletedSuccessfully);
         Assert.True((await send).IsCompleted);
     }

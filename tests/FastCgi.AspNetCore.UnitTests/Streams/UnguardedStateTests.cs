@@ -43,6 +43,7 @@ public sealed class UnguardedStateTests
         ["FastCgiRequest`1._context"] = OneThread,
         ["FastCgiResponse.<AllowSynchronousIO>"] = Application,
         ["FastCgiResponse.<HeadLength>"] = UnderLock,
+        ["FastCgiResponse._cork"] = "Corked before another thread knows the response, then used under the lock.",
         ["FastCgiResponse._isBufferingDisabled"] = Application,
         ["FastCgiResponse._isCompletedFired"] = UnderLock,
         ["FastCgiResponse._isOffloaded"] = Volatile,
@@ -82,13 +83,12 @@ public sealed class UnguardedStateTests
         ["RequestStream._isFlushCanceled"] = Volatile,
         ["RequestStream._outcome"] = Volatile,
         ["RequestStream._phase"] = Volatile,
-        ["ResponseOutput._cork"] = "Corked before another thread knows the response, then used under the lock.",
     };
 
     private static readonly Type[] s_types =
     [
         typeof(FastCgiConnection), typeof(RecordOutput), typeof(RequestStream), typeof(FastCgiRequest),
-        typeof(FastCgiRequest<>), typeof(FastCgiResponse), typeof(ResponseOutput), typeof(RequestBody),
+        typeof(FastCgiRequest<>), typeof(FastCgiResponse), typeof(RequestBody),
     ];
 
     [Fact]
