@@ -134,7 +134,6 @@ internal abstract partial class FastCgiRequest :
 
     public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);
 
-    /// <summary>Called if a user is ignored: nothing indicates that the web server authenticated it.</summary>
     public void ReportUserNotTaken(string userParameter, string typeParameter)
         => Server.Advise(
             (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),

@@ -9,8 +9,6 @@ internal sealed partial class FastCgiResponse : PipeWriter
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
     public bool AllowSynchronousIO { get; set; }
 
-    public long GetBytesWritten(ConnectionScope scope) => In(scope).BytesWritten;
-
     // Obsolete for applications, but a server must implement it.
 #pragma warning disable CS0618
     Stream IHttpResponseFeature.Body

@@ -61,7 +61,6 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>Replaces a response that has not started and ends it.</summary>
-    /// <param name="body">An ASCII body, if any.</param>
     /// <returns>Whether it has not started. If not, another thread may have started it meanwhile.</returns>
     public bool TryRespondForApplication(
         int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)

@@ -18,7 +18,6 @@ internal sealed partial class FastCgiResponse
 
     /// <summary>Queues or holds the staged bytes. Call <see cref="SendAsync"/> afterwards, without the lock.</summary>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
-    /// <returns>Whether the flush is held.</returns>
     public bool Flush(ConnectionScope scope, bool isLikelyLast)
     {
         ref var staged = ref In(scope).Staged;
@@ -27,7 +26,7 @@ internal sealed partial class FastCgiResponse
         if (_request.IsDetached)
             return false;
 
-        if (staged.HeldLength < _request.Server.MaxResponseBufferSize && !_request.IsFlushCanceled
+        if (staged.HeldLength < _request.Server.MaxResponseBufferSize && !_request.In(scope).IsFlushCanceled
             && _cork.CanHold(staged.IsFlushHeld, isLikelyLast, this, _request.Server.TrySetDeadline))
         {
             staged.HoldFlush();
@@ -45,7 +44,6 @@ internal sealed partial class FastCgiResponse
 
     /// <summary>Ends the request with all staged bytes or, if it is cut, with the flushed ones.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
-    /// <returns>The work that remains without the lock.</returns>
     private CompletedRequest End(ConnectionScope scope, ProtocolStatus? status)
     {
         ref var state = ref In(scope);
@@ -108,7 +106,6 @@ internal sealed partial class FastCgiResponse
             _request.Queue(scope, TakeRecords(scope, isEnd: false));
     }
 
-    /// <summary>Removes the staged bytes and error lines as records.</summary>
     private BufferBlock? TakeRecords(ConnectionScope scope, bool isEnd)
     {
         ref var state = ref In(scope);

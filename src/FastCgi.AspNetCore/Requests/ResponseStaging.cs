@@ -45,7 +45,6 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// <summary>Whether the response may have a body; true until it starts.</summary>
     public bool CanWriteBody { get; set; } = true;
 
-    /// <summary>Whether the header block is not taken yet.</summary>
     public bool NeedsHeaderBlock { get; private set; } = true;
 
     public long Length { get; private set; }
@@ -162,7 +161,6 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     /// <summary>Puts the header block before the body.</summary>
     /// <param name="lengthPosition">Where it gets a Content-Length if the response ends before it is sent.</param>
-    /// <param name="isEnd">Whether the body is complete.</param>
     /// <param name="nextLength">The length of the part of the body that follows at once.</param>
     public void PutHead(ReadOnlySpan<byte> head, int lengthPosition, bool isEnd, long nextLength)
     {
@@ -187,7 +185,6 @@ internal struct ResponseStaging(FastCgiRequest request)
         }
     }
 
-    /// <summary>Removes the staged bytes as records.</summary>
     /// <returns>The records; the first contains the header block, if it was not taken before.</returns>
     public BufferChain TakeRecords(bool isEnd)
     {
@@ -299,17 +296,10 @@ internal struct ResponseStaging(FastCgiRequest request)
 /// <summary>The part of a response that the lock of its connection guards. A mutable struct: do not copy it.</summary>
 internal struct ResponseState(FastCgiRequest request)
 {
-    private const long NotDeclared = -1;
-
     public ResponseStaging Staged = new(request);
     public long BytesWritten;
     public StandardErrorWriter? ErrorWriter;
-    private long _declaredLength = NotDeclared;
 
     /// <summary>The Content-Length that was sent, after the start.</summary>
-    public long? DeclaredLength
-    {
-        readonly get => _declaredLength == NotDeclared ? null : _declaredLength;
-        set => _declaredLength = value ?? NotDeclared;
-    }
+    public long? DeclaredLength;
 }

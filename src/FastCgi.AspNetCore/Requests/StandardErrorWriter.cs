@@ -58,7 +58,6 @@ internal sealed class StandardErrorWriter : TextWriter
         _line.Clear();
     }
 
-    /// <summary>Removes and returns the records that are not queued yet.</summary>
     /// <param name="isEnd">Whether END_REQUEST follows, so that the stream, if any, must end.</param>
     public BufferBlock? TakeRecords(bool isEnd)
     {

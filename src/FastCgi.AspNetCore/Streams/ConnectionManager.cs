@@ -205,7 +205,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             static tick => tick.connection.OnTick(tick.since, tick.now),
             server.Log,
             static tick => tick.connection.Fail()));
-        server.OnTick?.Invoke();
+        server.OnTick();
         server.Buffers.Trim();
         if (IsStopping && !_isStopExplained && server.Time.GetElapsedTime(_stopBeganAt, now) >= s_longStop)
             ExplainStop();

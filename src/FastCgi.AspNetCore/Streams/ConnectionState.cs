@@ -57,7 +57,11 @@ internal struct StreamState
     public PieceBuffer Parameters;
 
     public BufferChain Queued;
-    public FlushWait? Waiter;
+
+    /// <summary>Set while flushes wait for room.</summary>
+    public TaskCompletionSource<FlushResult>? Waiter;
+    public int WaitingCount;
+    public bool IsFlushCanceled;
 
     /// <summary>The memory of this response in the current send.</summary>
     public long SendingLength;
@@ -66,10 +70,4 @@ internal struct StreamState
     public long SendNumber;
 
     public readonly bool HasOutput => Queued.Head is not null || SendNumber != 0;
-}
-
-internal sealed class FlushWait()
-    : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
-{
-    public int Count { get; set; }
 }

@@ -62,7 +62,7 @@ internal sealed partial class FastCgiConnection
 
     // In its own method, so that a request with a supported role allocates no closure.
     private void ReportRole(FastCgiRole role, ref ReadyRequests ready)
-        => ready.Report(() => _server.RoleRefused?.Invoke(role));
+        => ready.Report(() => _server.OnRoleRefused(role));
 
     private static void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {

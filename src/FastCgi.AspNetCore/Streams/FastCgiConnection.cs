@@ -48,10 +48,7 @@ internal sealed partial class FastCgiConnection
         get
         {
             using var scope = EnterLock();
-            var count = 0;
-            foreach (var request in scope.State.Requests.Values)
-                count += request.HasAllParameters ? 1 : 0;
-            return count;
+            return scope.State.Requests.Values.Count(static request => request.HasAllParameters);
         }
     }
 
@@ -176,7 +173,7 @@ internal sealed partial class FastCgiConnection
                 return false;
         }
 
-        return RecordOutput.CountResponses(scope) <= MaxPendingResponses;
+        return scope.State.Output.Queued.Count(static response => response.IsDetached) <= MaxPendingResponses;
     }
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
@@ -224,7 +221,7 @@ internal sealed partial class FastCgiConnection
     {
         _server.Log.ProtocolError(Id, error);
         if (OtherProtocols.GetName(error) is { } protocol)
-            _server.OtherProtocolFound?.Invoke(protocol, _transport.DescribePeer());
+            _server.OnOtherProtocol(protocol, _transport.DescribePeer());
 
         if (error != ProtocolError.HttpOnFastCgiPort)
             return;

@@ -19,7 +19,7 @@ internal struct ReadyRequests
         _last = request;
     }
 
-    public RequestStream RemoveFirstStream()
+    public RequestStream RemoveFirst()
     {
         var first = _first!;
         _first = first.NextReady;

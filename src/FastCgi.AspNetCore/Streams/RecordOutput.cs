@@ -42,14 +42,6 @@ internal sealed class RecordOutput(
         return sent - queue.ResponsesEnd < (canReset ? undelivered : 0);
     }
 
-    public static int CountResponses(ConnectionScope scope)
-    {
-        var count = 0;
-        foreach (var response in scope.State.Output.Queued)
-            count += response.IsDetached ? 1 : 0;
-        return count;
-    }
-
     /// <summary>Queues a record that belongs to no response: a management record, or only END_REQUEST.</summary>
     public void WriteControl(ConnectionScope scope, ReadOnlySpan<byte> record)
     {
@@ -68,7 +60,6 @@ internal sealed class RecordOutput(
         WriteControl(scope, record);
     }
 
-    /// <summary>Makes the transport close the connection as soon as everything is sent.</summary>
     public void CloseWhenSent(ConnectionScope scope)
     {
         scope.State.Output.ClosesWhenSent = true;
@@ -173,7 +164,6 @@ internal sealed class RecordOutput(
         }
     }
 
-    /// <summary>Returns the blocks of the last send to their pool, and creates the next send.</summary>
     private BufferBlock? CollectNext(bool isSendOver)
     {
         BufferBlock? sent = null;

@@ -3,10 +3,6 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>The FastCGI side of a request. The HTTP side implements the abstract members.</summary>
 internal abstract partial class RequestStream(FastCgiConnection connection, in RequestStart start)
 {
-    private const long UnknownLength = -1;
-
-    // A byte, because there is one for each waiting request.
-    private readonly byte _role = (byte)start.Role;
     private StreamState _state;
     private volatile RequestPhase _phase;
     private volatile RequestOutcome _outcome;
@@ -15,11 +11,11 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
 
     // Created when the first byte arrives, or on the first use.
     private RequestBody? _body;
-    private long _declaredLength = UnknownLength;
+    private long? _declaredLength;
 
     public FastCgiConnection Connection => connection;
     public ushort Id { get; } = start.Id;
-    public FastCgiRole Role => (FastCgiRole)_role;
+    public FastCgiRole Role { get; } = start.Role;
     public bool KeepConnection { get; } = start.KeepConnection;
 
     public uint Sequence { get; } = start.Sequence;
@@ -56,7 +52,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             parameters.Append(content, isWhole);
     }
 
-    /// <summary>Makes the server reject the request. The first reason counts.</summary>
     public void Reject(RequestRejection rejection)
     {
         if (Rejection == RequestRejection.None)
@@ -67,9 +62,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
     public bool TryMakeReady(ConnectionScope scope)
     {
-        Prepare(In(scope).Parameters.RemoveAll());
         _phase = RequestPhase.Ready;
-        return TryAdmit();
+        return TryPrepare(In(scope).Parameters.RemoveAll());
     }
 
     /// <summary>Claims the request for the thread that has dequeued it. An aborted one is claimed, too.</summary>
@@ -108,8 +102,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             GetBody(scope).CompleteReader();
             OnAbandoned();
         }
-
-        OnAborted();
     }
 
     /// <summary>Ends reading and writing, because the application has returned or was not called.</summary>
@@ -128,23 +120,18 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
 
     public abstract RequestDescription Describe(ConnectionScope scope, long now);
 
-    /// <summary>Called under the lock of the connection if the request takes longer than the threshold.</summary>
     public abstract void OnSlow(RequestDescription description, ref ReadyRequests ready);
 
-    /// <summary>Maps the parameters and creates the body. May reject the request.</summary>
-    protected abstract void Prepare(byte[] parameters);
-
+    /// <summary>Maps the parameters. May reject the request.</summary>
     /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
-    protected abstract bool TryAdmit();
+    protected abstract bool TryPrepare(byte[] parameters);
 
+    /// <summary>Cancels what the application does.</summary>
     /// <returns>The exception that reads throw.</returns>
     protected abstract Exception OnAborting(
         ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready);
 
-    /// <summary>Called when the request is aborted before a thread has claimed it.</summary>
     protected abstract void OnAbandoned();
-
-    protected abstract void OnAborted();
 
     /// <summary>Called when the server refuses the rest of the body.</summary>
     /// <param name="report">The action that logs it, for a call without the lock.</param>
@@ -152,9 +139,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     protected abstract Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report);
 
     public bool IsInputOver { get; private set; }
-    public bool HasDeclaredLength => _declaredLength != UnknownLength;
+    public bool HasDeclaredLength => _declaredLength is not null;
 
-    /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
     public long UnreadBodyLength => _body?.UnreadLength ?? 0;
     public bool IsReading => _body is { IsReading: true };
     public long ReceivedBodyLength => Volatile.Read(ref _body)?.ReceivedLength ?? 0;
@@ -174,7 +160,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>The rate that the body must have from the first wait on, if any.</summary>
     public abstract BodyRate? RequiredBodyRate { get; }
 
-    /// <summary>Creates the exception that reads throw.</summary>
     /// <param name="limit">The limit that the body exceeds, if that is the reason.</param>
     public abstract Exception CreateBodyError(BodyError error, long limit = 0);
 
@@ -225,10 +210,9 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             RefuseBody(scope, RequestRejection.RequestBodyTimeout, rate, ref ready);
     }
 
-    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
     protected void BeginInput(long? declaredLength)
     {
-        _declaredLength = declaredLength ?? UnknownLength;
+        _declaredLength = declaredLength;
         // Web servers send no STDIN to an authorizer, and most do not even end it.
         IsInputOver = Role == FastCgiRole.Authorizer;
     }
@@ -239,7 +223,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             return there;
 
         connection.RequireLock(scope);
-        var body = new RequestBody(this, HasDeclaredLength ? _declaredLength : null);
+        var body = new RequestBody(this, _declaredLength);
         if (IsInputOver || _declaredLength == 0)
             body.EndInput();
         Volatile.Write(ref _body, body);
@@ -283,15 +267,6 @@ internal enum RequestSlot : byte
     Status,
 
     Queued,
-}
-
-internal static class RequestActivity
-{
-    public const string ReceivingParameters = "receiving parameters";
-    public const string Queued = "in the queue";
-    public const string Running = "in the application";
-    public const string WaitingForBody = "waiting for the body";
-    public const string WaitingForClient = "waiting for the web server to accept the response";
 }
 
 internal sealed record RequestDescription(

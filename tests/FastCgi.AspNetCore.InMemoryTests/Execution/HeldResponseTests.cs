@@ -288,7 +288,7 @@ public sealed class HeldResponseTests : SchedulerTest
     [Fact]
     public void TrySetDeadline_WhileTheWatchdogIsParked_Refused()
     {
-        var request = (FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirstStream();
+        var request = (FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirst();
         var response = request.Response;
         Assert.False(Scheduler.Watchdog.TrySetDeadline(response));
         ParkWatchdog();

@@ -11,7 +11,7 @@ internal static class ConnectionState
         state = (state * 8) + Shrink(inside.Requests.Count);
         state = (state * 8) + Shrink(inside.Requests.Values.Count(static request => !request.HasAllParameters));
         state = (state * 8) + Shrink(UnreturnedCount(connection));
-        state = (state * 8) + Shrink(RecordOutput.CountResponses(scope));
+        state = (state * 8) + Shrink(inside.Output.Queued.Count(static response => response.IsDetached));
         state = (state * 2) + (inside.PartialContent.Length > 0 ? 1UL : 0);
         state = (state * 2) + (inside.IsMultiplexed ? 1UL : 0);
         state = (state * 2) + (connection.IsReceivePaused ? 1UL : 0);
