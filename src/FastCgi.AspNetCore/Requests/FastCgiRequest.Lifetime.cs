@@ -27,8 +27,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     }
 
     /// <summary>Whether the web server is HAProxy: a reset while a client reads slowly can crash 2.6.12.</summary>
-    public override bool ForbidsReset
-        => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.HaProxy;
+    public override bool ForbidsReset => WebServer == WebServerKind.HaProxy;
 
     /// <summary>Called under the lock, when nothing may be canceled any more.</summary>
     public void OnResponded() => _hasResponded = !IsAborted;

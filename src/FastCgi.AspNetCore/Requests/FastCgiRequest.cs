@@ -20,6 +20,8 @@ internal abstract partial class FastCgiRequest(
 
     public FastCgiResponse Response { get; private set; } = null!;
 
+    public WebServerKind WebServer => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE"));
+
     public bool IsPing { get; private set; }
 
     /// <summary>Whether advice may help. The first request on a connection shows what the web server passes.</summary>

@@ -4,6 +4,7 @@ namespace FastCgi.AspNetCore.Requests;
 internal sealed partial class FastCgiResponse : PipeWriter
 {
     private ResponseBodyStream? _stream;
+    private Stream? _replacedBody;
 
     public PipeWriter Writer => this;
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
@@ -13,8 +14,8 @@ internal sealed partial class FastCgiResponse : PipeWriter
 #pragma warning disable CS0618
     Stream IHttpResponseFeature.Body
     {
-        get => _lazy?.ReplacedBody ?? Stream;
-        set => Lazy.ReplacedBody = value;
+        get => _replacedBody ?? Stream;
+        set => _replacedBody = value;
     }
 #pragma warning restore CS0618
 

@@ -154,8 +154,7 @@ internal sealed partial class FastCgiResponse
         _headers.Restart();
         _isBufferingDisabled = false;
         _isOffloaded = false;
-        if (_lazy is not null)
-            _lazy.ReasonPhrase = null;
+        _reasonPhrase = null;
         _statusCode = statusCode;
         ref var headers = ref _headers.Table;
         if (statusCode == StatusCodes.Status405MethodNotAllowed)
