@@ -26,7 +26,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
         get
         {
             using var scope = _request.EnterLock();
-            return In(scope).Staged.UnflushedLength;
+            return In(scope).UnflushedLength;
         }
     }
 
@@ -40,12 +40,12 @@ internal sealed partial class FastCgiResponse : PipeWriter
         using var scope = _request.EnterLock();
         ThrowIfOver();
         ref var state = ref In(scope);
-        state.Staged.CheckAdvance(bytes);
+        state.CheckAdvance(bytes);
         CountWrite(ref state, bytes);
-        if (!state.Staged.CanWriteBody)
+        if (!state.CanWriteBody)
             RefuseBody();
         else
-            state.Staged.Advance(bytes);
+            state.Advance(bytes);
     }
 
     public override ValueTask<FlushResult> WriteAsync(
@@ -75,7 +75,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfNotWritable();
-        return In(scope).Staged.Lease(sizeHint, isSpan);
+        return In(scope).Lease(sizeHint, isSpan);
     }
 
     private ValueTask<FlushResult> WriteAsync(
@@ -129,8 +129,8 @@ internal sealed partial class FastCgiResponse : PipeWriter
                 CountWrite(ref state, source.Length);
             else
                 Start(scope, head!.Value, source.Length);
-            if (isWrite && state.Staged.CanWriteBody)
-                state.Staged.Append(source);
+            if (isWrite && state.CanWriteBody)
+                state.Append(source);
             else if (isWrite)
                 RefuseBody();
 
@@ -140,12 +140,12 @@ internal sealed partial class FastCgiResponse : PipeWriter
         return SendAsync(isHeld, cancellationToken);
     }
 
-    private bool IsLikelyLastFlush(ref ResponseState state)
+    private bool IsLikelyLastFlush(ref ResponseStaging state)
     {
         if (state.DeclaredLength is not { } length)
         {
             // Without a Content-Length, most responses are written at once.
-            return state.BytesWritten > 0 && !_isBufferingDisabled && state.Staged.NeedsHeaderBlock;
+            return state.BytesWritten > 0 && !_isBufferingDisabled && state.NeedsHeaderBlock;
         }
 
         if (length != state.BytesWritten)
@@ -156,14 +156,14 @@ internal sealed partial class FastCgiResponse : PipeWriter
     }
 
     /// <summary>Counts bytes against the declared length. Excess bytes are refused before any are staged.</summary>
-    private void CountWrite(ref ResponseState state, long length)
+    private void CountWrite(ref ResponseStaging state, long length)
     {
         var declared = HasStarted ? state.DeclaredLength : _headers.Table.ContentLength;
-        CheckWrite(ref state, length, declared, state.Staged.CanWriteBody);
+        CheckWrite(ref state, length, declared, state.CanWriteBody);
         state.BytesWritten += length;
     }
 
-    private static void CheckWrite(ref ResponseState state, long length, long? declared, bool canWriteBody)
+    private static void CheckWrite(ref ResponseStaging state, long length, long? declared, bool canWriteBody)
     {
         if (state.BytesWritten + length > declared && (length > 0 || canWriteBody))
             throw new InvalidOperationException($"Response Content-Length mismatch: too many bytes written "

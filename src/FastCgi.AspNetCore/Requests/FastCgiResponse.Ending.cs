@@ -82,7 +82,7 @@ internal sealed partial class FastCgiResponse
         ThrowIfTooShort(ref In(scope), _headers.Table.ContentLength);
     }
 
-    private void ThrowIfTooShort(ref ResponseState state, long? declared)
+    private void ThrowIfTooShort(ref ResponseStaging state, long? declared)
     {
         if (state.BytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
             throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written "
@@ -110,12 +110,12 @@ internal sealed partial class FastCgiResponse
             ref var state = ref In(scope);
             if (isReplaced)
             {
-                state.Staged.Clear();
+                state.Clear();
                 state.BytesWritten = 0;
-                state.Staged.CanWriteBody = true;
+                state.CanWriteBody = true;
                 Start(scope, head!.Value, writeLength: 0);
-                if (body is not null && state.Staged.CanWriteBody)
-                    state.Staged.Append(Encoding.ASCII.GetBytes(body));
+                if (body is not null && state.CanWriteBody)
+                    state.Append(Encoding.ASCII.GetBytes(body));
             }
             else
             {

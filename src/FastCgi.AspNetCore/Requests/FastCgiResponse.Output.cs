@@ -3,14 +3,14 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>The output: a flush turns staged bytes into records and queues them for sending.</content>
 internal sealed partial class FastCgiResponse
 {
-    private ResponseState _state;
+    private ResponseStaging _state;
 
     // Not guarded: the thread that calls the application corks it before any other knows the response.
     private OutputCork _cork;
 
     public bool HasEnded => _request.IsDetached;
 
-    public ref ResponseState In(ConnectionScope scope)
+    public ref ResponseStaging In(ConnectionScope scope)
     {
         _request.Connection.RequireLock(scope);
         return ref _state;
@@ -20,7 +20,7 @@ internal sealed partial class FastCgiResponse
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
     public bool Flush(ConnectionScope scope, bool isLikelyLast)
     {
-        ref var staged = ref In(scope).Staged;
+        ref var staged = ref In(scope);
         staged.EndUsedLease();
         staged.EndSpan();
         if (_request.IsDetached)
@@ -33,7 +33,7 @@ internal sealed partial class FastCgiResponse
             return true;
         }
 
-        _request.Queue(scope, TakeRecords(scope, isEnd: false));
+        _request.Queue(scope, In(scope).TakeRecords(isEnd: false));
         return false;
     }
 
@@ -49,14 +49,14 @@ internal sealed partial class FastCgiResponse
         ref var state = ref In(scope);
         // If the response is cut, the application may be writing.
         if (status is not null)
-            state.Staged.EndSpan();
-        state.Staged.EndLease();
+            state.EndSpan();
+        state.EndLease();
         state.ErrorWriter?.EndLine(scope);
         var records = new BufferChain();
-        if (status is not null || state.Staged.IsFlushHeld)
-            records.Append(TakeRecords(scope, isEnd: status is not null));
+        if (status is not null || state.IsFlushHeld)
+            records.Append(state.TakeRecords(isEnd: status is not null));
         else
-            state.Staged.Clear();
+            state.Clear();
         if (status is null)
             records.Append(state.ErrorWriter?.TakeRecords(isEnd: true));
         return _request.Connection.Complete(
@@ -89,7 +89,7 @@ internal sealed partial class FastCgiResponse
     public void QueueErrors(ConnectionScope scope)
     {
         ref var state = ref In(scope);
-        if (!state.Staged.NeedsHeaderBlock)
+        if (!state.NeedsHeaderBlock)
             _request.Queue(scope, state.ErrorWriter!.TakeRecords(isEnd: false));
     }
 
@@ -102,15 +102,7 @@ internal sealed partial class FastCgiResponse
 
     private void QueueHeld(ConnectionScope scope)
     {
-        if (In(scope).Staged.IsFlushHeld)
-            _request.Queue(scope, TakeRecords(scope, isEnd: false));
-    }
-
-    private BufferBlock? TakeRecords(ConnectionScope scope, bool isEnd)
-    {
-        ref var state = ref In(scope);
-        var records = state.Staged.TakeRecords(isEnd);
-        records.Append(state.ErrorWriter?.TakeRecords(isEnd));
-        return records.Head;
+        if (In(scope).IsFlushHeld)
+            _request.Queue(scope, In(scope).TakeRecords(isEnd: false));
     }
 }

@@ -162,17 +162,17 @@ internal sealed partial class FastCgiResponse
         // Not earlier: if the response cannot start, nothing may be staged.
         state.BytesWritten += writeLength;
         state.DeclaredLength = head.ContentLength;
-        state.Staged.CanWriteBody = head.CanWriteBody;
-        state.Staged.EndLease();
+        state.CanWriteBody = head.CanWriteBody;
+        state.EndLease();
         if (!head.CanWriteBody)
         {
-            state.Staged.Clear();
+            state.Clear();
             // nginx closes the connection as soon as it has the headers of the response to HEAD.
             _request.OnResponded();
         }
 
         HeadLength = head.Bytes.Length;
-        state.Staged.PutHead(head.Bytes.Span, head.LengthPosition, isEnd, head.CanWriteBody ? writeLength : 0);
+        state.PutHead(head.Bytes.Span, head.LengthPosition, isEnd, head.CanWriteBody ? writeLength : 0);
         _hasStarted = true;
     }
 

@@ -31,7 +31,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         _request = request;
         _isHead = isHead;
-        _state = new ResponseState(request);
+        _state = new ResponseStaging(request);
         _headers = new ResponseHeaders { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
         AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }
@@ -137,7 +137,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         _isCompletedFired = !HasOnCompleted;
         ref var state = ref In(scope);
-        state.Staged.Clear();
+        state.Clear();
         BufferBlock.ReturnChain(state.ErrorWriter?.TakeRecords(isEnd: false));
     }
 

@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The written bytes that are not flushed. The blocks leave room for a record header, and the first one for
-/// the header block, so they become records in place. A mutable struct: do not copy it.
+/// The part of a response that the lock of its connection guards, with the written bytes that are not flushed. The
+/// blocks leave room for a record header, and the first one for the header block, so they become records in place. A
+/// mutable struct: do not copy it.
 /// </summary>
 internal struct ResponseStaging(FastCgiRequest request)
 {
@@ -41,6 +42,12 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     // Where the header block gets a Content-Length if the response ends before it is taken.
     private int _lengthPosition = NoPosition;
+
+    public long BytesWritten;
+
+    /// <summary>The Content-Length that was sent, after the start.</summary>
+    public long? DeclaredLength;
+    public StandardErrorWriter? ErrorWriter;
 
     /// <summary>Whether the response may have a body; true until it starts.</summary>
     public bool CanWriteBody { get; set; } = true;
@@ -185,8 +192,9 @@ internal struct ResponseStaging(FastCgiRequest request)
         }
     }
 
+    /// <summary>Removes the staged bytes as records, and the lines for the error log.</summary>
     /// <returns>The records; the first contains the header block, if it was not taken before.</returns>
-    public BufferChain TakeRecords(bool isEnd)
+    public BufferBlock? TakeRecords(bool isEnd)
     {
         if (NeedsHeaderBlock && _lengthPosition != NoPosition && isEnd)
             InsertLength();
@@ -221,7 +229,8 @@ internal struct ResponseStaging(FastCgiRequest request)
             block = next;
         }
 
-        return records;
+        records.Append(ErrorWriter?.TakeRecords(isEnd));
+        return records.Head;
     }
 
     private void Copy(ReadOnlySpan<byte> bytes)
@@ -291,15 +300,4 @@ internal struct ResponseStaging(FastCgiRequest request)
         _blocks.Append(block);
         return copy;
     }
-}
-
-/// <summary>The part of a response that the lock of its connection guards. A mutable struct: do not copy it.</summary>
-internal struct ResponseState(FastCgiRequest request)
-{
-    public ResponseStaging Staged = new(request);
-    public long BytesWritten;
-    public StandardErrorWriter? ErrorWriter;
-
-    /// <summary>The Content-Length that was sent, after the start.</summary>
-    public long? DeclaredLength;
 }

@@ -35,7 +35,7 @@ public sealed class ResponseSendingTests
         bool isHeld;
         using (var scope = _rig.Connection.EnterLock())
         {
-            Response.In(scope).Staged.Append(new byte[2_000]);
+            Response.In(scope).Append(new byte[2_000]);
             isHeld = Response.Flush(scope, isLikelyLast: false);
         }
 

@@ -59,7 +59,7 @@ public sealed class ResponseStagingTests
         _rig.Begin();
         _rig.Put("a");
         using (var scope = _rig.Connection.EnterLock())
-            LengthOf(ref Response.In(scope).Staged) = 3L << 30;
+            LengthOf(ref Response.In(scope)) = 3L << 30;
 
         _rig.Complete();
 

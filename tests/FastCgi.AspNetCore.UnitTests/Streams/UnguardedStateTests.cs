@@ -110,5 +110,5 @@ public sealed class UnguardedStateTests
     private static bool IsParameter(FieldInfo field) => field.Name.EndsWith(">P", StringComparison.Ordinal);
 
     private static bool IsGuarded(FieldInfo field)
-        => field.FieldType == typeof(StreamState) || field.FieldType == typeof(ResponseState);
+        => field.FieldType == typeof(StreamState) || field.FieldType == typeof(ResponseStaging);
 }
