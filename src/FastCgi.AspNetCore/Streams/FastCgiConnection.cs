@@ -35,7 +35,7 @@ internal sealed partial class FastCgiConnection
         _server = manager.Server;
         _transport = transport;
         _openedAt = manager.Now;
-        Output = new RecordOutput(_server.Buffers, this, transport, _state);
+        Output = new RecordOutput(this, transport);
         using var scope = EnterLock();
         scope.State.Lifetime.Begin(_openedAt);
     }

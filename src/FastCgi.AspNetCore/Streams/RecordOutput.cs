@@ -4,8 +4,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// The output of a connection, shared by its requests and all threads. It accepts whole records, sends one large
 /// record of each queued response in turn, and keeps at most one send in progress. Its fields are read unlocked.
 /// </summary>
-internal sealed class RecordOutput(
-    BufferPool pool, FastCgiConnection connection, ConnectionTransport transport, Guarded<ConnectionState> state)
+internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTransport transport)
 {
     // The maximum length of a send: enough to keep the system busy, but little memory for a slow peer.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
@@ -16,7 +15,7 @@ internal sealed class RecordOutput(
     private bool _hasWork;
     private long _progressCount;
 
-    public BufferPool Pool { get; } = pool;
+    public BufferPool Pool => connection.Context.Buffers;
 
     /// <summary>Whether the connection is gone, so that output is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
@@ -169,7 +168,7 @@ internal sealed class RecordOutput(
         BufferBlock? sent = null;
         BufferBlock? next = null;
         var ends = false;
-        using (var scope = state.Enter())
+        using (var scope = connection.EnterLock())
         {
             ref var queue = ref scope.State.Output;
             if (isSendOver)

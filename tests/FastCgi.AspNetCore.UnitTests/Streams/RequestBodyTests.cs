@@ -1,9 +1,10 @@
+using System.Buffers;
 using FastCgi.AspNetCore.UnitTests.Requests;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.UnitTests.Streams;
 
-/// <summary>What counts against the window of a body, and against its rate.</summary>
+/// <summary>What counts against the window of a body and its rate, and who owns its blocks.</summary>
 public sealed class RequestBodyTests
 {
     private readonly FastCgiServerOptions _options = new();
@@ -65,6 +66,82 @@ public sealed class RequestBodyTests
 
         Assert.Equal([false, false, true], missed);
     }
+
+    [Fact]
+    public async Task Read_CanceledWhileItWaits_NextReadGetsWhatCameMeanwhile()
+    {
+        using var canceled = new CancellationTokenSource();
+        var read = _request.Body.ReadAsync(canceled.Token).AsTask();
+        await canceled.CancelAsync();
+        Append(10);
+
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => read);
+        Assert.Equal(10, (await _request.Body.ReadAsync()).Buffer.Length);
+    }
+
+    [Fact]
+    public async Task Read_ReaderIsCompletedMeanwhile_Throws()
+    {
+        var read = _request.Body.ReadAsync().AsTask();
+
+        _request.Body.Complete();
+
+        await Assert.ThrowsAsync<InvalidOperationException>(() => read);
+    }
+
+    [Theory, Values(1, 4_096, 5_000, 200_000)]
+    public async Task Blocks_Consumed_ReturnToThePool(int length)
+    {
+        Append(length / 2);
+        Append(length - (length / 2));
+        var buffer = (await _request.Body.ReadAsync()).Buffer;
+        Assert.Equal(length, buffer.Length);
+
+        _request.Body.AdvanceTo(buffer.End);
+
+        Assert.Equal(0, Buffers.RentedCount);
+        // What the application has consumed is no longer its own, so it sees nothing instead of another request.
+        Assert.Empty(((ReadOnlySequenceSegment<byte>)buffer.Start.GetObject()!).Memory.ToArray());
+    }
+
+    [Theory]
+    [InlineData(false, false)]
+    [InlineData(true, false)]
+    [InlineData(true, true)]
+    public async Task Blocks_RequestEnds_AreReusedUnlessTheApplicationMayHoldThem(bool isRead, bool isAdvanced)
+    {
+        Append(5_000);
+        var buffer = isRead ? (await _request.Body.ReadAsync()).Buffer : default;
+        if (isAdvanced)
+            _request.Body.AdvanceTo(buffer.GetPosition(10), buffer.End);
+        var last = isRead ? buffer.Slice(4_990).ToArray() : [];
+
+        _request.Close();
+
+        Assert.Equal(0, Buffers.RentedCount);
+        Assert.Equal(isRead, Buffers.AllocatedBytes == 0);
+        Assert.Equal(last, isRead ? buffer.Slice(4_990).ToArray() : []);
+    }
+
+    [Fact]
+    public async Task AdvanceTo_PositionThatIsNotOfTheRead_Throws()
+    {
+        Append(5_000);
+        var earlier = (await _request.Body.ReadAsync()).Buffer;
+        _request.Body.AdvanceTo(earlier.End);
+        Append(100);
+        var buffer = (await _request.Body.ReadAsync()).Buffer;
+        Append(100);
+
+        Assert.Throws<ArgumentOutOfRangeException>(() => _request.Body.AdvanceTo(earlier.Start));
+        Assert.Throws<ArgumentOutOfRangeException>(
+            () => _request.Body.AdvanceTo(new SequencePosition(buffer.End.GetObject(), buffer.End.GetInteger() + 1)));
+        Assert.Throws<InvalidOperationException>(() => _request.Body.AdvanceTo(buffer.End, buffer.Start));
+        _request.Body.AdvanceTo(buffer.End);
+        Assert.Equal(100, _request.UnreadBodyLength);
+    }
+
+    private BufferPool Buffers => _request.Server.Buffers;
 
     private void Append(int length)
     {
