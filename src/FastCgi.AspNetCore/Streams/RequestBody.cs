@@ -214,7 +214,8 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
         if (declaredLength > MaxLength)
             throw request.CreateBodyError(BodyError.TooLarge, MaxLength.Value);
 
-        HasStartedReading = true;
+        // As in Kestrel, reading an absent body changes nothing.
+        HasStartedReading |= !IsEmpty;
     }
 
     private bool TryGetResult(out ReadResult result)

@@ -79,6 +79,18 @@ public sealed class RequestBodyTests
         Assert.Equal(10, (await _request.Body.ReadAsync()).Buffer.Length);
     }
 
+    [Theory, Values(true, false)]
+    public void Limit_AfterARead_IsReadOnlyIfThereIsABody(bool hasBody)
+    {
+        if (hasBody)
+            Append(1);
+        EndStdin();
+
+        Assert.True(_request.Body.TryRead(out _));
+
+        Assert.Equal(hasBody, ((IHttpMaxRequestBodySizeFeature)_request).IsReadOnly);
+    }
+
     [Fact]
     public async Task Read_ReaderIsCompletedMeanwhile_Throws()
     {
@@ -142,6 +154,12 @@ public sealed class RequestBodyTests
     }
 
     private BufferPool Buffers => _request.Server.Buffers;
+
+    private void EndStdin()
+    {
+        using var scope = _request.EnterLock();
+        _request.EndStdin(scope);
+    }
 
     private void Append(int length)
     {
