@@ -22,7 +22,7 @@ public sealed class ConnectionEndTests
         Assert.Equal(1, server.Connections.Count);
         await server.StopAsync(new CancellationToken(canceled: true));
 
-        Assert.Single(server.Logs.Named("ConnectionAborted"));
+        await server.Logs.SingleAsync("ConnectionAborted");
         Assert.Equal([order[2]], Enumerable.Range(0, 3).Where(i => frontEnds[i].Transport.IsReset));
     }
 

@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </summary>
 public class HeldFlushTests
 {
-    private readonly List<ResponseOutput> _corked = [];
+    private readonly List<FastCgiResponse> _corked = [];
     private readonly TaskCompletionSource _sent = Waiting.Signal();
     private readonly TaskCompletionSource _written = Waiting.Signal();
     private readonly TaskCompletionSource _finish = Waiting.Signal();

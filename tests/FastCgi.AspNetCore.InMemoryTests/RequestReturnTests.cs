@@ -90,7 +90,7 @@ public sealed class RequestReturnTests
         var ready = new ReadyRequests();
 
         connection.OnReceived(RecordBytes.Get(uri: "no-path"), ref ready);
-        ready.RemoveFirst().Execute();
+        ((FastCgiRequest)ready.RemoveFirst()).Execute();
 
         Assert.IsType<InvalidOperationException>(Assert.Single(server.Logs.Named("RequestEndFailed")).Exception);
         Assert.Equal((0, 0), (connection.RequestCount, TestServer.CountUnfinished(connection)));
@@ -119,7 +119,7 @@ public sealed class RequestReturnTests
             var ready = new ReadyRequests();
             connection.OnReceived([.. RecordBytes.PostHead(9_000, uri: path)], ref ready);
             connection.OnReceived(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000]), ref ready);
-            ready.RemoveFirst().Execute();
+            ((FastCgiRequest)ready.RemoveFirst()).Execute();
 
             var left = (connection.RequestCount, TestServer.CountUnfinished(connection));
             Record.Exception(() => connection.OnClosed(new IOException("The connection is gone.")));

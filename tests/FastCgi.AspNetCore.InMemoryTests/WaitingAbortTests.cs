@@ -73,7 +73,7 @@ public sealed class WaitingAbortTests
             RecordBytes.Begin(),
             RecordBytes.ParamsStream(1, parameters),
             RecordBytes.Record(RecordBytes.Stdin, 1, s_content));
-        return ready.RemoveFirst();
+        return (FastCgiRequest)ready.RemoveFirst();
     }
 
     private static void Leave(FrontEnd frontEnd, string how)

@@ -31,7 +31,7 @@ public sealed partial class LayeringTests
     private static readonly string[] s_upcalls =
     [
         "Execution/ThreadPlatform", "Requests/Advisor", "Streams/ConnectionTransport", "Streams/RequestStream",
-        "Transport/EventLoop", "Transport/LoopConnection", "Transport/TransportListener",
+        "Streams/StreamContext", "Transport/EventLoop", "Transport/LoopConnection", "Transport/TransportListener",
     ];
 
     /// <summary>What the options use of Hosting: the text form of addresses.</summary>

@@ -263,7 +263,7 @@ internal sealed class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
     private void AdviseOnLargeBody(FastCgiRequest request)
     {
         var limit = request.Server.Options.Limits.MaxRequestBodySize;
-        if (limit is null || request.Input.MaxRequestBodySize != limit)
+        if (limit is null || request.MaxRequestBodySize != limit)
             return;
 
         var contentLength = request.Head.ContentLength;

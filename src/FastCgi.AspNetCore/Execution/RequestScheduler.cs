@@ -193,7 +193,7 @@ internal sealed class RequestScheduler
     private bool Call(
         Worker worker, FastCgiRequest request, PathKey path, Prediction expected, bool sendsAtEnd, RunQueue? loop)
     {
-        var response = request.Response.Output;
+        var response = request.Response;
         // Do not hold output on a thread that the watchdog does not sample.
         if (worker.Hold is Hold.Loop or Hold.Seat)
             response.Cork(sendsAtEnd);

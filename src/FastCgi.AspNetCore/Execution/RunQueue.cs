@@ -55,7 +55,7 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
         Volatile.Write(ref _batch, _batch + 1);
     }
 
-    public FastCgiRequest RemoveFirst() => _ready.RemoveFirst();
+    public FastCgiRequest RemoveFirst() => (FastCgiRequest)_ready.RemoveFirst();
 
     public IReadOnlyList<Action> TakeReports() => _ready.TakeReports();
 

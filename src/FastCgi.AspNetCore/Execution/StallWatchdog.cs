@@ -33,7 +33,7 @@ internal sealed class StallWatchdog(
     private readonly Lock _lock = new();
 
     // Guarded by the lock.
-    private readonly List<ResponseOutput> _corked = [];
+    private readonly List<FastCgiResponse> _corked = [];
     private bool _hasDeadlines;
 
     private bool _isStopping;
@@ -68,9 +68,9 @@ internal sealed class StallWatchdog(
             Wake();
     }
 
-    /// <summary>Schedules a call of <see cref="ResponseOutput.Uncork"/> within a few milliseconds.</summary>
+    /// <summary>Schedules a call of <see cref="FastCgiResponse.Uncork"/> within a few milliseconds.</summary>
     /// <returns>Whether it is scheduled. If not, output must not be held.</returns>
-    public bool TrySetDeadline(ResponseOutput response)
+    public bool TrySetDeadline(FastCgiResponse response)
     {
         using (_lock.Acquire())
         {
@@ -185,7 +185,7 @@ internal sealed class StallWatchdog(
 
     private bool UncorkOverdue()
     {
-        List<ResponseOutput> overdue;
+        List<FastCgiResponse> overdue;
         using (_lock.Acquire())
         {
             if (_corked.Count == 0)
@@ -209,7 +209,7 @@ internal sealed class StallWatchdog(
         return true;
     }
 
-    private void Release(ResponseOutput? response, RecordOutput? output)
+    private void Release(FastCgiResponse? response, RecordOutput? output)
     {
         if (response is null && output is null)
             return;

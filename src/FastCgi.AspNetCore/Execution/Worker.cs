@@ -31,7 +31,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     // The number of the current call and its hold, which the watchdog may take only during that call. 0 between calls.
     private long _call;
     private long _callCount;
-    private ResponseOutput? _response;
+    private FastCgiResponse? _response;
     private bool _hasStarted;
     private bool _isProbed;
 
@@ -65,7 +65,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 
     public static Hold GetHold(long call) => (Hold)(call & ((1 << HoldBits) - 1));
 
-    public void Enter(ResponseOutput? response, PathKey path)
+    public void Enter(FastCgiResponse? response, PathKey path)
     {
         var count = _callCount + 1;
         _response = response;
@@ -95,7 +95,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     }
 
     /// <summary>Gets the output that a call may hold back. Uncorking that of a later call is harmless.</summary>
-    public ResponseOutput? GetResponse() => Volatile.Read(ref _response);
+    public FastCgiResponse? GetResponse() => Volatile.Read(ref _response);
 
     public override TimeSpan? Step()
     {

@@ -113,8 +113,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             return TlsConnection;
         if (key == typeof(IHttpConnectionFeature))
             return Addresses;
-        if (key == typeof(IHttpMaxRequestBodySizeFeature))
-            return Input;
 
         return IsOwn(key) ? this : null;
     }

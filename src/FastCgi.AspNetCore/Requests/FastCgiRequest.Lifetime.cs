@@ -6,11 +6,8 @@ namespace FastCgi.AspNetCore.Requests;
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
-    // Whichever is set first wins: an abort, or the end of the response, after which nothing may be canceled.
-    private static readonly CancellationTokenSource s_canceled = new(TimeSpan.Zero);
-    private static readonly CancellationTokenSource s_responded = new();
-
     private CancellationTokenSource? _abortedSource;
+    private volatile bool _hasResponded;
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
@@ -19,7 +16,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     }
 
     /// <summary>Whether the application has written everything that the client expects.</summary>
-    public bool HasResponded => Volatile.Read(ref _abortedSource) == s_responded;
+    public bool HasResponded => _hasResponded;
 
     public void Abort()
     {
@@ -30,45 +27,40 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     }
 
     /// <summary>Whether the web server is HAProxy: a reset while a client reads slowly can crash 2.6.12.</summary>
-    public override bool ForbidsReset
-        => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE")) == WebServerKind.HaProxy;
+    public override bool ForbidsReset => WebServer == WebServerKind.HaProxy;
 
-    public void OnResponded() => TrySettle(s_responded, out _);
+    /// <summary>Called under the lock, when nothing may be canceled any more.</summary>
+    public void OnResponded() => _hasResponded = !IsAborted;
 
     protected override Exception OnAborting(
         ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
         if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
             ReportIfGivenUp(scope, ref ready);
+        if (!_hasResponded && _abortedSource is { } source)
+            Cancel(source);
         return error ?? (cause == AbortCause.WebServer
             ? new ConnectionResetException("The web server aborted the request.")
             : new ConnectionAbortedException("The connection was closed by the server."));
     }
 
-    protected override void OnAbandoned(ref ReadyRequests ready)
+    protected override void OnAbandoned()
     {
         Parameters = new RequestParameters(Server.Mapping, []);
         _head = default;
-        Server.Admission.Withdraw(this, ref ready);
+        Server.Admission.Withdraw(this);
     }
 
-    protected override void OnAborted()
-    {
-        if (TrySettle(s_canceled, out var source) && source is not null)
-            Cancel(source);
-    }
-
-    /// <summary>Ends reading and writing, because the application has returned or was not called.</summary>
     public void Close()
     {
         using var scope = EnterLock();
         Response.Close(scope);
-        Close(scope, static () => new ObjectDisposedException(nameof(HttpRequest)));
+        Close(scope);
     }
 
     private void ReportIfGivenUp(ConnectionScope scope, ref ReadyRequests ready)
     {
-        if (Server.Advisor is null || HasResponded || Response.GetBytesWritten(scope) > 0)
+        if (Server.Advisor is null || HasResponded || Response.In(scope).BytesWritten > 0)
             return;
 
         var age = Server.Time.GetElapsedTime(BeganAt);
@@ -82,23 +74,13 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     private CancellationToken GetAbortedToken()
     {
-        var source = Volatile.Read(ref _abortedSource);
-        if (source is null && (!IsDetached || IsAborted))
-            source = Keep(ref _abortedSource, new CancellationTokenSource());
-        return source is null || source == s_responded ? CancellationToken.None : source.Token;
-    }
+        using var scope = EnterLock();
+        if (_hasResponded)
+            return CancellationToken.None;
+        if (IsAborted)
+            return new CancellationToken(canceled: true);
 
-    private bool TrySettle(CancellationTokenSource outcome, out CancellationTokenSource? before)
-    {
-        do
-        {
-            before = Volatile.Read(ref _abortedSource);
-            if (before == s_canceled || before == s_responded)
-                return false;
-        }
-        while (Interlocked.CompareExchange(ref _abortedSource, outcome, before) != before);
-
-        return true;
+        return IsDetached ? CancellationToken.None : (_abortedSource ??= new CancellationTokenSource()).Token;
     }
 
     /// <summary>Runs registered callbacks on the thread pool without locks: they are application code.</summary>
@@ -126,7 +108,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             : StatusCodes.Status500InternalServerError;
 
     /// <summary>Records and logs an error. Call it without the lock.</summary>
-    public void ReportApplicationError(Exception exception)
+    public override void ReportApplicationError(Exception exception)
     {
         // A handler that awaits a disconnected client gets this exception, which is not an application error.
         if (IsAborted && exception is OperationCanceledException or IOException)
@@ -145,7 +127,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
     }
 
-    /// <summary>Records the exception of the application, which may determine the status.</summary>
     public void TakeApplicationException(Exception exception)
     {
         if (exception is BadHttpRequestException badRequest && !IsAborted)
@@ -156,6 +137,16 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
         ReportApplicationError(exception);
     }
+
+    public override Exception CreateBodyError(BodyError error, long limit) => error switch
+    {
+        BodyError.TooLarge => new BadHttpRequestException(
+            $"Request body too large. The max request body size is {limit} bytes.",
+            StatusCodes.Status413PayloadTooLarge),
+        BodyError.UnexpectedEnd => new BadHttpRequestException("Unexpected end of request content."),
+        _ => new ObjectDisposedException(
+            nameof(HttpRequest), "The request body cannot be used after the request has ended."),
+    };
 
     protected override Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report)
     {

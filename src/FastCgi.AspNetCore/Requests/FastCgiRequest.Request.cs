@@ -4,14 +4,14 @@ using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// Properties that middleware may replace, of which the server keeps copies; the body, which <see cref="RequestInput"/>
-/// reads; and FastCGI features.
+/// Properties that middleware may replace, of which the server keeps copies; the body; and FastCGI features.
 /// </content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestFeature,
     IHttpRequestBodyDetectionFeature,
     IRequestBodyPipeFeature,
     IHttpMinRequestBodyDataRateFeature,
+    IHttpMaxRequestBodySizeFeature,
     IHttpRequestIdentifierFeature,
     IServerVariablesFeature,
     IBadRequestExceptionFeature,
@@ -134,7 +134,6 @@ internal abstract partial class FastCgiRequest :
 
     public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);
 
-    /// <summary>Called if a user is ignored: nothing indicates that the web server authenticated it.</summary>
     public void ReportUserNotTaken(string userParameter, string typeParameter)
         => Server.Advise(
             (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),
@@ -162,10 +161,25 @@ internal abstract partial class FastCgiRequest :
 
     TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
 
-    /// <summary>Whether the application has started to read the body. Fits into the padding of other fields.</summary>
-    public bool HasStartedReading { get; set; }
+    bool IHttpMaxRequestBodySizeFeature.IsReadOnly => Body.HasStartedReading;
 
-    public RequestInput Input { get; private set; } = null!;
+    public long? MaxRequestBodySize
+    {
+        get => Body.MaxLength;
+        set
+        {
+            if (Body.HasStartedReading)
+                throw new InvalidOperationException(
+                    "The maximum request body size cannot be modified after the app has already started reading from "
+                        + "the request body.");
+
+            if (value is not null)
+                ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
+            Body.MaxLength = value;
+        }
+    }
+
+    private Stream BodyStream => Body.Stream ?? Keep(ref Body.Stream, new RequestBodyStream(this));
 
     // Before the end of STDIN, the header announces a streamed body, except for HTTP/2.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => SendsBody
@@ -176,7 +190,7 @@ internal abstract partial class FastCgiRequest :
         get
         {
             if (_lazy?.Body is not { } body)
-                return Input;
+                return Body;
 
             if (_lazy.BodyReader is not { } replaced || replaced.Body != body)
             {
@@ -191,8 +205,8 @@ internal abstract partial class FastCgiRequest :
 
     Stream IHttpRequestFeature.Body
     {
-        get => _lazy?.Body ?? Input.Stream;
-        set => Lazy.Body = ReferenceEquals(value, Input.Stream) ? null : value;
+        get => _lazy?.Body ?? BodyStream;
+        set => Lazy.Body = ReferenceEquals(value, BodyStream) ? null : value;
     }
 
     public MinDataRate? MinDataRate
@@ -200,6 +214,9 @@ internal abstract partial class FastCgiRequest :
         get => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
         set => Lazy.MinBodyDataRate = new(value);
     }
+
+    public override BodyRate? RequiredBodyRate
+        => MinDataRate is { } rate ? new BodyRate(rate.BytesPerSecond, rate.GracePeriod) : null;
 
     private static bool IsMethodWithBody(string method)
         => !HttpMethods.IsGet(method) && !HttpMethods.IsHead(method) && !HttpMethods.IsDelete(method)

@@ -18,8 +18,9 @@ internal abstract partial class FastCgiRequest(
 
     public IHeaderDictionary Headers => _headers ?? Keep(ref _headers, new RequestHeaders(this));
 
-    /// <inheritdoc cref="Parameters"/>
     public FastCgiResponse Response { get; private set; } = null!;
+
+    public WebServerKind WebServer => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE"));
 
     public bool IsPing { get; private set; }
 
@@ -36,7 +37,7 @@ internal abstract partial class FastCgiRequest(
 
     public ConnectionScope EnterLock() => Connection.EnterLock();
 
-    protected override void Prepare(byte[] parameters)
+    protected override bool TryPrepare(byte[] parameters)
     {
         Parameters = new RequestParameters(server.Mapping, parameters);
         if (Rejection == RequestRejection.None)
@@ -52,11 +53,6 @@ internal abstract partial class FastCgiRequest(
         // HAProxy, lighttpd, Caddy, and mod_fcgid send 0 with every request without a body.
         if (_head.ContentLength == 0 && !IsMethodWithBody(_head.Method))
             _head.ContentLength = null;
-        Input = new RequestInput(this, server.Options.Limits.MaxRequestBodySize);
-    }
-
-    protected override bool TryAdmit()
-    {
         if (!IsForApplication)
             return true;
 
@@ -88,7 +84,7 @@ internal abstract partial class FastCgiRequest(
         if (!HasAllParameters)
             return new RequestDescription(
                 Connection.Id, Id, Sequence, string.Empty, string.Empty, null, age,
-                RequestActivity.ReceivingParameters, 0, 0);
+                "receiving parameters", 0, 0);
 
         // Without the query, which may contain a secret.
         return new RequestDescription(
@@ -101,7 +97,7 @@ internal abstract partial class FastCgiRequest(
             age,
             GetActivity(scope),
             ReceivedBodyLength,
-            Response.GetBytesWritten(scope));
+            Response.In(scope).BytesWritten);
     }
 
     public override void OnSlow(RequestDescription description, ref ReadyRequests ready)
@@ -110,16 +106,10 @@ internal abstract partial class FastCgiRequest(
     private string GetActivity(ConnectionScope scope)
     {
         if (Slot == RequestSlot.Queued)
-            return RequestActivity.Queued;
-        if (IsFlushWaiting(scope))
-            return RequestActivity.WaitingForClient;
+            return "in the queue";
+        if (In(scope).Waiter is not null)
+            return "waiting for the web server to accept the response";
 
-        return Body is { IsReading: true } ? RequestActivity.WaitingForBody : RequestActivity.Running;
+        return IsReading ? "waiting for the body" : "in the application";
     }
-}
-
-internal static class ReadyRequestsExtensions
-{
-    /// <summary>Removes the first request. Every stream of a server is a request of its application.</summary>
-    public static FastCgiRequest RemoveFirst(this ref ReadyRequests ready) => (FastCgiRequest)ready.RemoveFirstStream();
 }

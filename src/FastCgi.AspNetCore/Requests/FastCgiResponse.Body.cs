@@ -4,19 +4,18 @@ namespace FastCgi.AspNetCore.Requests;
 internal sealed partial class FastCgiResponse : PipeWriter
 {
     private ResponseBodyStream? _stream;
+    private Stream? _replacedBody;
 
     public PipeWriter Writer => this;
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
     public bool AllowSynchronousIO { get; set; }
 
-    public long GetBytesWritten(ConnectionScope scope) => Output.In(scope).BytesWritten;
-
     // Obsolete for applications, but a server must implement it.
 #pragma warning disable CS0618
     Stream IHttpResponseFeature.Body
     {
-        get => _lazy?.ReplacedBody ?? Stream;
-        set => Lazy.ReplacedBody = value;
+        get => _replacedBody ?? Stream;
+        set => _replacedBody = value;
     }
 #pragma warning restore CS0618
 
@@ -27,7 +26,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
         get
         {
             using var scope = _request.EnterLock();
-            return Output.In(scope).Staged.UnflushedLength;
+            return In(scope).UnflushedLength;
         }
     }
 
@@ -40,13 +39,13 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        ref var state = ref Output.In(scope);
-        state.Staged.CheckAdvance(bytes);
+        ref var state = ref In(scope);
+        state.CheckAdvance(bytes);
         CountWrite(ref state, bytes);
-        if (!state.Staged.CanWriteBody)
+        if (!state.CanWriteBody)
             RefuseBody();
         else
-            state.Staged.Advance(bytes);
+            state.Advance(bytes);
     }
 
     public override ValueTask<FlushResult> WriteAsync(
@@ -76,7 +75,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
     {
         using var scope = _request.EnterLock();
         ThrowIfNotWritable();
-        return Output.In(scope).Staged.Lease(sizeHint, isSpan);
+        return In(scope).Lease(sizeHint, isSpan);
     }
 
     private ValueTask<FlushResult> WriteAsync(
@@ -125,28 +124,28 @@ internal sealed partial class FastCgiResponse : PipeWriter
             if (IsCompleted)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
-            ref var state = ref Output.In(scope);
+            ref var state = ref In(scope);
             if (HasStarted)
                 CountWrite(ref state, source.Length);
             else
                 Start(scope, head!.Value, source.Length);
-            if (isWrite && state.Staged.CanWriteBody)
-                state.Staged.Append(source);
+            if (isWrite && state.CanWriteBody)
+                state.Append(source);
             else if (isWrite)
                 RefuseBody();
 
-            isHeld = Output.Flush(scope, IsLikelyLastFlush(ref state));
+            isHeld = Flush(scope, IsLikelyLastFlush(ref state));
         }
 
-        return Output.SendAsync(isHeld, cancellationToken);
+        return SendAsync(isHeld, cancellationToken);
     }
 
-    private bool IsLikelyLastFlush(ref ResponseState state)
+    private bool IsLikelyLastFlush(ref ResponseStaging state)
     {
         if (state.DeclaredLength is not { } length)
         {
             // Without a Content-Length, most responses are written at once.
-            return state.BytesWritten > 0 && !_isBufferingDisabled && state.Staged.NeedsHeaderBlock;
+            return state.BytesWritten > 0 && !_isBufferingDisabled && state.NeedsHeaderBlock;
         }
 
         if (length != state.BytesWritten)
@@ -157,14 +156,14 @@ internal sealed partial class FastCgiResponse : PipeWriter
     }
 
     /// <summary>Counts bytes against the declared length. Excess bytes are refused before any are staged.</summary>
-    private void CountWrite(ref ResponseState state, long length)
+    private void CountWrite(ref ResponseStaging state, long length)
     {
         var declared = HasStarted ? state.DeclaredLength : _headers.Table.ContentLength;
-        CheckWrite(ref state, length, declared, state.Staged.CanWriteBody);
+        CheckWrite(ref state, length, declared, state.CanWriteBody);
         state.BytesWritten += length;
     }
 
-    private static void CheckWrite(ref ResponseState state, long length, long? declared, bool canWriteBody)
+    private static void CheckWrite(ref ResponseStaging state, long length, long? declared, bool canWriteBody)
     {
         if (state.BytesWritten + length > declared && (length > 0 || canWriteBody))
             throw new InvalidOperationException($"Response Content-Length mismatch: too many bytes written "

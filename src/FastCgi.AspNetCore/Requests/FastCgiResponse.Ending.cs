@@ -56,12 +56,11 @@ internal sealed partial class FastCgiResponse
     {
         CompletedRequest ended;
         using (var scope = _request.EnterLock())
-            ended = Output.Complete(scope, status: null);
+            ended = End(scope, status: null);
         ended.Send();
     }
 
     /// <summary>Replaces a response that has not started and ends it.</summary>
-    /// <param name="body">An ASCII body, if any.</param>
     /// <returns>Whether it has not started. If not, another thread may have started it meanwhile.</returns>
     public bool TryRespondForApplication(
         int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
@@ -80,10 +79,10 @@ internal sealed partial class FastCgiResponse
     private void ThrowIfTooShort()
     {
         using var scope = _request.EnterLock();
-        ThrowIfTooShort(ref Output.In(scope), _headers.Table.ContentLength);
+        ThrowIfTooShort(ref In(scope), _headers.Table.ContentLength);
     }
 
-    private void ThrowIfTooShort(ref ResponseState state, long? declared)
+    private void ThrowIfTooShort(ref ResponseStaging state, long? declared)
     {
         if (state.BytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
             throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written "
@@ -108,15 +107,15 @@ internal sealed partial class FastCgiResponse
             if (IsCompleted)
                 return true;
 
-            ref var state = ref Output.In(scope);
+            ref var state = ref In(scope);
             if (isReplaced)
             {
-                state.Staged.Clear();
+                state.Clear();
                 state.BytesWritten = 0;
-                state.Staged.CanWriteBody = true;
+                state.CanWriteBody = true;
                 Start(scope, head!.Value, writeLength: 0);
-                if (body is not null && state.Staged.CanWriteBody)
-                    state.Staged.Append(Encoding.ASCII.GetBytes(body));
+                if (body is not null && state.CanWriteBody)
+                    state.Append(Encoding.ASCII.GetBytes(body));
             }
             else
             {
@@ -124,7 +123,7 @@ internal sealed partial class FastCgiResponse
                 StartAtEnd(scope, head);
             }
 
-            ended = Output.Complete(scope, status);
+            ended = End(scope, status);
             unsentLength = _isHead ? state.BytesWritten : 0;
         }
         finally
@@ -145,7 +144,7 @@ internal sealed partial class FastCgiResponse
 
         Start(scope, head!.Value, writeLength: 0, isEnd: true);
         // In the headers, so that the request log can read it later.
-        if (Output.In(scope).BytesWritten == 0 && head is { LengthPosition: not ResponseStaging.NoPosition })
+        if (In(scope).BytesWritten == 0 && head is { LengthPosition: not ResponseStaging.NoPosition })
             _headers.Table.SetContentLength(0);
     }
 
@@ -155,8 +154,7 @@ internal sealed partial class FastCgiResponse
         _headers.Restart();
         _isBufferingDisabled = false;
         _isOffloaded = false;
-        if (_lazy is not null)
-            _lazy.ReasonPhrase = null;
+        _reasonPhrase = null;
         _statusCode = statusCode;
         ref var headers = ref _headers.Table;
         if (statusCode == StatusCodes.Status405MethodNotAllowed)

@@ -51,7 +51,7 @@ internal sealed partial class FastCgiResponse
         using (var scope = _request.EnterLock())
         {
             ThrowIfOver();
-            ref var state = ref Output.In(scope);
+            ref var state = ref In(scope);
             if (HasStarted || _isOffloaded || state.BytesWritten > 0 || _request.ApplicationError is not null)
                 return false;
 

@@ -6,6 +6,8 @@ internal sealed partial class FastCgiResponse
     [ThreadStatic]
     private static byte[]? t_head;
 
+    private Task? _starting;
+
     public async Task StartAsync(CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
@@ -30,7 +32,7 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>The running OnStarting callbacks, which the application may not await.</summary>
-    public Task? Starting => _lazy is { } lazy ? Volatile.Read(ref lazy.Starting) : null;
+    public Task? Starting => Volatile.Read(ref _starting);
 
     /// <summary>Calls the OnStarting callbacks. If one throws, the response fails and the rest are skipped.</summary>
     public Task FireOnStartingAsync()
@@ -41,7 +43,7 @@ internal sealed partial class FastCgiResponse
 
         using (_request.EnterLock())
             Volatile.Write(
-                ref Lazy.Starting, Starting is { IsCompleted: false } earlier ? Task.WhenAll(earlier, calls) : calls);
+                ref _starting, Starting is { IsCompleted: false } earlier ? Task.WhenAll(earlier, calls) : calls);
         return calls;
     }
 
@@ -69,14 +71,14 @@ internal sealed partial class FastCgiResponse
             return;
 
         using var scope = _request.EnterLock();
-        _lazy!.OnStarting!.Clear();
+        _onStarting!.Clear();
     }
 
     private bool TryPopOnStarting(out (Func<object, Task> Callback, object State) callback)
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        callback = HasOnStarting ? _lazy!.OnStarting!.Pop() : default;
+        callback = HasOnStarting ? _onStarting!.Pop() : default;
         return callback.Callback is not null;
     }
 
@@ -155,22 +157,22 @@ internal sealed partial class FastCgiResponse
         if (_hasStarted)
             return;
 
-        ref var state = ref Output.In(scope);
+        ref var state = ref In(scope);
         CheckWrite(ref state, writeLength, head.ContentLength, head.CanWriteBody);
         // Not earlier: if the response cannot start, nothing may be staged.
         state.BytesWritten += writeLength;
         state.DeclaredLength = head.ContentLength;
-        state.Staged.CanWriteBody = head.CanWriteBody;
-        state.Staged.EndLease();
+        state.CanWriteBody = head.CanWriteBody;
+        state.EndLease();
         if (!head.CanWriteBody)
         {
-            state.Staged.Clear();
+            state.Clear();
             // nginx closes the connection as soon as it has the headers of the response to HEAD.
             _request.OnResponded();
         }
 
         HeadLength = head.Bytes.Length;
-        state.Staged.PutHead(head.Bytes.Span, head.LengthPosition, isEnd, head.CanWriteBody ? writeLength : 0);
+        state.PutHead(head.Bytes.Span, head.LengthPosition, isEnd, head.CanWriteBody ? writeLength : 0);
         _hasStarted = true;
     }
 
@@ -189,11 +191,11 @@ internal sealed partial class FastCgiResponse
         if ((_isBufferingDisabled || isEventStream) && headers.Find("X-Accel-Buffering") < 0)
             headers.Set("X-Accel-Buffering", "no");
         // mod_deflate and mod_brotli would compress the response, and send their coding in addition.
-        if (HasIdentityCoding(ref headers) && WebServer == WebServerKind.Apache)
+        if (HasIdentityCoding(ref headers) && _request.WebServer == WebServerKind.Apache)
             headers.Remove(Known.ContentEncoding);
         // HAProxy would send a second length over HTTP/2, which clients reject. A 304 needs none (RFC 9110, 8.6).
         if (statusCode == StatusCodes.Status304NotModified && headers.ContentLength is not null
-            && WebServer == WebServerKind.HaProxy)
+            && _request.WebServer == WebServerKind.HaProxy)
             headers.Remove(Known.ContentLength);
     }
 
@@ -202,8 +204,6 @@ internal sealed partial class FastCgiResponse
         => headers.Get(Known.ContentEncoding) is { Count: > 0 } codings
             && codings.ToString().Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)
                 .All(static coding => coding.Equals("identity", StringComparison.OrdinalIgnoreCase));
-
-    private WebServerKind WebServer => WebServerKinds.Of(_request.Parameters.GetVariable("SERVER_SOFTWARE"));
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
     private static void DropZeroLengthWithoutBody(ref HeaderTable headers, int statusCode)

@@ -13,7 +13,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private readonly FastCgiRequest _request;
     private readonly ResponseHeaders _headers;
     private readonly bool _isHead;
-    private LazyResponseState? _lazy;
+    private string? _reasonPhrase;
+
+    // In reverse order of registration, used under the lock. A callback may register more.
+    private Stack<(Func<object, Task> Callback, object State)>? _onStarting;
+    private Stack<(Func<object, Task> Callback, object State)>? _onCompleted;
     private int _statusCode = StatusCodes.Status200OK;
     private bool _isBufferingDisabled;
 
@@ -27,14 +31,13 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         _request = request;
         _isHead = isHead;
-        Output = new ResponseOutput(request);
+        _state = new ResponseStaging(request);
         _headers = new ResponseHeaders { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
         AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }
 
-    public ResponseOutput Output { get; }
-    public bool HasOnStarting => _lazy?.OnStarting is { Count: > 0 };
-    public bool HasOnCompleted => _lazy?.OnCompleted is { Count: > 0 };
+    public bool HasOnStarting => _onStarting is { Count: > 0 };
+    public bool HasOnCompleted => _onCompleted is { Count: > 0 };
     public bool IsCompleted => _request is { IsDetached: true, IsAborted: false };
     public bool HasStarted => _hasStarted;
 
@@ -51,15 +54,14 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <exception cref="InvalidOperationException">The response has started, or a character is invalid.</exception>
     public string? ReasonPhrase
     {
-        get => _lazy?.ReasonPhrase;
+        get => _reasonPhrase;
         set
         {
             ThrowIfStarted(nameof(ReasonPhrase));
             if (value is not null && HttpCharacters.IndexOfControl(value) is >= 0 and var position)
                 throw new InvalidOperationException($"Invalid control character in the reason phrase: "
                     + $"0x{(int)value[position]:X4}");
-            if (value is not null || _lazy is not null)
-                Lazy.ReasonPhrase = value;
+            _reasonPhrase = value;
         }
     }
 
@@ -95,7 +97,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         using var scope = _request.EnterLock();
         ObjectDisposedException.ThrowIf(_request.HasReturned, typeof(HttpContext));
-        return Output.In(scope).ErrorWriter ??= new StandardErrorWriter(_request);
+        return In(scope).ErrorWriter ??= new StandardErrorWriter(_request);
     }
 
     public void OnStarting(Func<object, Task> callback, object state)
@@ -103,7 +105,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         using var scope = _request.EnterLock();
         ThrowIfStarted(nameof(OnStarting));
         ArgumentNullException.ThrowIfNull(callback);
-        (Lazy.OnStarting ??= new()).Push((callback, state));
+        (_onStarting ??= new()).Push((callback, state));
     }
 
     public void OnCompleted(Func<object, Task> callback, object state)
@@ -111,7 +113,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         using var scope = _request.EnterLock();
         ObjectDisposedException.ThrowIf(_isCompletedFired, typeof(HttpResponse));
         ArgumentNullException.ThrowIfNull(callback);
-        (Lazy.OnCompleted ??= new()).Push((callback, state));
+        (_onCompleted ??= new()).Push((callback, state));
     }
 
     /// <summary>Calls the OnCompleted callbacks. If one throws, it is logged, and the rest are still called.</summary>
@@ -134,21 +136,20 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public void Close(ConnectionScope scope)
     {
         _isCompletedFired = !HasOnCompleted;
-        Output.Close(scope);
+        ref var state = ref In(scope);
+        state.Clear();
+        BufferBlock.ReturnChain(state.ErrorWriter?.TakeRecords(isEnd: false));
     }
 
     private bool TryPopOnCompleted(out (Func<object, Task> Callback, object State) callback)
     {
         using var scope = _request.EnterLock();
-        callback = HasOnCompleted ? _lazy!.OnCompleted!.Pop() : default;
+        callback = HasOnCompleted ? _onCompleted!.Pop() : default;
         return !(_isCompletedFired = callback.Callback is null);
     }
 
     public int HeadLength { get; set; }
 
-    // By compare-exchange, so that no value from another thread is lost.
-    private LazyResponseState Lazy
-        => _lazy ?? Interlocked.CompareExchange(ref _lazy, new LazyResponseState(), null) ?? _lazy;
     private bool IsAuthorizer => _request.Role == FastCgiRole.Authorizer;
 
     private void ThrowIfStarted(string member)
@@ -156,17 +157,4 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         if (_headers.IsReadOnly)
             throw new InvalidOperationException($"{member} cannot be set because the response has already started.");
     }
-}
-
-/// <summary>Rarely used state of a response, created on demand to save memory in waiting requests.</summary>
-internal sealed class LazyResponseState
-{
-    /// <summary>Running calls of <see cref="OnStarting"/>. A field, because it is published with a barrier.</summary>
-    public Task? Starting;
-
-    // In reverse order of registration. A callback may register more.
-    public Stack<(Func<object, Task> Callback, object State)>? OnStarting { get; set; }
-    public Stack<(Func<object, Task> Callback, object State)>? OnCompleted { get; set; }
-    public Stream? ReplacedBody { get; set; }
-    public string? ReasonPhrase { get; set; }
 }

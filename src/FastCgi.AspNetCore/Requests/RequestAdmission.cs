@@ -14,12 +14,6 @@ internal sealed class RequestAdmission(
     private readonly TimeSpan _queueTimeout = options.Limits.RequestQueueTimeout ?? TimeSpan.MaxValue;
     private readonly LinkedList<(RequestStream Request, long Since)> _queue = new();
 
-    // Not in the requests: few of them wait, and each would have the field.
-    private readonly Dictionary<RequestStream, LinkedListNode<(RequestStream Request, long Since)>> _nodes =
-        new(ReferenceEqualityComparer.Instance);
-
-    // Evicted under the lock of the newcomer's connection, under which another connection must not be touched.
-    private List<RequestStream>? _evicted;
     private long _ordinaryCount;
     private int _statusCount;
 
@@ -30,24 +24,29 @@ internal sealed class RequestAdmission(
     public (long Ordinary, int Status) TakenCount
         => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _statusCount));
 
-    /// <summary>Acquires a slot; null if refused. Evicted requests get a response at a release or tick.</summary>
+    /// <summary>Acquires a slot, or a place in the queue; null if refused.</summary>
     public RequestSlot? Admit(RequestStream request, string? path)
     {
         if (_limit is null)
             return RequestSlot.None;
 
+        List<RequestStream>? overdue = null;
+        RequestSlot? slot = null;
         using (_lock.Acquire())
         {
             if (TryTakeSlot(request, path))
                 return request.Slot;
             if (_queue.Count >= _queueLimit)
-                EvictOverdue();
-            if (_queue.Count >= _queueLimit)
-                return null;
-
-            _nodes.Add(request, _queue.AddLast((request, time.GetTimestamp())));
-            return request.Slot = RequestSlot.Queued;
+                overdue = TakeOverdue();
+            if (_queue.Count < _queueLimit)
+            {
+                _queue.AddLast((request, time.GetTimestamp()));
+                slot = request.Slot = RequestSlot.Queued;
+            }
         }
+
+        RunLater(overdue);
+        return slot;
     }
 
     /// <summary>Releases a slot, to the request that has waited longest and has not timed out.</summary>
@@ -56,8 +55,8 @@ internal sealed class RequestAdmission(
         if (request.Slot == RequestSlot.None)
             return;
 
-        RequestStream? next = null;
-        List<RequestStream>? overdue = null;
+        RequestStream? next;
+        List<RequestStream>? overdue;
         using (_lock.Acquire())
         {
             overdue = TakeOverdue();
@@ -68,21 +67,26 @@ internal sealed class RequestAdmission(
         RunLater(overdue);
     }
 
-    /// <summary>Called under the lock of its connection if a request is aborted before it is executed.</summary>
-    /// <param name="ready">Gets the request, if it waited for a slot, or the one that gets its slot.</param>
-    public void Withdraw(RequestStream request, ref ReadyRequests ready)
+    /// <summary>
+    /// Called under the lock of its connection if a request is aborted before it is executed. It runs at once if it
+    /// waited for a slot; otherwise, the one that gets its slot.
+    /// </summary>
+    public void Withdraw(RequestStream request)
     {
         // Read without the lock: a slot is acquired under the lock of the connection, which is held now.
         if (request.Slot == RequestSlot.None)
             return;
 
+        RequestStream? next;
         using (_lock.Acquire())
         {
-            if (_nodes.TryGetValue(request, out var node))
-                ready.Add(Take(node, RequestSlot.None));
-            else if (PassSlot(request) is { } next)
-                ready.AddAdmitted(next);
+            var node = _queue.First;
+            while (node is not null && node.Value.Request != request)
+                node = node.Next;
+            next = node is null ? PassSlot(request) : Take(node, RequestSlot.None);
         }
+
+        next?.RunLater();
     }
 
     public void EndOverdue()
@@ -136,31 +140,25 @@ internal sealed class RequestAdmission(
 
     private List<RequestStream>? TakeOverdue()
     {
-        EvictOverdue();
-        var overdue = _evicted;
-        _evicted = null;
-        return overdue;
-    }
-
-    private void EvictOverdue()
-    {
         if (_queue.First is null)
-            return;
+            return null;
 
+        List<RequestStream>? overdue = null;
         var now = time.GetTimestamp();
         while (_queue.First is { } first && time.GetElapsedTime(first.Value.Since, now) >= _queueTimeout)
         {
             var request = Take(first, RequestSlot.None);
             request.Reject(RequestRejection.RequestQueueTimeout);
-            (_evicted ??= []).Add(request);
+            (overdue ??= []).Add(request);
         }
+
+        return overdue;
     }
 
     private RequestStream Take(LinkedListNode<(RequestStream Request, long Since)> node, RequestSlot slot)
     {
         var request = node.Value.Request;
         _queue.Remove(node);
-        _nodes.Remove(request);
         request.Slot = slot;
         return request;
     }

@@ -25,11 +25,12 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : BodyStream
         return WriteAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
     }
 
-    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-        => Discard(response.WriteAsync(buffer, cancellationToken));
+    public override async ValueTask WriteAsync(
+        ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+        => await response.WriteAsync(buffer, cancellationToken).ConfigureAwait(false);
 
-    public override Task FlushAsync(CancellationToken cancellationToken)
-        => Discard(response.FlushAsync(cancellationToken)).AsTask();
+    public override async Task FlushAsync(CancellationToken cancellationToken)
+        => await response.FlushAsync(cancellationToken).ConfigureAwait(false);
 
     public override IAsyncResult BeginWrite(
         byte[] buffer, int offset, int count, AsyncCallback? callback, object? state)
@@ -38,13 +39,4 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : BodyStream
     public override void EndWrite(IAsyncResult asyncResult) => TaskToAsyncResult.End(asyncResult);
 
     public override int Read(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-
-    private static ValueTask Discard(ValueTask<FlushResult> flush)
-    {
-        if (!flush.IsCompletedSuccessfully)
-            return new ValueTask(flush.AsTask());
-
-        flush.GetAwaiter().GetResult();
-        return ValueTask.CompletedTask;
-    }
 }

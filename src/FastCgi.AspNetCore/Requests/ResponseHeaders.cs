@@ -9,7 +9,6 @@ internal sealed class ResponseHeaders : HeaderCollection
     /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; init; }
 
-    /// <summary>Removes all headers: the server replaces the response.</summary>
     public void Restart()
     {
         SetReadOnly(isReadOnly: true);

@@ -1,8 +1,9 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The written bytes that are not flushed. The blocks leave room for a record header, and the first one for
-/// the header block, so they become records in place. A mutable struct: do not copy it.
+/// The part of a response that the lock of its connection guards, with the written bytes that are not flushed. The
+/// blocks leave room for a record header, and the first one for the header block, so they become records in place. A
+/// mutable struct: do not copy it.
 /// </summary>
 internal struct ResponseStaging(FastCgiRequest request)
 {
@@ -42,10 +43,15 @@ internal struct ResponseStaging(FastCgiRequest request)
     // Where the header block gets a Content-Length if the response ends before it is taken.
     private int _lengthPosition = NoPosition;
 
+    public long BytesWritten;
+
+    /// <summary>The Content-Length that was sent, after the start.</summary>
+    public long? DeclaredLength;
+    public StandardErrorWriter? ErrorWriter;
+
     /// <summary>Whether the response may have a body; true until it starts.</summary>
     public bool CanWriteBody { get; set; } = true;
 
-    /// <summary>Whether the header block is not taken yet.</summary>
     public bool NeedsHeaderBlock { get; private set; } = true;
 
     public long Length { get; private set; }
@@ -162,7 +168,6 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     /// <summary>Puts the header block before the body.</summary>
     /// <param name="lengthPosition">Where it gets a Content-Length if the response ends before it is sent.</param>
-    /// <param name="isEnd">Whether the body is complete.</param>
     /// <param name="nextLength">The length of the part of the body that follows at once.</param>
     public void PutHead(ReadOnlySpan<byte> head, int lengthPosition, bool isEnd, long nextLength)
     {
@@ -187,9 +192,9 @@ internal struct ResponseStaging(FastCgiRequest request)
         }
     }
 
-    /// <summary>Removes the staged bytes as records.</summary>
+    /// <summary>Removes the staged bytes as records, and the lines for the error log.</summary>
     /// <returns>The records; the first contains the header block, if it was not taken before.</returns>
-    public BufferChain TakeRecords(bool isEnd)
+    public BufferBlock? TakeRecords(bool isEnd)
     {
         if (NeedsHeaderBlock && _lengthPosition != NoPosition && isEnd)
             InsertLength();
@@ -224,7 +229,8 @@ internal struct ResponseStaging(FastCgiRequest request)
             block = next;
         }
 
-        return records;
+        records.Append(ErrorWriter?.TakeRecords(isEnd));
+        return records.Head;
     }
 
     private void Copy(ReadOnlySpan<byte> bytes)

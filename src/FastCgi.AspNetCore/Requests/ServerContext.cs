@@ -1,68 +1,63 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The state that the requests of a server share with each other and with its connections.</summary>
-internal sealed class ServerContext : StreamContext
+internal sealed class ServerContext(
+    FastCgiServerOptions options,
+    ILogger log,
+    ServerClock clock,
+    Func<long>? getMaxDescriptors,
+    IReadOnlyList<string> statusPaths,
+    Func<ServerContext, FastCgiConnection, RequestStart, FastCgiRequest> createRequest)
+    : StreamContext(options, log, clock, getMaxDescriptors)
 {
-    public required CgiMapping Mapping { get; init; }
+    public CgiMapping Mapping { get; } = new()
+    {
+        MaxParameterCount = options.Limits.MaxRequestParameterCount,
+        PathSource = options.PathSource,
+        TrustScriptName = options.TrustScriptName,
+        PathBase = options.PathBase,
+        RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
+    };
+
+    public RequestAdmission Admission { get; } = new(options, clock, statusPaths);
+
+    public SendFileOffload? SendFileOffload { get; } =
+        options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null;
 
     /// <summary>Schedules the send of a held flush. If it is null or fails, output must not be held.</summary>
-    public Func<RequestStream, bool>? TrySetDeadline { get; init; }
-
-    public required SendFileOffload? SendFileOffload { get; init; }
-    public required RequestAdmission Admission { get; init; }
+    public Func<FastCgiResponse, bool>? TrySetDeadline { get; init; }
 
     /// <summary>Called only through <see cref="Advise"/>; <see langword="null"/> if advice is off.</summary>
-    public required Advisor? Advisor { get; init; }
+    public Advisor? Advisor { get; init; }
 
-    /// <param name="getMaxDescriptors">Gets the current limit; <see langword="null"/> if there is none.</param>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options,
         IHttpApplication<TContext> application,
         ILogger log,
         TimeProvider time,
-        Func<ResponseOutput, bool>? trySetDeadline = null,
+        Func<FastCgiResponse, bool>? trySetDeadline = null,
         Func<long>? getMaxDescriptors = null,
         Advisor? advisor = null,
         IReadOnlyList<string>? statusPaths = null)
         where TContext : notnull
-    {
-        var clock = new ServerClock(time);
-        getMaxDescriptors ??= static () => int.MaxValue;
-        var admission = new RequestAdmission(options, clock, statusPaths ?? []);
-        ServerContext server = null!;
-        return server = new ServerContext
+        => new(
+            options, log, new ServerClock(time), getMaxDescriptors, statusPaths ?? [],
+            (server, connection, start) => new FastCgiRequest<TContext>(server, application, connection, in start))
         {
-            Options = options,
-            CreateStream = (connection, start) => new FastCgiRequest<TContext>(
-                server, application, connection, in start),
-            CreateBodyException = static (error, limit) => error == BodyError.TooLarge
-                ? new BadHttpRequestException(
-                    $"Request body too large. The max request body size is {limit} bytes.",
-                    StatusCodes.Status413PayloadTooLarge)
-                : new BadHttpRequestException("Unexpected end of request content."),
-            OtherProtocolFound = (protocol, peer) => server.Advise(
-                (protocol, peer), static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.peer)),
-            RoleRefused = role => server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)),
-            Mapping = new CgiMapping
-            {
-                MaxParameterCount = options.Limits.MaxRequestParameterCount,
-                PathSource = options.PathSource,
-                TrustScriptName = options.TrustScriptName,
-                PathBase = options.PathBase,
-                RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
-            },
-            Admission = admission,
-            OnTick = admission.EndOverdue,
-            SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
-            TrySetDeadline = trySetDeadline is null ? null : stream
-                => trySetDeadline(((FastCgiRequest)stream).Response.Output),
-            Log = log,
-            Time = clock,
-            GetMaxDescriptors = getMaxDescriptors,
-            Statistics = new RequestStatistics(clock, time),
+            TrySetDeadline = trySetDeadline,
             Advisor = advisor,
         };
-    }
+
+    public override RequestStream CreateStream(FastCgiConnection connection, RequestStart start)
+        => createRequest(this, connection, start);
+
+    public override void OnOtherProtocol(string protocol, string peer)
+        => Advise((protocol, peer), static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.peer));
+
+    public override void OnRoleRefused(FastCgiRole role)
+        => Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role));
+
+    public override void OnTick() => Admission.EndOverdue();
 
     /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
     public void Advise<T>(T subject, Action<Advisor, T> advise)

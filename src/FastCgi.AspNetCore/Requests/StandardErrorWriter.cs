@@ -43,7 +43,7 @@ internal sealed class StandardErrorWriter : TextWriter
     {
         using (var scope = _request.EnterLock())
             EndLine(scope);
-        _request.Response.Output.SendErrors();
+        _request.Response.SendErrors();
     }
 
     /// <summary>Ends a line, unless it is empty. Drops it after the end of the response.</summary>
@@ -52,13 +52,12 @@ internal sealed class StandardErrorWriter : TextWriter
         if (_line.Length > 0 && !_request.IsDetached)
         {
             AppendLine(Encoding.GetBytes(_line.Append('\n').ToString()));
-            _request.Response.Output.QueueErrors(scope);
+            _request.Response.QueueErrors(scope);
         }
 
         _line.Clear();
     }
 
-    /// <summary>Removes and returns the records that are not queued yet.</summary>
     /// <param name="isEnd">Whether END_REQUEST follows, so that the stream, if any, must end.</param>
     public BufferBlock? TakeRecords(bool isEnd)
     {
@@ -86,7 +85,7 @@ internal sealed class StandardErrorWriter : TextWriter
                 EndLine(scope);
         }
 
-        _request.Response.Output.SendErrors();
+        _request.Response.SendErrors();
     }
 
     private void Append(ConnectionScope scope, char c)

@@ -163,7 +163,6 @@ internal struct ConnectionLifetime
         return Phase is ConnectionPhase.Closing or ConnectionPhase.Cutting;
     }
 
-    /// <summary>Closes a connection that was idle for too long, or because the server stops.</summary>
     /// <returns>Whether to close the connection after the queued output.</returns>
     public bool TryLeave()
     {

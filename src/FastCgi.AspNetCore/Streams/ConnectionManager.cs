@@ -25,7 +25,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private bool _isStopping;
     private long _stopBeganAt;
     private long _abortedAt = long.MaxValue;
-    private bool _isStopExplained;
     private Action? _onIdle;
     private Func<(bool IsUsed, long Count)>? _getOtherUse;
     private long _lastUse = server.Time.GetTimestamp();
@@ -180,7 +179,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
 
     private void ExplainStop()
     {
-        _isStopExplained = true;
         int count;
         int abandoned;
         using (_lock.Acquire())
@@ -203,9 +201,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             static tick => tick.connection.OnTick(tick.since, tick.now),
             server.Log,
             static tick => tick.connection.Fail()));
-        server.OnTick?.Invoke();
+        server.OnTick();
         server.Buffers.Trim();
-        if (IsStopping && !_isStopExplained && server.Time.GetElapsedTime(_stopBeganAt, now) >= s_longStop)
+        if (IsStopping && server.Time.GetElapsedTime(_stopBeganAt, now) >= s_longStop
+            && server.Time.GetElapsedTime(_stopBeganAt, since) < s_longStop)
             ExplainStop();
         if (server.Statistics.IsSampleDue(now))
             server.Statistics.OnSampleDue(GetTotals());

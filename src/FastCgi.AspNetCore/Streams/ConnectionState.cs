@@ -1,15 +1,15 @@
 namespace FastCgi.AspNetCore.Streams;
 
 /// <summary>The state that the lock of a connection guards. A mutable struct: use references, do not copy it.</summary>
-internal struct ConnectionState
+internal struct ConnectionState()
 {
     public RecordReader Reader;
-    public RequestTable Requests;
+    public readonly Dictionary<ushort, RequestStream> Requests = [];
 
     /// <summary>The discrete record that is being received in pieces, which is rare.</summary>
     public PieceBuffer PartialContent;
     public ConnectionLifetime Lifetime;
-    public SendQueue Output;
+    public SendQueue Output = new();
     public long RequestCount;
 
     /// <summary>The id of the last request that started; 0 before the first.</summary>
@@ -28,12 +28,12 @@ internal struct ConnectionState
 }
 
 /// <summary>The queued and the current output of a connection.</summary>
-internal struct SendQueue
+internal struct SendQueue()
 {
     public BufferChain Control;
 
-    /// <summary>The last stream of the queue, a ring: it refers to the first.</summary>
-    public RequestStream? LastQueued;
+    /// <summary>The streams with queued records, in the order of their turns.</summary>
+    public readonly List<RequestStream> Queued = [];
     public BufferBlock? Sending;
     public long SendingLength;
     public bool ClosesWhenSent;
@@ -43,14 +43,12 @@ internal struct SendQueue
     /// <summary>The number of sent bytes up to the end of the last complete response.</summary>
     public long ResponsesEnd;
 
-    public List<RequestStream>? Waiters;
-
     /// <summary>The number of steps of all sends, and what the peer had not taken, at the last check.</summary>
     public (long Steps, long? Undelivered) SeenProgress;
     public long ProgressSeenAt;
 
     public readonly bool IsSending => Sending is not null;
-    public readonly bool IsIdle => !IsSending && LastQueued is null && Control.Head is null;
+    public readonly bool IsIdle => !IsSending && Queued.Count == 0 && Control.Head is null;
 }
 
 /// <summary>The state of a stream that the lock of its connection guards.</summary>
@@ -59,8 +57,11 @@ internal struct StreamState
     public PieceBuffer Parameters;
 
     public BufferChain Queued;
-    public RequestStream? NextQueued;
-    public FlushWait? Waiter;
+
+    /// <summary>Set while flushes wait for room.</summary>
+    public TaskCompletionSource<FlushResult>? Waiter;
+    public int WaitingCount;
+    public bool IsFlushCanceled;
 
     /// <summary>The memory of this response in the current send.</summary>
     public long SendingLength;
@@ -68,14 +69,5 @@ internal struct StreamState
     /// <summary>The number of that send; 0 before the first.</summary>
     public long SendNumber;
 
-    /// <summary>The exception that reads throw, if the request is aborted or its body is refused.</summary>
-    public Exception? InputError;
-
     public readonly bool HasOutput => Queued.Head is not null || SendNumber != 0;
-}
-
-internal sealed class FlushWait()
-    : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
-{
-    public int Count { get; set; }
 }

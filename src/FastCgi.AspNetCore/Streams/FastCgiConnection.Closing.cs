@@ -106,12 +106,8 @@ internal sealed partial class FastCgiConnection
 
     public void Run(ref ReadyRequests ready)
     {
-        ready.RunAdmitted();
-        if (!ready.HasWork)
-            return;
-
-        HeldLock.RequireNone("The transport");
-        _transport.Run(ref ready);
+        if (ready.HasWork)
+            _transport.Run(ref ready);
     }
 
     public void CloseTransport() => _transport.Close();
@@ -200,7 +196,7 @@ internal sealed partial class FastCgiConnection
             return false;
 
         request.Detach(scope, outcome);
-        var wasThere = scope.State.Requests.Remove(request);
+        var wasThere = scope.State.Requests.Remove(request.Id);
         Invariants.Require(wasThere, "A request that is not detached is not in the table of its connection.");
         return true;
     }
@@ -229,7 +225,7 @@ internal sealed partial class FastCgiConnection
 
     private void DropAll(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
-        foreach (var request in scope.State.Requests)
+        foreach (var request in scope.State.Requests.Values)
         {
             TryDrop(scope, request, cause, error, ref ready);
             OnRequestLeft(scope, request.IsInputOver);
@@ -253,7 +249,7 @@ internal sealed partial class FastCgiConnection
 
     private static bool HasStarted(ConnectionScope scope)
     {
-        foreach (var request in scope.State.Requests)
+        foreach (var request in scope.State.Requests.Values)
         {
             if (request.In(scope).HasOutput)
                 return true;

@@ -17,7 +17,7 @@ internal sealed partial class FastCgiConnection
         // A record that arrived in pieces is complete.
         scope.State.PartialContent = default;
         var id = piece.Header.RequestId;
-        if (scope.State.Requests.Find(id) is not null)
+        if (scope.State.Requests.ContainsKey(id))
             return ProtocolError.DuplicateRequestId;
 
         scope.State.RequestCount++;
@@ -42,7 +42,7 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
         }
 
-        scope.State.IsMultiplexed |= scope.State.Requests.Count > 0 || scope.State.Output.LastQueued is not null;
+        scope.State.IsMultiplexed |= scope.State.Requests.Count > 0 || scope.State.Output.Queued.Count > 0;
         // A web server that reuses an id has received all responses up to the last END_REQUEST.
         if (id == scope.State.LastId && !scope.State.IsMultiplexed)
             scope.State.Output.ResponsesEnd = 0;
@@ -56,17 +56,17 @@ internal sealed partial class FastCgiConnection
             request.Reject(RequestRejection.TooManyRequestsOnConnection);
         Interlocked.Increment(ref _uses);
         Interlocked.Increment(ref _unreturnedCount);
-        scope.State.Requests.Add(request);
+        scope.State.Requests.Add(id, request);
         return ProtocolError.None;
     }
 
     // In its own method, so that a request with a supported role allocates no closure.
     private void ReportRole(FastCgiRole role, ref ReadyRequests ready)
-        => ready.Report(() => _server.RoleRefused?.Invoke(role));
+        => ready.Report(() => _server.OnRoleRefused(role));
 
     private static void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
-        if (scope.State.Requests.Find(piece.Header.RequestId) is not { HasAllParameters: false } request)
+        if (scope.State.Requests.GetValueOrDefault(piece.Header.RequestId) is not { HasAllParameters: false } request)
             return;
 
         if (piece.IsEmptyRecord)
@@ -77,7 +77,7 @@ internal sealed partial class FastCgiConnection
 
     private static void OnStdin(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
-        if (scope.State.Requests.Find(piece.Header.RequestId) is not { } request)
+        if (scope.State.Requests.GetValueOrDefault(piece.Header.RequestId) is not { } request)
             return;
 
         if (!request.HasAllParameters)
@@ -97,7 +97,7 @@ internal sealed partial class FastCgiConnection
 
     private void OnAbortRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
-        if (!piece.IsEnd || scope.State.Requests.Find(piece.Header.RequestId) is not { } request)
+        if (!piece.IsEnd || scope.State.Requests.GetValueOrDefault(piece.Header.RequestId) is not { } request)
             return;
 
         var id = request.Id;

@@ -75,7 +75,7 @@ internal sealed partial class FastCgiConnection
         // For bodies that block other requests. Without multiplexing, they block none.
         var refusesUnread = _isReceivePaused && scope.State.IsMultiplexed
             && time.GetElapsedTime(scope.State.PausedSince, now) >= limits.UnreadBodyTimeout;
-        foreach (var request in scope.State.Requests)
+        foreach (var request in scope.State.Requests.Values)
         {
             var age = time.GetElapsedTime(request.BeganAt, now);
             if (!request.HasAllParameters && IsInputOverdue(scope, request.BeganAt, now))

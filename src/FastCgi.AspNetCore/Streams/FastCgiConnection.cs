@@ -35,7 +35,7 @@ internal sealed partial class FastCgiConnection
         _server = manager.Server;
         _transport = transport;
         _openedAt = manager.Now;
-        Output = new RecordOutput(_server.Buffers, this, transport, _state);
+        Output = new RecordOutput(this, transport);
         using var scope = EnterLock();
         scope.State.Lifetime.Begin(_openedAt);
     }
@@ -48,10 +48,7 @@ internal sealed partial class FastCgiConnection
         get
         {
             using var scope = EnterLock();
-            var count = 0;
-            foreach (var request in scope.State.Requests)
-                count += request.HasAllParameters ? 1 : 0;
-            return count;
+            return scope.State.Requests.Values.Count(static request => request.HasAllParameters);
         }
     }
 
@@ -76,13 +73,6 @@ internal sealed partial class FastCgiConnection
     /// <param name="ready">Receives the requests that became ready, and the reports.</param>
     /// <returns>Whether to keep receiving. If not, the connection later makes the transport resume.</returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
-    {
-        var canReceive = Receive(data, ref ready);
-        ready.RunAdmitted();
-        return canReceive;
-    }
-
-    private bool Receive(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
         using (var scope = EnterLock())
@@ -172,21 +162,18 @@ internal sealed partial class FastCgiConnection
             return;
 
         scope.State.PausedSince = _manager.Now;
-        _isReceivePaused = true;
-        // An application that has read meanwhile did not see the pause, so it will not end it.
-        Interlocked.MemoryBarrier();
-        _isReceivePaused = !CanReceive(scope);
+        Volatile.Write(ref _isReceivePaused, true);
     }
 
     private bool CanReceive(ConnectionScope scope)
     {
-        foreach (var request in scope.State.Requests)
+        foreach (var request in scope.State.Requests.Values)
         {
             if (request.UnreadBodyLength > BodyWindow)
                 return false;
         }
 
-        return RecordOutput.CountResponses(scope) <= MaxPendingResponses;
+        return scope.State.Output.Queued.Count(static response => response.IsDetached) <= MaxPendingResponses;
     }
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
@@ -234,7 +221,7 @@ internal sealed partial class FastCgiConnection
     {
         _server.Log.ProtocolError(Id, error);
         if (OtherProtocols.GetName(error) is { } protocol)
-            _server.OtherProtocolFound?.Invoke(protocol, _transport.DescribePeer());
+            _server.OnOtherProtocol(protocol, _transport.DescribePeer());
 
         if (error != ProtocolError.HttpOnFastCgiPort)
             return;
@@ -274,7 +261,7 @@ internal sealed partial class FastCgiConnection
     public List<RequestStream> ListRequests()
     {
         using var scope = EnterLock();
-        return [.. scope.State.Requests];
+        return [.. scope.State.Requests.Values];
     }
 
     /// <returns><see langword="null"/> if the request has left the connection.</returns>

@@ -5,7 +5,7 @@ internal sealed class Guarded<T>
     where T : struct
 {
     private readonly Lock _lock = new();
-    private T _state;
+    private T _state = new();
 
     public Scope Enter() => new(this);
 

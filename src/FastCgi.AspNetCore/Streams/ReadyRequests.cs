@@ -7,9 +7,6 @@ internal struct ReadyRequests
     private RequestStream? _last;
     private List<Action>? _reports;
 
-    // Not linked, because they belong to other connections.
-    private List<RequestStream>? _admitted;
-
     public readonly bool IsEmpty => _first is null;
     public readonly bool HasWork => !IsEmpty || _reports is not null;
 
@@ -22,18 +19,7 @@ internal struct ReadyRequests
         _last = request;
     }
 
-    /// <summary>Adds a request of another connection that got the slot of an aborted one.</summary>
-    public void AddAdmitted(RequestStream request) => (_admitted ??= []).Add(request);
-
-    /// <summary>Runs the requests of other connections. The caller must not hold a lock.</summary>
-    public void RunAdmitted()
-    {
-        var admitted = _admitted;
-        _admitted = null;
-        admitted?.ForEach(static request => request.RunLater());
-    }
-
-    public RequestStream RemoveFirstStream()
+    public RequestStream RemoveFirst()
     {
         var first = _first!;
         _first = first.NextReady;

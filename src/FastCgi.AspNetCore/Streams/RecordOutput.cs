@@ -4,8 +4,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// The output of a connection, shared by its requests and all threads. It accepts whole records, sends one large
 /// record of each queued response in turn, and keeps at most one send in progress. Its fields are read unlocked.
 /// </summary>
-internal sealed class RecordOutput(
-    BufferPool pool, FastCgiConnection connection, ConnectionTransport transport, Guarded<ConnectionState> state)
+internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTransport transport)
 {
     // The maximum length of a send: enough to keep the system busy, but little memory for a slow peer.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
@@ -16,7 +15,7 @@ internal sealed class RecordOutput(
     private bool _hasWork;
     private long _progressCount;
 
-    public BufferPool Pool { get; } = pool;
+    public BufferPool Pool => connection.Context.Buffers;
 
     /// <summary>Whether the connection is gone, so that output is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
@@ -29,8 +28,7 @@ internal sealed class RecordOutput(
     public bool HasOtherResponses(ConnectionScope scope, RequestStream response, bool canReset)
     {
         ref var queue = ref scope.State.Output;
-        var isOnlyQueued = queue.LastQueued == response && response.In(scope).NextQueued == response;
-        if (queue.Control.Head is not null || (queue.LastQueued is not null && !isOnlyQueued))
+        if (queue.Control.Head is not null || queue.Queued.Count > (queue.Queued.Contains(response) ? 1 : 0))
             return true;
         if (queue.ResponsesEnd == 0)
             return false;
@@ -41,23 +39,6 @@ internal sealed class RecordOutput(
 
         var sent = queue.SentLength - (queue.IsSending ? queue.SendingLength : 0);
         return sent - queue.ResponsesEnd < (canReset ? undelivered : 0);
-    }
-
-    public static int CountResponses(ConnectionScope scope)
-    {
-        var count = 0;
-        if (scope.State.Output.LastQueued is not { } last)
-            return count;
-
-        var response = last;
-        do
-        {
-            count += response.IsDetached ? 1 : 0;
-            response = response.In(scope).NextQueued!;
-        }
-        while (response != last);
-
-        return count;
     }
 
     /// <summary>Queues a record that belongs to no response: a management record, or only END_REQUEST.</summary>
@@ -78,7 +59,6 @@ internal sealed class RecordOutput(
         WriteControl(scope, record);
     }
 
-    /// <summary>Makes the transport close the connection as soon as everything is sent.</summary>
     public void CloseWhenSent(ConnectionScope scope)
     {
         scope.State.Output.ClosesWhenSent = true;
@@ -90,27 +70,12 @@ internal sealed class RecordOutput(
 
     public void Enqueue(ConnectionScope scope, RequestStream response)
     {
-        ref var last = ref scope.State.Output.LastQueued;
-        ref var next = ref response.In(scope).NextQueued;
-        if (next is not null || _isClosed)
+        var queued = scope.State.Output.Queued;
+        if (_isClosed || queued.Contains(response))
             return;
 
-        next = last?.In(scope).NextQueued ?? response;
-        if (last is not null)
-            last.In(scope).NextQueued = response;
-        last = response;
+        queued.Add(response);
         Volatile.Write(ref _hasWork, true);
-    }
-
-    public static void Remove(ConnectionScope scope, RequestStream response)
-    {
-        if (response.In(scope).NextQueued is null)
-            return;
-
-        var before = response;
-        while (before.In(scope).NextQueued != response)
-            before = before.In(scope).NextQueued!;
-        RemoveAfter(scope, before);
     }
 
     /// <summary>Sends queued records, unless a send is in progress, which then sends them.</summary>
@@ -165,8 +130,9 @@ internal sealed class RecordOutput(
 
     public static void DropQueued(ConnectionScope scope)
     {
-        while (scope.State.Output.LastQueued is { } last)
-            RemoveAfter(scope, last).DropQueued(scope);
+        foreach (var response in scope.State.Output.Queued)
+            response.DropQueued(scope);
+        scope.State.Output.Queued.Clear();
     }
 
     /// <summary>Creates the next send, for <see cref="SendCollected"/>, unless one is in progress.</summary>
@@ -179,7 +145,8 @@ internal sealed class RecordOutput(
         queue.SendNumber++;
         Volatile.Write(ref _isSendCut, false);
         queue.Sending = CollectBatch(scope);
-        EndWaits(scope);
+        foreach (var request in scope.State.Requests.Values)
+            request.EndWait(scope);
         // The send that starts here also sends the rest of the queue.
         Volatile.Write(ref _hasWork, queue.ClosesWhenSent);
         return queue.Sending;
@@ -196,13 +163,12 @@ internal sealed class RecordOutput(
         }
     }
 
-    /// <summary>Returns the blocks of the last send to their pool, and creates the next send.</summary>
     private BufferBlock? CollectNext(bool isSendOver)
     {
         BufferBlock? sent = null;
         BufferBlock? next = null;
         var ends = false;
-        using (var scope = state.Enter())
+        using (var scope = connection.EnterLock())
         {
             ref var queue = ref scope.State.Output;
             if (isSendOver)
@@ -234,12 +200,13 @@ internal sealed class RecordOutput(
         var batch = new BufferChain();
         var hasResponses = queue.Control.Head is not null;
         batch.Append(queue.Control.Clear());
-        while (queue.LastQueued is { } last && batch.Length < MaxSendLength)
+        while (queue.Queued.Count > 0 && batch.Length < MaxSendLength)
         {
-            var response = RemoveAfter(scope, last);
+            var response = queue.Queued[0];
+            queue.Queued.RemoveAt(0);
             hasResponses |= response.IsDetached;
             if (!response.TakeTurn(scope, ref batch))
-                Enqueue(scope, response);
+                queue.Queued.Add(response);
         }
 
         queue.SendingLength = batch.Length;
@@ -247,23 +214,5 @@ internal sealed class RecordOutput(
         if (hasResponses)
             queue.ResponsesEnd = queue.SentLength;
         return batch.Head;
-    }
-
-    private static void EndWaits(ConnectionScope scope)
-    {
-        var waiters = scope.State.Output.Waiters;
-        for (var i = (waiters?.Count ?? 0) - 1; i >= 0; i--)
-            waiters![i].EndWait(scope);
-    }
-
-    private static RequestStream RemoveAfter(ConnectionScope scope, RequestStream before)
-    {
-        ref var last = ref scope.State.Output.LastQueued;
-        var response = before.In(scope).NextQueued!;
-        before.In(scope).NextQueued = response.In(scope).NextQueued;
-        if (last == response)
-            last = before == response ? null : before;
-        response.In(scope).NextQueued = null;
-        return response;
     }
 }

@@ -1,4 +1,4 @@
-using System.Diagnostics;
+using System.Runtime.ExceptionServices;
 
 namespace FastCgi.AspNetCore.Streams;
 
@@ -6,159 +6,98 @@ internal enum BodyError : byte
 {
     TooLarge,
     UnexpectedEnd,
+    RequestOver,
 }
 
-/// <summary>The rate at which a body must arrive, after the grace period.</summary>
-internal readonly record struct BodyRate(double BytesPerSecond, TimeSpan GracePeriod);
-
-/// <summary>The request body. One thread appends STDIN and never waits; one, maybe another, reads it.</summary>
-/// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
-/// <param name="createException">Creates the exception that reads throw; the number is the limit, if any.</param>
-internal sealed class RequestBody(
-    BodyMemory memory, long? declaredLength, Func<BodyError, long, Exception> createException)
+/// <summary>
+/// The request body, and the application's <c>Request.BodyReader</c>: a chain of blocks under the lock of the
+/// connection, with one reader. A read leases the blocks that it returns, and consuming them releases them.
+/// </summary>
+internal sealed class RequestBody(RequestStream request, long? declaredLength) : PipeReader
 {
-    private readonly Pipe _pipe = new(new PipeOptions(
-        memory, readerScheduler: PipeScheduler.ThreadPool, writerScheduler: PipeScheduler.Inline,
-        pauseWriterThreshold: 0, resumeWriterThreshold: 0, minimumSegmentSize: BufferPool.SmallBlockSize,
-            useSynchronizationContext: false));
-
-    private long? _maxLength;
+    private Segment? _first;
+    private Segment? _last;
     private long _receivedLength;
     private long _consumedLength;
     private long _examinedLength;
 
     // The end of the data that the application may still hold, although it has advanced the read.
-    private long _heldLength;
+    private long _leasedEnd;
 
-    private bool _isReading;
-
-    // The result of the last read, until it is advanced.
-    private ReadOnlySequence<byte>? _result;
+    // The end of the last result, until the read is advanced.
+    private long? _resultEnd;
+    private bool _mustAdvance;
+    private bool _isCanceled;
+    private bool _isOver;
     private bool _isReaderOver;
+    private Exception? _error;
+    private TaskCompletionSource? _wait;
     private BodyDataRate? _rate;
 
+    /// <summary>The application's <c>Request.Body</c>. A field, because it is published with a barrier.</summary>
+    public Stream? Stream;
+
+    public long? MaxLength { get; set; } = request.Connection.Context.Options.Limits.MaxRequestBodySize;
+    public bool HasStartedReading { get; private set; }
     public long ReceivedLength => Volatile.Read(ref _receivedLength);
 
     /// <summary>
     /// The bytes that the reader has not examined, while more may arrive. Bytes that it has examined but not consumed
     /// do not count, because it waits for more (as in .NET's pipes, and so in Kestrel).
     /// </summary>
-    public long UnreadLength
-        => IsInputOver || IsReaderOver ? 0 : Math.Max(0, ReceivedLength - Volatile.Read(ref _examinedLength));
+    public long UnreadLength => _isOver || _isReaderOver ? 0 : _receivedLength - _examinedLength;
 
-    public bool IsInputOver { get; private set; }
-    public bool IsReaderOver => Volatile.Read(ref _isReaderOver);
+    public bool IsReading => _wait is not null;
 
-    /// <summary>Whether a read is pending, so that its reader may resume at any time.</summary>
-    public bool IsReading => Volatile.Read(ref _isReading);
-
-    /// <summary>Requires the rate from now on, because a read is pending. The first rate counts.</summary>
-    public void Time(BodyRate rate, long now)
-    {
-        if (_rate is null)
-            Volatile.Write(ref _rate, new BodyDataRate(rate, now));
-        _rate.OnWaiting();
-    }
+    private bool IsEmpty => _isOver && _receivedLength == 0;
 
     /// <summary>Counts the time that the application has waited. Called every second.</summary>
     /// <returns>The rate, if the body arrives too slowly.</returns>
     public BodyRate? FindRateMissed(TimeProvider time, long now, bool isPaused)
-        => !IsInputOver && Volatile.Read(ref _rate) is { } rate
-            && rate.IsMissed(time, now, isPaused, IsReading, _receivedLength)
+        => !_isOver && _rate is { } rate && rate.IsMissed(time, now, isPaused, IsReading, _receivedLength)
             ? rate.Required
             : null;
 
     /// <summary>Appends content of STDIN. Bytes beyond the declared length are dropped.</summary>
     public void Append(ReadOnlySpan<byte> content)
     {
-        if (IsInputOver || content.IsEmpty)
+        if (_isOver || content.IsEmpty)
             return;
 
         var left = declaredLength - _receivedLength;
         if (content.Length > left)
             content = content[..(int)left.Value];
 
-        if (!IsReaderOver)
-        {
-            content.CopyTo(_pipe.Writer.GetSpan(content.Length));
-            _pipe.Writer.Advance(content.Length);
-        }
-
+        if (!_isReaderOver)
+            Store(content);
         Volatile.Write(ref _receivedLength, _receivedLength + content.Length);
-        if (_receivedLength == declaredLength)
-        {
-            CompleteInput(exception: null);
-            return;
-        }
-
-        // Without a threshold the pipe never waits, so this completes at once. It wakes the reader on the thread pool.
-        var flush = _pipe.Writer.FlushAsync();
-        if (flush.IsCompleted)
-            flush.GetAwaiter().GetResult();
+        _isOver = _receivedLength == declaredLength;
+        _wait?.TrySetResult();
     }
 
     /// <summary>Called at the end of STDIN. If bytes are missing, the client has failed, so reads fail too.</summary>
     public void EndInput()
-        => CompleteInput(_receivedLength < declaredLength ? createException(BodyError.UnexpectedEnd, 0) : null);
-
-    /// <summary>Completes the body: pending and later reads end, with the exception, if any.</summary>
-    public void CompleteInput(Exception? exception)
     {
-        if (IsInputOver)
+        if (_isOver)
             return;
 
-        IsInputOver = true;
-        _pipe.Writer.Complete(exception);
+        if (_receivedLength < declaredLength)
+            _error = request.CreateBodyError(BodyError.UnexpectedEnd);
+        _isOver = true;
+        _wait?.TrySetResult();
     }
 
-    public void BeginRead(long? maxLength)
+    /// <summary>Makes pending and later reads throw.</summary>
+    /// <param name="discards">Whether a complete body is discarded, too.</param>
+    public void Fail(Exception error, bool discards)
     {
-        // The pipe would throw too, but lose the pending read.
-        if (IsReading)
-            throw new InvalidOperationException("Reading is already in progress.");
-
-        if (declaredLength > maxLength)
-            throw createException(BodyError.TooLarge, maxLength.Value);
-        _maxLength = maxLength;
-    }
-
-    public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
-        => NoteAsync(_pipe.Reader.ReadAsync(cancellationToken));
-
-    public bool TryRead(out ReadResult result)
-    {
-        if (!_pipe.Reader.TryRead(out result))
-            return false;
-
-        Note(result);
-        return true;
-    }
-
-    /// <summary>Advances the last read. A later check whether receiving is paused sees the new lengths.</summary>
-    /// <param name="isRestHeld">Whether the application still holds the bytes that are not consumed.</param>
-    public void AdvanceTo(SequencePosition consumed, SequencePosition examined, bool isRestHeld)
-    {
-        // The pipe checks too late: a position in a reused segment would return segments of other requests.
-        if (_result is not { } result)
-            throw new InvalidOperationException("No reading operation to complete.");
-
-        if (IsReaderOver)
-        {
-            _result = null;
+        if (_isOver && !discards)
             return;
-        }
 
-        var consumedLength = GetReadLength(result, consumed);
-        var examinedLength = GetReadLength(result, examined);
-        _pipe.Reader.AdvanceTo(consumed, examined);
-        _result = null;
-        if (isRestHeld)
-            _heldLength = _consumedLength + result.Length;
-        Interlocked.Exchange(ref _examinedLength, Math.Max(_examinedLength, _consumedLength + examinedLength));
-        _consumedLength += consumedLength;
+        _error = error;
+        _isOver = true;
+        _wait?.TrySetResult();
     }
-
-    public void CancelPendingRead() => _pipe.Reader.CancelPendingRead();
 
     /// <summary>Ends reading. The result of the last read stays intact, because the application may use it.</summary>
     public void CompleteReader()
@@ -166,109 +105,244 @@ internal sealed class RequestBody(
         if (_isReaderOver)
             return;
 
-        Interlocked.Exchange(ref _isReaderOver, true);
-        memory.IsLeased = IsReading || _result is { IsEmpty: false } || _heldLength > _consumedLength;
-        _pipe.Reader.Complete();
+        _isReaderOver = true;
+        var isLeased = Math.Max(_resultEnd ?? 0, _leasedEnd) > _consumedLength;
+        for (; _first is not null; _first = _first.NextSegment)
+            _first.Return(isLeased);
+        _wait?.TrySetResult();
     }
 
-    private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read)
+    public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
     {
-        if (read.IsCompletedSuccessfully)
-            return Note(read.Result);
+        TaskCompletionSource wait;
+        using (EnterLock())
+        {
+            BeginRead(cancellationToken);
+            if (TryGetResult(out var result))
+                return new ValueTask<ReadResult>(result);
 
-        Volatile.Write(ref _isReading, true);
+            if (request.RequiredBodyRate is { } rate)
+            {
+                _rate ??= new BodyDataRate(rate, request.Connection.Context.Time.GetTimestamp());
+                _rate.OnWaiting();
+            }
+
+            wait = _wait = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        }
+
+        request.Connection.ResumeReceiving();
+        return WaitAsync(wait, cancellationToken);
+    }
+
+    public override bool TryRead(out ReadResult result)
+    {
+        using var scope = EnterLock();
+        BeginRead(CancellationToken.None);
+        return TryGetResult(out result);
+    }
+
+    public override void AdvanceTo(SequencePosition consumed) => AdvanceTo(consumed, consumed);
+
+    public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+        => AdvanceTo(consumed, examined, isRestLeased: true);
+
+    /// <param name="isRestLeased">Whether the application still holds the bytes that are not consumed.</param>
+    public void AdvanceTo(SequencePosition consumed, SequencePosition examined, bool isRestLeased)
+    {
+        using (EnterLock())
+        {
+            ThrowIfOver();
+            // As in Kestrel, an absent body does not care.
+            if (IsEmpty)
+                return;
+            if (_resultEnd is not { } end)
+                throw new InvalidOperationException("No reading operation to complete.");
+
+            if (!_isReaderOver)
+                Advance(consumed, examined, end);
+            if (isRestLeased)
+                _leasedEnd = end;
+            _resultEnd = null;
+            _mustAdvance = false;
+        }
+
+        request.Connection.ResumeReceiving();
+    }
+
+    public override void CancelPendingRead()
+    {
+        using var scope = EnterLock();
+        ThrowIfOver();
+        if (IsEmpty)
+            return;
+
+        _isCanceled = true;
+        _wait?.TrySetResult();
+    }
+
+    public override void Complete(Exception? exception = null)
+    {
+        using (EnterLock())
+        {
+            ThrowIfOver();
+            if (IsEmpty)
+                return;
+
+            CompleteReader();
+        }
+
+        if (exception is not null)
+            request.ReportApplicationError(exception);
+        request.Connection.ResumeReceiving();
+    }
+
+    private ConnectionScope EnterLock() => request.Connection.EnterLock();
+
+    private void ThrowIfOver()
+    {
+        if (request.HasReturned)
+            throw request.CreateBodyError(BodyError.RequestOver);
+    }
+
+    private void BeginRead(CancellationToken cancellationToken)
+    {
+        // Check this first: after the end of the request, the token is ignored, as in Kestrel.
+        ThrowIfOver();
+        cancellationToken.ThrowIfCancellationRequested();
+        if (IsReading || _mustAdvance)
+            throw new InvalidOperationException("Reading is already in progress.");
+        if (declaredLength > MaxLength)
+            throw request.CreateBodyError(BodyError.TooLarge, MaxLength.Value);
+
+        // As in Kestrel, reading an absent body changes nothing.
+        HasStartedReading |= !IsEmpty;
+    }
+
+    private bool TryGetResult(out ReadResult result)
+    {
+        if (_error is not null)
+            ExceptionDispatchInfo.Throw(_error);
+        if (_isReaderOver)
+            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
+
+        result = default;
+        var end = _last?.EndIndex ?? _consumedLength;
+        if (!_isOver && !_isCanceled && end <= _examinedLength)
+            return false;
+        if (end > MaxLength)
+            throw request.CreateBodyError(BodyError.TooLarge, MaxLength.Value);
+
+        var buffer = _first is null
+            ? default
+            : new ReadOnlySequence<byte>(
+                _first, (int)(_consumedLength - _first.RunningIndex), _last!, _last!.Memory.Length);
+        result = new ReadResult(buffer, _isCanceled, _isOver);
+        _resultEnd = end;
+        // As with .NET's pipes, a canceled read may be repeated at once.
+        _mustAdvance = !_isCanceled && end > _consumedLength;
+        _isCanceled = false;
+        return true;
+    }
+
+    private async ValueTask<ReadResult> WaitAsync(TaskCompletionSource wait, CancellationToken cancellationToken)
+    {
         try
         {
-            return Note(await read.ConfigureAwait(false));
+            using (cancellationToken.UnsafeRegister(
+                static (wait, token) => ((TaskCompletionSource)wait!).TrySetCanceled(token), wait))
+                await wait.Task.ConfigureAwait(false);
         }
-        finally
+        catch (OperationCanceledException)
         {
-            Volatile.Write(ref _isReading, false);
-        }
-    }
-
-    private static long GetReadLength(in ReadOnlySequence<byte> result, SequencePosition position)
-    {
-        // CopyToAsync passes the default if its destination is closed.
-        if (position.GetObject() is not { } wanted)
-            return 0;
-
-        var segment = result.Start.GetObject() as ReadOnlySequenceSegment<byte>;
-        while (segment is not null && segment != wanted && segment != result.End.GetObject())
-            segment = segment.Next;
-        // The pipe would accept it, and write to memory that it has already returned.
-        if (segment != wanted)
-            throw new ArgumentOutOfRangeException(nameof(position), "The position is not one of the last read.");
-
-        return result.Slice(0, position).Length;
-    }
-
-    private ReadResult Note(in ReadResult result)
-    {
-        _result = result.Buffer;
-        if (_maxLength is { } limit && _consumedLength + result.Buffer.Length > limit)
-        {
-            _pipe.Reader.AdvanceTo(result.Buffer.Start, result.Buffer.Start);
-            _result = null;
-            throw createException(BodyError.TooLarge, limit);
+            using (EnterLock())
+                _wait = null;
+            throw;
         }
 
+        using var scope = EnterLock();
+        _wait = null;
+        TryGetResult(out var result);
         return result;
     }
-}
 
-/// <summary>
-/// Whether a body arrives fast enough, by Kestrel's rules (its TimeoutControl): the mean rate over the time that the
-/// application has waited for it. An interval counts for one second at most: a longer one is this machine's fault.
-/// </summary>
-internal sealed class BodyDataRate(BodyRate required, long now)
-{
-    private static readonly TimeSpan s_longestInterval = TimeSpan.FromSeconds(1);
-
-    private TimeSpan _waited;
-    private long _lastSample = now;
-    private bool _hasWaited;
-
-    public BodyRate Required => required;
-
-    public void OnWaiting() => Volatile.Write(ref _hasWaited, true);
-
-    /// <summary>Counts the time since the last sample if the application has waited, then compares.</summary>
-    public bool IsMissed(TimeProvider time, long now, bool isPaused, bool isWaiting, long receivedLength)
+    private void Store(ReadOnlySpan<byte> content)
     {
-        var elapsed = time.GetElapsedTime(_lastSample, now);
-        _lastSample = now;
-        if ((!isWaiting & !_hasWaited) | isPaused)
-            return false;
-
-        Volatile.Write(ref _hasWaited, false);
-        _waited += elapsed < s_longestInterval ? elapsed : s_longestInterval;
-        return _waited > required.GracePeriod && receivedLength / _waited.TotalSeconds < required.BytesPerSecond
-            && !Debugger.IsAttached;
-    }
-}
-
-/// <summary>The memory of one body. Blocks that the application may still read are not reused.</summary>
-internal sealed class BodyMemory(BufferPool pool) : MemoryPool<byte>
-{
-    /// <summary>Whether the application holds a part. If so, the garbage collector frees all of it.</summary>
-    public bool IsLeased { get; set; }
-    public override int MaxBufferSize => int.MaxValue;
-
-    public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => new Owner(this, pool.RentBlock(minBufferSize));
-
-    protected override void Dispose(bool disposing)
-    {
-    }
-
-    private sealed class Owner(BodyMemory body, BufferBlock block) : IMemoryOwner<byte>
-    {
-        public Memory<byte> Memory => block.Memory;
-
-        public void Dispose()
+        while (!content.IsEmpty)
         {
-            block.IsLeased = body.IsLeased;
-            block.Return();
+            if (_last is not { FreeLength: > 0 })
+            {
+                var block = request.Connection.Context.Buffers.RentBlock(content.Length);
+                _last = new Segment(block, _last, _receivedLength);
+                _first ??= _last;
+            }
+
+            content = content[_last.Append(content)..];
+        }
+    }
+
+    private void Advance(SequencePosition consumed, SequencePosition examined, long end)
+    {
+        var consumedEnd = GetIndex(consumed, _consumedLength, end);
+        var least = Math.Max(_examinedLength, consumedEnd);
+        var examinedEnd = GetIndex(examined, least, end);
+        if (examinedEnd < least)
+            throw new InvalidOperationException("The examined position is before the consumed or an examined one.");
+
+        _consumedLength = consumedEnd;
+        _examinedLength = examinedEnd;
+        for (; _first is not null && _first.EndIndex <= consumedEnd; _first = _first.NextSegment)
+            _first.Return(isLeased: false);
+        if (_first is null)
+            _last = null;
+    }
+
+    /// <param name="absent">The result for the default position, which CopyToAsync passes if it has failed.</param>
+    private long GetIndex(SequencePosition position, long absent, long end)
+    {
+        if (position.GetObject() is not { } wanted)
+            return absent;
+
+        var segment = _first;
+        while (segment is not null && segment != wanted)
+            segment = segment.NextSegment;
+        var index = segment?.RunningIndex + position.GetInteger();
+        return index >= _consumedLength && index <= end
+            ? index.Value
+            : throw new ArgumentOutOfRangeException(nameof(position), "The position is not one of the last read.");
+    }
+
+    /// <summary>A block of the body. Only the block is reused, and not before it is consumed.</summary>
+    private sealed class Segment : ReadOnlySequenceSegment<byte>
+    {
+        private readonly BufferBlock _block;
+
+        public Segment(BufferBlock block, Segment? previous, long index)
+        {
+            _block = block;
+            RunningIndex = previous?.EndIndex ?? index;
+            if (previous is not null)
+                previous.Next = this;
+        }
+
+        public Segment? NextSegment => (Segment?)Next;
+        public long EndIndex => RunningIndex + Memory.Length;
+        public int FreeLength => _block.FreeLength;
+
+        public int Append(ReadOnlySpan<byte> content)
+        {
+            var count = Math.Min(content.Length, _block.FreeLength);
+            _block.Append(content[..count]);
+            Memory = _block.Memory[.._block.End];
+            return count;
+        }
+
+        /// <param name="isLeased">Whether the application may hold the block. If so, it is not pooled again.</param>
+        public void Return(bool isLeased)
+        {
+            if (!isLeased)
+                Memory = default;
+            _block.IsLeased = isLeased;
+            _block.Return();
         }
     }
 }

@@ -3,12 +3,6 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>Queued records. Those in the queue when the request leaves are still sent.</content>
 internal abstract partial class RequestStream
 {
-    private bool _isFlushCanceled;
-
-    public bool IsFlushCanceled => Volatile.Read(ref _isFlushCanceled);
-
-    public bool IsFlushWaiting(ConnectionScope scope) => In(scope).Waiter is not null;
-
     /// <summary>Queues records, unless the request has left.</summary>
     public void Queue(ConnectionScope scope, BufferBlock? records)
     {
@@ -25,21 +19,23 @@ internal abstract partial class RequestStream
     public ValueTask<FlushResult> SendAsync(CancellationToken cancellationToken)
     {
         connection.Output.FlushNow();
-        FlushWait wait;
+        TaskCompletionSource<FlushResult> wait;
         using (var scope = connection.EnterLock())
         {
             // Another thread has completed or aborted the request.
             if (IsDetached)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
-            if (_isFlushCanceled || HasRoom(scope))
+            ref var state = ref In(scope);
+            if (state.IsFlushCanceled || HasRoom(scope))
             {
-                var isCanceled = _isFlushCanceled;
-                _isFlushCanceled = false;
+                var isCanceled = state.IsFlushCanceled;
+                state.IsFlushCanceled = false;
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled, isCompleted: false));
             }
 
-            wait = Wait(scope);
+            wait = state.Waiter ??= new(TaskCreationOptions.RunContinuationsAsynchronously);
+            state.WaitingCount++;
         }
 
         return new ValueTask<FlushResult>(
@@ -52,7 +48,7 @@ internal abstract partial class RequestStream
             return;
 
         if (In(scope).Waiter is null)
-            Volatile.Write(ref _isFlushCanceled, true);
+            In(scope).IsFlushCanceled = true;
         else
             CompleteWaiter(scope, new FlushResult(isCanceled: true, isCompleted: false));
     }
@@ -65,7 +61,6 @@ internal abstract partial class RequestStream
         CompleteWaiter(scope, new FlushResult(isCanceled: false, isCompleted: true));
     }
 
-    /// <summary>Drops queued records. Called by the output, which has removed the stream from its queue.</summary>
     public void DropQueued(ConnectionScope scope)
     {
         BufferBlock.ReturnChain(In(scope).Queued.Clear());
@@ -113,7 +108,8 @@ internal abstract partial class RequestStream
         return state.Queued.HeldLength + sending < connection.Context.MaxResponseBufferSize;
     }
 
-    private async Task<FlushResult> WaitAsync(FlushWait wait, CancellationToken cancellationToken)
+    private async Task<FlushResult> WaitAsync(
+        TaskCompletionSource<FlushResult> wait, CancellationToken cancellationToken)
     {
         try
         {
@@ -123,33 +119,17 @@ internal abstract partial class RequestStream
         {
             // If no flush is waiting, a later cancellation applies to the next one.
             using var scope = connection.EnterLock();
-            if (--wait.Count == 0 && In(scope).Waiter == wait)
+            if (In(scope).Waiter == wait && --In(scope).WaitingCount == 0)
                 CompleteWaiter(scope, default);
             throw;
         }
     }
 
-    private FlushWait Wait(ConnectionScope scope)
-    {
-        ref var waiter = ref In(scope).Waiter;
-        if (waiter is null)
-        {
-            waiter = new FlushWait();
-            (scope.State.Output.Waiters ??= []).Add(this);
-        }
-
-        waiter.Count++;
-        return waiter;
-    }
-
     private void CompleteWaiter(ConnectionScope scope, FlushResult result)
     {
-        ref var waiter = ref In(scope).Waiter;
-        if (waiter is not { } completed)
-            return;
-
-        waiter = null;
-        scope.State.Output.Waiters?.Remove(this);
-        completed.SetResult(result);
+        ref var state = ref In(scope);
+        state.Waiter?.SetResult(result);
+        state.Waiter = null;
+        state.WaitingCount = 0;
     }
 }

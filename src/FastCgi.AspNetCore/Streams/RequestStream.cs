@@ -3,23 +3,19 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>The FastCGI side of a request. The HTTP side implements the abstract members.</summary>
 internal abstract partial class RequestStream(FastCgiConnection connection, in RequestStart start)
 {
-    private const long UnknownLength = -1;
-
-    // A byte, because there is one for each waiting request.
-    private readonly byte _role = (byte)start.Role;
     private StreamState _state;
     private volatile RequestPhase _phase;
     private volatile RequestOutcome _outcome;
     private bool _isClaimed;
     private volatile bool _hasReturned;
 
-    // STDIN. It is created when the first byte arrives or is read.
+    // Created when the first byte arrives, or on the first use.
     private RequestBody? _body;
-    private long _declaredLength = UnknownLength;
+    private long? _declaredLength;
 
     public FastCgiConnection Connection => connection;
     public ushort Id { get; } = start.Id;
-    public FastCgiRole Role => (FastCgiRole)_role;
+    public FastCgiRole Role { get; } = start.Role;
     public bool KeepConnection { get; } = start.KeepConnection;
 
     public uint Sequence { get; } = start.Sequence;
@@ -56,7 +52,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             parameters.Append(content, isWhole);
     }
 
-    /// <summary>Makes the server reject the request. The first reason counts.</summary>
     public void Reject(RequestRejection rejection)
     {
         if (Rejection == RequestRejection.None)
@@ -67,14 +62,14 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
     public bool TryMakeReady(ConnectionScope scope)
     {
-        Prepare(In(scope).Parameters.RemoveAll());
         _phase = RequestPhase.Ready;
-        return TryAdmit();
+        return TryPrepare(In(scope).Parameters.RemoveAll());
     }
 
     /// <summary>Claims the request for the thread that has dequeued it. An aborted one is claimed, too.</summary>
     public bool TryClaim() => !Interlocked.Exchange(ref _isClaimed, true);
 
+    /// <summary>Makes the loop of the connection run the request. A lock may be held.</summary>
     public void RunLater()
     {
         var ready = new ReadyRequests();
@@ -96,26 +91,28 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <param name="error">The exception that reads throw; <see langword="null"/> to derive it from the cause.</param>
     public void Abort(ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
-        var reason = OnAborting(scope, cause, error, ref ready);
-        FailInput(scope, reason);
-        RecordOutput.Remove(scope, this);
+        // Unlike a disconnect, a local abort also discards received data.
+        GetBody(scope).Fail(
+            OnAborting(scope, cause, error, ref ready), discards: cause is AbortCause.Application or AbortCause.Server);
+        scope.State.Output.Queued.Remove(this);
         DropQueued(scope);
         // Queues may hold the request until blocked handlers return. What it has received is released now.
         if (!Volatile.Read(ref _isClaimed))
         {
-            CloseInput(scope, reason);
-            OnAbandoned(ref ready);
+            GetBody(scope).CompleteReader();
+            OnAbandoned();
         }
-
-        OnAborted();
     }
 
     /// <summary>Ends reading and writing, because the application has returned or was not called.</summary>
-    protected void Close(ConnectionScope scope, Func<Exception> createError)
+    protected void Close(ConnectionScope scope)
     {
         _hasReturned = true;
-        if (Body is not null)
-            CloseInput(scope, createError());
+        if (_body is null)
+            return;
+
+        _body.Fail(CreateBodyError(BodyError.RequestOver), discards: false);
+        _body.CompleteReader();
     }
 
     /// <summary>Whether connections of the web server that sent the request must not be reset.</summary>
@@ -123,23 +120,18 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
 
     public abstract RequestDescription Describe(ConnectionScope scope, long now);
 
-    /// <summary>Called under the lock of the connection if the request takes longer than the threshold.</summary>
     public abstract void OnSlow(RequestDescription description, ref ReadyRequests ready);
 
-    /// <summary>Maps the parameters and creates the body. May reject the request.</summary>
-    protected abstract void Prepare(byte[] parameters);
-
+    /// <summary>Maps the parameters. May reject the request.</summary>
     /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
-    protected abstract bool TryAdmit();
+    protected abstract bool TryPrepare(byte[] parameters);
 
+    /// <summary>Cancels what the application does.</summary>
     /// <returns>The exception that reads throw.</returns>
     protected abstract Exception OnAborting(
         ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready);
 
-    /// <summary>Called when the request is aborted before a thread has claimed it.</summary>
-    protected abstract void OnAbandoned(ref ReadyRequests ready);
-
-    protected abstract void OnAborted();
+    protected abstract void OnAbandoned();
 
     /// <summary>Called when the server refuses the rest of the body.</summary>
     /// <param name="report">The action that logs it, for a call without the lock.</param>
@@ -147,14 +139,31 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     protected abstract Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report);
 
     public bool IsInputOver { get; private set; }
-    public bool HasDeclaredLength => _declaredLength != UnknownLength;
+    public bool HasDeclaredLength => _declaredLength is not null;
 
-    /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
-    public long UnreadBodyLength => Body?.UnreadLength ?? 0;
-    public long ReceivedBodyLength => Body?.ReceivedLength ?? 0;
+    public long UnreadBodyLength => _body?.UnreadLength ?? 0;
+    public bool IsReading => _body is { IsReading: true };
+    public long ReceivedBodyLength => Volatile.Read(ref _body)?.ReceivedLength ?? 0;
 
-    /// <summary>The body, if it exists. The application reads it without the lock of the connection.</summary>
-    public RequestBody? Body => Volatile.Read(ref _body);
+    public RequestBody Body
+    {
+        get
+        {
+            if (Volatile.Read(ref _body) is { } body)
+                return body;
+
+            using var scope = connection.EnterLock();
+            return GetBody(scope);
+        }
+    }
+
+    /// <summary>The rate that the body must have from the first wait on, if any.</summary>
+    public abstract BodyRate? RequiredBodyRate { get; }
+
+    /// <param name="limit">The limit that the body exceeds, if that is the reason.</param>
+    public abstract Exception CreateBodyError(BodyError error, long limit = 0);
+
+    public abstract void ReportApplicationError(Exception exception);
 
     /// <summary>Whether the web server sends a body; <see langword="null"/> while that is unknown.</summary>
     public bool? SendsBody
@@ -163,17 +172,17 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         {
             if (HasDeclaredLength)
                 return _declaredLength > 0;
-            if (IsInputOver)
-                return ReceivedBodyLength > 0;
+            if (ReceivedBodyLength > 0)
+                return true;
 
-            return Body is not null ? true : null;
+            return IsInputOver ? false : null;
         }
     }
 
     public void AppendStdin(ConnectionScope scope, ReadOnlySpan<byte> content)
     {
         if (!IsInputOver && _declaredLength != 0)
-            GetOrCreateBody(scope).Append(content);
+            GetBody(scope).Append(content);
     }
 
     /// <summary>Makes reads of an incomplete body fail instead of waiting.</summary>
@@ -186,17 +195,10 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         _body?.EndInput();
     }
 
-    /// <summary>Gets the body for a reader; <see langword="null"/> if the request has none.</summary>
-    public RequestBody? GetBody(ConnectionScope scope)
-    {
-        var isEmpty = _declaredLength == 0 || (!HasDeclaredLength && IsInputOver);
-        return isEmpty ? _body : GetOrCreateBody(scope);
-    }
-
     /// <param name="rate">The rate that the body missed, if that is the reason.</param>
     public void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
     {
-        FailInput(scope, OnBodyRefused(reason, rate, out var report));
+        GetBody(scope).Fail(OnBodyRefused(reason, rate, out var report), discards: false);
         ready.Report(report);
     }
 
@@ -204,42 +206,25 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <param name="isPaused">Whether receiving is paused, which is not the client's fault.</param>
     public void FailIfSlow(ConnectionScope scope, long now, bool isPaused, ref ReadyRequests ready)
     {
-        if (Body?.FindRateMissed(connection.Context.Time, now, isPaused) is { } rate)
+        if (_body?.FindRateMissed(connection.Context.Time, now, isPaused) is { } rate)
             RefuseBody(scope, RequestRejection.RequestBodyTimeout, rate, ref ready);
     }
 
-    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
     protected void BeginInput(long? declaredLength)
     {
-        _declaredLength = declaredLength ?? UnknownLength;
+        _declaredLength = declaredLength;
         // Web servers send no STDIN to an authorizer, and most do not even end it.
         IsInputOver = Role == FastCgiRole.Authorizer;
     }
 
-    private void FailInput(ConnectionScope scope, Exception error)
-    {
-        In(scope).InputError = error;
-        _body?.CompleteInput(error);
-    }
-
-    private void CloseInput(ConnectionScope scope, Exception error)
-    {
-        FailInput(scope, error);
-        _body?.CompleteReader();
-    }
-
-    private RequestBody GetOrCreateBody(ConnectionScope scope)
+    private RequestBody GetBody(ConnectionScope scope)
     {
         if (_body is { } there)
             return there;
 
-        var context = connection.Context;
-        long? declaredLength = HasDeclaredLength ? _declaredLength : null;
-        var body = new RequestBody(new BodyMemory(context.Buffers), declaredLength, context.CreateBodyException);
-        var error = In(scope).InputError;
-        if (error is not null || _declaredLength == 0)
-            body.CompleteInput(error);
-        else if (IsInputOver)
+        connection.RequireLock(scope);
+        var body = new RequestBody(this, _declaredLength);
+        if (IsInputOver || _declaredLength == 0)
             body.EndInput();
         Volatile.Write(ref _body, body);
         return body;
@@ -282,15 +267,6 @@ internal enum RequestSlot : byte
     Status,
 
     Queued,
-}
-
-internal static class RequestActivity
-{
-    public const string ReceivingParameters = "receiving parameters";
-    public const string Queued = "in the queue";
-    public const string Running = "in the application";
-    public const string WaitingForBody = "waiting for the body";
-    public const string WaitingForClient = "waiting for the web server to accept the response";
 }
 
 internal sealed record RequestDescription(

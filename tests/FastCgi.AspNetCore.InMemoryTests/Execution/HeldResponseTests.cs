@@ -288,8 +288,8 @@ public sealed class HeldResponseTests : SchedulerTest
     [Fact]
     public void TrySetDeadline_WhileTheWatchdogIsParked_Refused()
     {
-        var request = (FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirstStream();
-        var response = request.Response.Output;
+        var request = (FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirst();
+        var response = request.Response;
         Assert.False(Scheduler.Watchdog.TrySetDeadline(response));
         ParkWatchdog();
 

@@ -14,7 +14,7 @@ public sealed class RaceTests
         for (var round = 0; round < Rounds / 10; round++)
         {
             var ready = frontEnd.Receive(RecordBytes.Get());
-            var request = ready.RemoveFirst();
+            var request = (FastCgiRequest)ready.RemoveFirst();
             Assert.True(request.TryClaim());
             CancellationToken token = default;
 

@@ -87,7 +87,7 @@ public sealed class StallWatchdogTests : SchedulerTest
         worker.Enter(response: null, new PathKey("/"));
         _probe.Sleeps = true;
         var ready = FrontEnd.Receive(RecordBytes.Get());
-        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
+        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Hold.Seat);
         Platform.RunAll();
         Assert.Equal(0, FrontEnd.Transport.SendCount);
 

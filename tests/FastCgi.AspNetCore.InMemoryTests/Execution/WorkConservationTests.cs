@@ -46,7 +46,7 @@ public sealed class WorkConservationTests : SchedulerTest
         Scheduler.Watchdog.Start();
         Platform.HasThreads = false;
         var ready = FrontEnd.Receive(RecordBytes.Get());
-        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Seat);
+        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Hold.Seat);
         Platform.HasThreads = true;
 
         Step();
@@ -264,7 +264,7 @@ public sealed class WorkConservationTests : SchedulerTest
     private FastCgiRequest Receive(string path = "/")
     {
         var ready = FrontEnd.Receive(RecordBytes.Get(1, path));
-        return (FastCgiRequest)ready.RemoveFirstStream();
+        return (FastCgiRequest)ready.RemoveFirst();
     }
 
     /// <summary>Starts two threads, which are idle.</summary>

@@ -103,10 +103,10 @@ public sealed class WorkerPoolTests : SchedulerTest
         Platform.RunAll();
         Occupy(Hold.Thread, MaxBlockingThreads);
         var ready = FrontEnd.Receive(RecordBytes.Get(1, "/1"), RecordBytes.Get(2, "/2"));
-        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
+        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Hold.Thread);
         GiveBackAll();
 
-        Workers.Run(new WorkItem(ready.RemoveFirst()), Hold.Thread);
+        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Hold.Thread);
         Assert.Equal(2, Workers.WaitingCount);
         Workers.OnSampled(processors: 0);
         Platform.RunAll();
@@ -129,7 +129,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         Workers.EnsureSpare();
         Platform.RunAll();
 
-        Workers.Run(new WorkItem((FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirstStream()), Hold.Thread);
+        Workers.Run(new WorkItem((FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirst()), Hold.Thread);
         Assert.True(Assert.Single(Platform.Started).IsWoken);
         Platform.RunAll();
 

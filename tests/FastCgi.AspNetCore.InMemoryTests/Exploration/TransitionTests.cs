@@ -108,7 +108,7 @@ public sealed class TransitionTests
                 return;
             }
 
-            _request = ready.RemoveFirst();
+            _request = (FastCgiRequest)ready.RemoveFirst();
             if (start == Start.IsReady)
                 return;
 

@@ -9,9 +9,9 @@ internal static class ConnectionState
         ref var inside = ref scope.State;
         var state = (ulong)inside.Lifetime.Phase;
         state = (state * 8) + Shrink(inside.Requests.Count);
-        state = (state * 8) + Shrink(CountHalfOpen(ref inside.Requests));
+        state = (state * 8) + Shrink(inside.Requests.Values.Count(static request => !request.HasAllParameters));
         state = (state * 8) + Shrink(UnreturnedCount(connection));
-        state = (state * 8) + Shrink(RecordOutput.CountResponses(scope));
+        state = (state * 8) + Shrink(inside.Output.Queued.Count(static response => response.IsDetached));
         state = (state * 2) + (inside.PartialContent.Length > 0 ? 1UL : 0);
         state = (state * 2) + (inside.IsMultiplexed ? 1UL : 0);
         state = (state * 2) + (connection.IsReceivePaused ? 1UL : 0);
@@ -24,14 +24,6 @@ internal static class ConnectionState
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isInputComplete")]
     private static extern ref bool? InputComplete(ref ConnectionLifetime lifetime);
-
-    private static int CountHalfOpen(ref RequestTable requests)
-    {
-        var count = 0;
-        foreach (var request in requests)
-            count += request.HasAllParameters ? 0 : 1;
-        return count;
-    }
 
     private static ulong Shrink(int count) => count switch
     {

@@ -20,7 +20,7 @@ internal static class GuardedState
 /// <summary>Uncorks responses as a test chooses.</summary>
 internal sealed class ChosenDeadlines
 {
-    public Func<ResponseOutput, bool>? TrySet { get; set; }
+    public Func<FastCgiResponse, bool>? TrySet { get; set; }
 
-    public bool TrySetDeadline(ResponseOutput response) => TrySet?.Invoke(response) ?? false;
+    public bool TrySetDeadline(FastCgiResponse response) => TrySet?.Invoke(response) ?? false;
 }

@@ -162,7 +162,8 @@ internal sealed class MemoryTransport : ConnectionTransport
     public override void Run(ref ReadyRequests ready)
     {
         while (!ready.IsEmpty)
-            ThreadPool.QueueUserWorkItem(static request => request.Execute(), ready.RemoveFirst(), preferLocal: false);
+            ThreadPool.QueueUserWorkItem(
+                static request => ((FastCgiRequest)request).Execute(), ready.RemoveFirst(), preferLocal: false);
         foreach (var report in ready.TakeReports())
             report();
     }

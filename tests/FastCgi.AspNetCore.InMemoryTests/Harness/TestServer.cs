@@ -34,7 +34,7 @@ internal sealed class TestServer : IAsyncDisposable
     public ServerContext Context => _server.Context;
 
     /// <summary>Uncorks responses in time: the watchdog, unless a test chooses otherwise.</summary>
-    public Func<ResponseOutput, bool> Deadlines
+    public Func<FastCgiResponse, bool> Deadlines
     {
         set => _server.Deadlines.TrySet = value;
     }

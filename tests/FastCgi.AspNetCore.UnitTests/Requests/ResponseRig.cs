@@ -48,7 +48,7 @@ internal sealed class ResponseRig
     {
         var parameters = RecordBytes.ParamsStream(id, RecordBytes.RequestParams(method));
         var ready = Receive([.. RecordBytes.Begin(id, (int)role), .. parameters, .. RecordBytes.StdinStream(id, [])]);
-        Request = ready.RemoveFirst();
+        Request = (FastCgiRequest)ready.RemoveFirst();
         Assert.True(Request.TryClaim());
         return Response;
     }

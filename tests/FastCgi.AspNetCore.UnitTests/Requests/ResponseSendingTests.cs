@@ -35,13 +35,13 @@ public sealed class ResponseSendingTests
         bool isHeld;
         using (var scope = _rig.Connection.EnterLock())
         {
-            Response.Output.In(scope).Staged.Append(new byte[2_000]);
-            isHeld = Response.Output.Flush(scope, isLikelyLast: false);
+            Response.In(scope).Append(new byte[2_000]);
+            isHeld = Response.Flush(scope, isLikelyLast: false);
         }
 
         Response.Finish();
 
-        var send = Response.Output.SendAsync(isHeld, CancellationToken.None);
+        var send = Response.SendAsync(isHeld, CancellationToken.None);
         Assert.True(send.IsCompletedSuccessfully);
         Assert.True((await send).IsCompleted);
     }
@@ -51,14 +51,14 @@ public sealed class ResponseSendingTests
     {
         _rig.Begin();
         _rig.Occupy();
-        Assert.False(_rig.Locked(_rig.Request.IsFlushWaiting));
+        Assert.False(_rig.Locked(scope => _rig.Request.In(scope).Waiter is not null));
         var (first, second) = (_rig.Write(2_000), _rig.Write(2_000));
         using var canceled = new CancellationTokenSource();
         var third = Response.Writer.WriteAsync(new byte[1], canceled.Token).AsTask();
         Assert.False(first.IsCompleted || second.IsCompleted || third.IsCompleted);
         await canceled.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => third);
-        Assert.True(_rig.Locked(_rig.Request.IsFlushWaiting));
+        Assert.True(_rig.Locked(scope => _rig.Request.In(scope).Waiter is not null));
 
         Response.Finish();
         _rig.Transport.Complete();
@@ -66,7 +66,7 @@ public sealed class ResponseSendingTests
 
         await Task.WhenAll(first, second).Within("all that wait");
         Assert.Equal((false, true), ((await first).IsCanceled, (await second).IsCompleted));
-        Assert.False(_rig.Locked(_rig.Request.IsFlushWaiting));
+        Assert.False(_rig.Locked(scope => _rig.Request.In(scope).Waiter is not null));
     }
 
     [Fact]

@@ -37,7 +37,7 @@ public sealed class ResponseStagingTests
         bool isLeased, string parts, string records, string blocks)
     {
         _rig.Begin();
-        Response.Output.Cork(sendsAtEnd: true);
+        Response.Cork(sendsAtEnd: true);
         var lengths = parts.Split(' ').Select(static part => int.Parse(part, CultureInfo.InvariantCulture)).ToList();
         var body = Pattern(lengths.Sum());
         var start = 0;
@@ -59,7 +59,7 @@ public sealed class ResponseStagingTests
         _rig.Begin();
         _rig.Put("a");
         using (var scope = _rig.Connection.EnterLock())
-            LengthOf(ref Response.Output.In(scope).Staged) = 3L << 30;
+            LengthOf(ref Response.In(scope)) = 3L << 30;
 
         _rig.Complete();
 
@@ -170,7 +170,7 @@ public sealed class ResponseStagingTests
         string leases, string end, int pooled)
     {
         _rig.Begin();
-        Response.Output.Cork(sendsAtEnd: true);
+        Response.Cork(sendsAtEnd: true);
         _rig.Put("a");
         foreach (var lease in leases.Split(", "))
         {

@@ -81,7 +81,7 @@ public sealed class ResponseTests
         Assert.True(Response.TryRespondForApplication(status, text.Length == 0 ? null : text));
 
         Assert.Equal((false, 0), (Response.HasOnStarting, _rig.RentedCount));
-        Assert.True(text.Length > 0 || _rig.Locked(Response.GetBytesWritten) == 0);
+        Assert.True(text.Length > 0 || _rig.Locked(scope => Response.In(scope).BytesWritten) == 0);
         Assert.StartsWith($"{headers}Status: {status} ", _rig.Stdout, StringComparison.Ordinal);
         Assert.DoesNotContain("Mine", _rig.Stdout, StringComparison.Ordinal);
         Assert.Equal(method == "HEAD" ? "" : text, _rig.Body);

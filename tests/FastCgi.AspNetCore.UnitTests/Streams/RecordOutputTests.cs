@@ -20,7 +20,7 @@ public sealed class RecordOutputTests
         Array.ForEach(requests, static request => Write(request.Response, 1));
 
         _rig.Abort(aborted);
-        Assert.Null(_rig.Locked(scope => requests[aborted - 1].In(scope).NextQueued));
+        Assert.False(_rig.Locked(scope => scope.State.Output.Queued.Contains(requests[aborted - 1])));
         Write(_rig.Begin(5), 1);
         Complete();
 

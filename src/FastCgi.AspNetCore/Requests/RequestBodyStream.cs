@@ -1,14 +1,14 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The application's <c>Request.Body</c>, another view of <see cref="RequestInput"/>.</summary>
-internal sealed class ReceivedStream(RequestInput input) : BodyStream
+/// <summary>The application's <c>Request.Body</c>, another view of <see cref="RequestBody"/>.</summary>
+internal sealed class RequestBodyStream(FastCgiRequest request) : BodyStream
 {
     public override bool CanRead => true;
     public override bool CanWrite => false;
 
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        var result = await input.ReadAsync(cancellationToken).ConfigureAwait(false);
+        var result = await request.Body.ReadAsync(cancellationToken).ConfigureAwait(false);
         return Take(result, buffer.Span);
     }
 
@@ -21,15 +21,15 @@ internal sealed class ReceivedStream(RequestInput input) : BodyStream
     public override int Read(byte[] buffer, int offset, int count)
     {
         ValidateBufferArguments(buffer, offset, count);
-        input.ThrowIfSynchronousIONotAllowed();
-        var result = input.ReadAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult();
+        request.Response.ThrowIfSynchronousIONotAllowed("ReadAsync");
+        var result = request.Body.ReadAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult();
         return Take(result, buffer.AsSpan(offset, count));
     }
 
     public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
     {
         ValidateCopyToArguments(destination, bufferSize);
-        return input.CopyToAsync(destination, cancellationToken);
+        return request.Body.CopyToAsync(destination, cancellationToken);
     }
 
     public override IAsyncResult BeginRead(byte[] buffer, int offset, int count, AsyncCallback? callback, object? state)
@@ -55,14 +55,14 @@ internal sealed class ReceivedStream(RequestInput input) : BodyStream
     {
         if (result.IsCanceled)
         {
-            input.AdvanceTo(result.Buffer.Start, result.Buffer.Start, isRestHeld: false);
+            request.Body.AdvanceTo(result.Buffer.Start, result.Buffer.Start, isRestLeased: false);
             throw new OperationCanceledException("The read was canceled");
         }
 
         var count = (int)Math.Min(result.Buffer.Length, buffer.Length);
         var taken = result.Buffer.Slice(0, count);
         taken.CopyTo(buffer);
-        input.AdvanceTo(taken.End, taken.End, isRestHeld: false);
+        request.Body.AdvanceTo(taken.End, taken.End, isRestLeased: false);
         return count;
     }
 }

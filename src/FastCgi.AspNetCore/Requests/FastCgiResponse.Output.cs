@@ -1,0 +1,108 @@
+namespace FastCgi.AspNetCore.Requests;
+
+/// <content>The output: a flush turns staged bytes into records and queues them for sending.</content>
+internal sealed partial class FastCgiResponse
+{
+    private ResponseStaging _state;
+
+    // Not guarded: the thread that calls the application corks it before any other knows the response.
+    private OutputCork _cork;
+
+    public bool HasEnded => _request.IsDetached;
+
+    public ref ResponseStaging In(ConnectionScope scope)
+    {
+        _request.Connection.RequireLock(scope);
+        return ref _state;
+    }
+
+    /// <summary>Queues or holds the staged bytes. Call <see cref="SendAsync"/> afterwards, without the lock.</summary>
+    /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
+    public bool Flush(ConnectionScope scope, bool isLikelyLast)
+    {
+        ref var staged = ref In(scope);
+        staged.EndUsedLease();
+        staged.EndSpan();
+        if (_request.IsDetached)
+            return false;
+
+        if (staged.HeldLength < _request.Server.MaxResponseBufferSize && !_request.In(scope).IsFlushCanceled
+            && _cork.CanHold(staged.IsFlushHeld, isLikelyLast, this, _request.Server.TrySetDeadline))
+        {
+            staged.HoldFlush();
+            return true;
+        }
+
+        _request.Queue(scope, In(scope).TakeRecords(isEnd: false));
+        return false;
+    }
+
+    /// <summary>Sends the output of a flush. Waits while more than the limit is queued or being sent.</summary>
+    public ValueTask<FlushResult> SendAsync(bool isHeld, CancellationToken cancellationToken) => isHeld
+        ? new(new FlushResult(isCanceled: false, isCompleted: _request.Connection.Output.IsClosed))
+        : _request.SendAsync(cancellationToken);
+
+    /// <summary>Ends the request with all staged bytes or, if it is cut, with the flushed ones.</summary>
+    /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
+    private CompletedRequest End(ConnectionScope scope, ProtocolStatus? status)
+    {
+        ref var state = ref In(scope);
+        // If the response is cut, the application may be writing.
+        if (status is not null)
+            state.EndSpan();
+        state.EndLease();
+        state.ErrorWriter?.EndLine(scope);
+        var records = new BufferChain();
+        if (status is not null || state.IsFlushHeld)
+            records.Append(state.TakeRecords(isEnd: status is not null));
+        else
+            state.Clear();
+        if (status is null)
+            records.Append(state.ErrorWriter?.TakeRecords(isEnd: true));
+        return _request.Connection.Complete(
+            scope, _request, records, status, sends: status is null || _cork.SendsAtEnd);
+    }
+
+    public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
+
+    /// <summary>Queues held output for the caller to send, because the application awaits.</summary>
+    public void Yield()
+    {
+        using var scope = _request.EnterLock();
+        _cork.Yield();
+        QueueHeld(scope);
+    }
+
+    /// <summary>Sends held output, and each later flush at once.</summary>
+    public void Uncork()
+    {
+        using (var scope = _request.EnterLock())
+        {
+            _cork.Uncork();
+            QueueHeld(scope);
+        }
+
+        _request.Connection.Output.FlushNow();
+    }
+
+    /// <summary>Queues lines for the web server's error log, but not before the header block.</summary>
+    public void QueueErrors(ConnectionScope scope)
+    {
+        ref var state = ref In(scope);
+        if (!state.NeedsHeaderBlock)
+            _request.Queue(scope, state.ErrorWriter!.TakeRecords(isEnd: false));
+    }
+
+    public void SendErrors()
+    {
+        // The thread that corked the response sends later, including earlier output.
+        if (!_cork.IsCorked)
+            _request.Connection.Output.FlushNow();
+    }
+
+    private void QueueHeld(ConnectionScope scope)
+    {
+        if (In(scope).IsFlushHeld)
+            _request.Queue(scope, In(scope).TakeRecords(isEnd: false));
+    }
+}
