@@ -233,7 +233,7 @@ public class TimeoutTests
     }
 
     /// <summary>It would occupy its place for ever, even without a send timeout.</summary>
-    [Theory, Values(null, 60)]
+    [Theory, InlineData(null), InlineData(60)]
     public async Task IdleConnection_ResponseIsNeverDelivered_ResetFiveMinutesAfterTheSendTimeout(int? sendTimeout)
     {
         await using var frontEnd = await ConnectIdleAsync(

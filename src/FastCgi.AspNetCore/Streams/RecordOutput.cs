@@ -194,7 +194,7 @@ internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTrans
         return next;
     }
 
-    private BufferBlock? CollectBatch(ConnectionScope scope)
+    private static BufferBlock? CollectBatch(ConnectionScope scope)
     {
         ref var queue = ref scope.State.Output;
         var batch = new BufferChain();
