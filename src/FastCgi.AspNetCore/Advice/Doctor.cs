@@ -154,7 +154,6 @@ internal sealed class Doctor(
         where T : class
         => Judge(name, wrong is not null, () => report(wrong!));
 
-    /// <summary>Reports a problem once, confirms it while it lasts, and forgets it when it has cleared.</summary>
     private void Judge(string name, bool isWrong, Action report)
     {
         var finding = CollectionsMarshal.GetValueRefOrAddDefault(_findings, name, out _) ??= LogThrottle.Once(time);
@@ -169,6 +168,5 @@ internal sealed class Doctor(
 
 internal readonly record struct ThreadPoolWork(long Waiting, long Completed);
 
-/// <summary>Test overrides for process counters; <see langword="null"/> reads the real value.</summary>
 internal readonly record struct DoctorOverrides(
     Func<ThreadPoolWork>? ThreadPool = null, Func<long>? HandOvers = null, Func<long?>? Descriptors = null);

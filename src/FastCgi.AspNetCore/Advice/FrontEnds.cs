@@ -10,8 +10,6 @@ internal sealed class FrontEnds(TimeProvider time)
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
     private long _lastSample = long.MinValue;
     private long _otherSamples;
-
-    /// <summary>Samples of web servers beyond those that are listed.</summary>
     public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
     /// <summary>Whether a web server may drop Authorization: challenged requests lacked it, and none had it.</summary>
@@ -56,7 +54,6 @@ internal sealed class FrontEnds(TimeProvider time)
     }
 }
 
-/// <summary>A web server, and the number of its sampled requests with each property.</summary>
 internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
 {
     public long Samples { get; private init; }
@@ -72,8 +69,6 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
     public long WithClient { get; private init; }
     public long WithUser { get; private init; }
     public bool PassesAuthorization { get; private init; }
-
-    /// <summary>The number of requests without Authorization that got a challenge.</summary>
     public long Challenges { get; private init; }
 
     public static FrontEnd Sample(

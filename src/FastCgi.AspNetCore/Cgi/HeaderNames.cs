@@ -5,8 +5,6 @@ internal static class HeaderNames
 {
     /// <summary>The variable for Authorization after an internal redirect in Apache.</summary>
     public const string RenamedAuthorization = "REDIRECT_HTTP_AUTHORIZATION";
-
-    // Longer than any known variable.
     private const int MaxKnownLength = 48;
 
     private static readonly string[] s_uncached =
@@ -18,8 +16,6 @@ internal static class HeaderNames
     private static readonly Dictionary<string, string>.AlternateLookup<ReadOnlySpan<char>> s_known =
         GetKnown().GetAlternateLookup<ReadOnlySpan<char>>();
 
-    /// <summary>Gets the header of a variable, including CONTENT_TYPE and CONTENT_LENGTH.</summary>
-    /// <returns><see langword="false"/> if the variable is not a header: no prefix, ignored, or not a token.</returns>
     public static bool TryGetHeaderName(ReadOnlySpan<byte> variable, [NotNullWhen(true)] out string? header)
     {
         Span<char> name = stackalloc char[MaxKnownLength];
@@ -80,7 +76,6 @@ internal static class HeaderNames
         return false;
     }
 
-    /// <inheritdoc cref="IsUncached"/>
     public static bool IsUncachedVariable(ReadOnlySpan<byte> variable)
     {
         foreach (var name in s_uncached)

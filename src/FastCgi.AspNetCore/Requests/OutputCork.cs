@@ -29,8 +29,6 @@ internal struct OutputCork
     /// <summary>Whether the thread that ends the response sends it.</summary>
     public readonly bool SendsAtEnd => _state != State.Corked;
 
-    /// <summary>Corks the response before a call of the application, by a thread that sends afterwards.</summary>
-    /// <param name="sendsAtEnd">Whether the end is still sent at once, because nothing follows it.</param>
     public void Cork(bool sendsAtEnd)
     {
         if (_state == State.Released)
@@ -45,7 +43,6 @@ internal struct OutputCork
 
     public void Uncork() => _state = State.Uncorked;
 
-    /// <param name="trySetDeadline">Tries to schedule an uncork; <see langword="null"/> if it cannot.</param>
     public readonly bool CanHold(
         bool isHolding, bool isLikelyLast, FastCgiResponse response, Func<FastCgiResponse, bool>? trySetDeadline)
         => _state switch

@@ -11,7 +11,6 @@ internal sealed class Engine(
     public ConnectionManager Manager => manager;
     public IReadOnlyList<EventLoop> Loops { get; } = CreateLoops(manager.Server, scheduler, createLoop);
 
-    /// <summary>Gets the loop with the fewest connections.</summary>
     public EventLoop ChooseLoop() => Loops.MinBy(static loop => loop.SourceCount)!;
 
     public void Start()
@@ -35,7 +34,6 @@ internal sealed class Engine(
         Task.WaitAll([.. Loops.Select(static loop => loop.Ended)], s_endTime);
     }
 
-    /// <summary>Whether a thread has run each loop since the last call. Wakes the loops, for the next call.</summary>
     public bool HaveLoopsAnswered()
     {
         var haveAll = true;
