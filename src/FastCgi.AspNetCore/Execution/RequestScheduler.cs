@@ -306,7 +306,8 @@ internal sealed class RequestScheduler
 
     private bool TryQueue(FastCgiRequest request, Prediction expected, RunQueue loop)
     {
-        if (NeedsThread(expected))
+        // If no thread is left, none could take over the loop or seat of a handler that blocks.
+        if (expected.Sleeps || (!expected.IsKnown && Workers.IsFull))
         {
             Workers.Run(new WorkItem(request), Hold.Thread);
             return true;
@@ -322,9 +323,6 @@ internal sealed class RequestScheduler
             requests: loop is { HasMore: false, IsEmpty: true } ? 1 : 0, processors: 1);
         return true;
     }
-
-    // If no thread is left, none could take over the loop or seat of a handler that blocks.
-    private bool NeedsThread(Prediction expected) => expected.Sleeps || (!expected.IsKnown && Workers.IsFull);
 
     /// <summary>Reverts changes of the application to this thread and its execution context.</summary>
     private static void Restore(ExecutionContext? context, SynchronizationContext? synchronizationContext)

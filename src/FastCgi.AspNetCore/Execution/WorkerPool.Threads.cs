@@ -55,6 +55,22 @@ internal sealed partial class WorkerPool
             _startingCount--;
     }
 
+    /// <summary>Releases the seat before a request that was not expected to sleep when it was queued.</summary>
+    public void LeaveSeat(Worker worker)
+    {
+        Worker? woken;
+        using (_lock.Acquire())
+        {
+            if (worker.Hold != Hold.Seat || !HasRoom(Hold.Thread))
+                return;
+
+            Take(worker, Hold.Thread);
+            woken = RemoveIdleForWork();
+        }
+
+        Wake(woken);
+    }
+
     private bool HasRoom(Hold hold, int processors = 0) => hold switch
     {
         Hold.Server => Volatile.Read(ref _held[(int)Hold.Server]) < ServerThreads - 1,

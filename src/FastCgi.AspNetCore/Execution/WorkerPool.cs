@@ -215,22 +215,6 @@ internal sealed partial class WorkerPool(
         return TimeSpan.Zero;
     }
 
-    /// <summary>Releases the seat before a request that was not expected to sleep when it was queued.</summary>
-    public void LeaveSeat(Worker worker)
-    {
-        Worker? woken;
-        using (_lock.Acquire())
-        {
-            if (worker.Hold != Hold.Seat || !HasRoom(Hold.Thread))
-                return;
-
-            Take(worker, Hold.Thread);
-            woken = RemoveIdleForWork();
-        }
-
-        Wake(woken);
-    }
-
     /// <summary>Gives another thread the loop or seat of a thread that the application keeps.</summary>
     /// <returns>Whether this was possible, or is no longer necessary.</returns>
     public bool TryTake(Worker worker, ref long call, Hold hold)
