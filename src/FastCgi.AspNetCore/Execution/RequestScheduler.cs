@@ -251,28 +251,13 @@ internal sealed class RequestScheduler
 
     private Prediction Predict(PathKey path) => path.IsPath ? Predictor.Predict(path) : default;
 
-    // All but these may log, and middleware may block the status.
-    private static Hold GetServerHold(FastCgiRequest request)
-        => request.IsPing || request.IsDetached ? Hold.Nothing : Hold.Server;
-
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
     private bool TryDispatch(
         Worker worker, FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
     {
         try
         {
-            // The server's own calls wait neither for threads of the application, nor for the first request.
-            if (!path.IsPath)
-            {
-                var hold = Workers.IsServerBlocked ? GetServerHold(request) : Hold.Nothing;
-                if (hold == Hold.Nothing)
-                    return false;
-
-                Workers.Run(new WorkItem(request), hold);
-                return true;
-            }
-
-            if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
+            if (path.IsPath && _scheduling == FastCgiApplicationScheduling.ThreadPool)
             {
                 // Nothing is measured, because nothing is predicted.
                 ThreadRoot.Queue(
@@ -281,21 +266,18 @@ internal sealed class RequestScheduler
                 return true;
             }
 
-            if (Workers.IsOverfull)
-            {
-                Workers.Run(new WorkItem(request), Hold.Thread);
-                return true;
-            }
-
-            if (_scheduling == FastCgiApplicationScheduling.Inline)
+            var hold = Choose(worker, request, path, expected, loop);
+            if (hold == Hold.Nothing)
                 return false;
-            if (!Workers.IsWarm && !Workers.TryBeginFirst(worker.Probe))
-            {
-                Workers.Run(new WorkItem(request), Hold.Thread);
-                return true;
-            }
 
-            return TryQueue(request, expected, loop);
+            // This thread takes a request that computes after its loop, if that has nothing else to do.
+            var computes = hold == Hold.Seat;
+            if (computes)
+                loop.CountWork(expected.Microseconds);
+            Workers.Run(
+                new WorkItem(request, IsLong: computes && expected.IsLong), hold,
+                requests: computes && loop is { HasMore: false, IsEmpty: true } ? 1 : 0, processors: computes ? 1 : 0);
+            return true;
         }
         catch (Exception exception)
         {
@@ -304,24 +286,28 @@ internal sealed class RequestScheduler
         }
     }
 
-    private bool TryQueue(FastCgiRequest request, Prediction expected, RunQueue loop)
+    /// <returns>What the request waits for; nothing if this thread runs it.</returns>
+    private Hold Choose(Worker worker, FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
     {
+        // The server's own calls wait neither for threads of the application, nor for the first request. All but these
+        // may log, and middleware may block the status.
+        if (!path.IsPath)
+            return Workers.IsServerBlocked && request is { IsPing: false, IsDetached: false }
+                ? Hold.Server
+                : Hold.Nothing;
+        if (Workers.IsOverfull)
+            return Hold.Thread;
+        if (_scheduling == FastCgiApplicationScheduling.Inline)
+            return Hold.Nothing;
+        if (!Workers.IsWarm && !Workers.TryBeginFirst(worker.Probe))
+            return Hold.Thread;
         // If no thread is left, none could take over the loop or seat of a handler that blocks.
         if (expected.Sleeps || (!expected.IsKnown && Workers.IsFull))
-        {
-            Workers.Run(new WorkItem(request), Hold.Thread);
-            return true;
-        }
+            return Hold.Thread;
 
-        if (expected.IsShort || (expected.Microseconds < MaxMicrosecondsOfQuietLoop && !loop.IsBusy))
-            return false;
-
-        loop.CountWork(expected.Microseconds);
-        // This thread takes it after its loop, if that has nothing else to do.
-        Workers.Run(
-            new WorkItem(request, IsLong: expected.IsLong), Hold.Seat,
-            requests: loop is { HasMore: false, IsEmpty: true } ? 1 : 0, processors: 1);
-        return true;
+        return expected.IsShort || (expected.Microseconds < MaxMicrosecondsOfQuietLoop && !loop.IsBusy)
+            ? Hold.Nothing
+            : Hold.Seat;
     }
 
     /// <summary>Reverts changes of the application to this thread and its execution context.</summary>
