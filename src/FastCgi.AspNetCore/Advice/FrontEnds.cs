@@ -10,6 +10,7 @@ internal sealed class FrontEnds(TimeProvider time)
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
     private long _lastSample = long.MinValue;
     private long _otherSamples;
+
     public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
     /// <summary>Whether a web server may drop Authorization: challenged requests lacked it, and none had it.</summary>

@@ -5,6 +5,7 @@ internal static class HeaderNames
 {
     /// <summary>The variable for Authorization after an internal redirect in Apache.</summary>
     public const string RenamedAuthorization = "REDIRECT_HTTP_AUTHORIZATION";
+
     private const int MaxKnownLength = 48;
 
     private static readonly string[] s_uncached =
@@ -66,15 +67,7 @@ internal static class HeaderNames
 
     /// <summary>Whether values are secret or rarely repeat: <see cref="StringCache"/> must not keep them.</summary>
     public static bool IsUncached(string header)
-    {
-        foreach (var name in s_uncached)
-        {
-            if (name.Equals(header, StringComparison.OrdinalIgnoreCase))
-                return true;
-        }
-
-        return false;
-    }
+        => s_uncached.AsSpan().Contains(header, StringComparer.OrdinalIgnoreCase);
 
     public static bool IsUncachedVariable(ReadOnlySpan<byte> variable)
     {

@@ -14,6 +14,7 @@ internal readonly record struct Prediction(bool IsKnown, bool IsSure, bool Sleep
 
     // Some calls of a path that is often long may be short.
     private const int LongMicroseconds = 250;
+
     public bool IsShort => !Sleeps && Microseconds < ShortMicroseconds;
 
     public bool IsLong => Microseconds >= LongMicroseconds;

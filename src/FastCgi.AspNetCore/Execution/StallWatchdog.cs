@@ -39,6 +39,7 @@ internal sealed class StallWatchdog(
     private int _quietSamples;
     private long _lastFlush;
     private long _handOverCount;
+
     public bool IsParked => Volatile.Read(ref _isParked) != 0;
     public long HandOverCount => Volatile.Read(ref _handOverCount);
 

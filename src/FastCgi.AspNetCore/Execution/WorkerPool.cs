@@ -65,6 +65,7 @@ internal sealed partial class WorkerPool(
     private bool _isLoopOverdue;
     private bool _isUnbounded;
     private bool _isStopping;
+
     public int Count => Volatile.Read(ref _count);
 
     public int BlockedCount => Volatile.Read(ref _held[(int)Hold.Thread]);

@@ -16,6 +16,7 @@ internal sealed class RequestAdmission(
 
     private long _ordinaryCount;
     private int _statusCount;
+
     public int QueuedCount => _queue.Count;
 
     /// <summary>The number of slots in use. An aborted request keeps its slot until its application returns.</summary>

@@ -4,6 +4,7 @@ namespace FastCgi.AspNetCore.Requests;
 internal sealed class ResponseHeaders : HeaderCollection
 {
     private Dictionary<string, Encoding>? _encodings;
+
     public Func<string, Encoding?>? EncodingSelector { get; init; }
 
     public void Restart()

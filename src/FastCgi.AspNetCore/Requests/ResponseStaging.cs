@@ -11,6 +11,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     private const int HeadReserve = 512;
     private const int LengthReserve = 40;
     private const int EndReserve = (2 * ProtocolConstants.HeaderLength) + RecordWriter.FixedRecordLength;
+
     public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
     public const int NoPosition = -1;

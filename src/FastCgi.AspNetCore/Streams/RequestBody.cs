@@ -33,6 +33,7 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
     private Exception? _error;
     private TaskCompletionSource? _wait;
     private BodyDataRate? _rate;
+
     public Stream? Stream;
 
     public long? MaxLength { get; set; } = request.Connection.Context.Options.Limits.MaxRequestBodySize;

@@ -8,6 +8,7 @@ internal sealed class AcceptFailures(EndPoint endPoint, StreamContext server)
     private readonly LogThrottle _failed = new(server.Time);
     private readonly LogThrottle _startsFailed = new(server.Time);
     private long _closed;
+
     public static TimeSpan RetryDelay { get; } = TimeSpan.FromMilliseconds(100);
 
     public void OnLost(SocketException exception)

@@ -34,13 +34,8 @@ internal sealed class Engine(
         Task.WaitAll([.. Loops.Select(static loop => loop.Ended)], s_endTime);
     }
 
-    public bool HaveLoopsAnswered()
-    {
-        var haveAll = true;
-        foreach (var loop in Loops)
-            haveAll &= loop.HasAnswered();
-        return haveAll;
-    }
+    /// <summary>Also asks each loop, for the next call.</summary>
+    public bool HaveLoopsAnswered() => Loops.Count(static loop => loop.HasAnswered()) == Loops.Count;
 
     private static List<EventLoop> CreateLoops(
         StreamContext server, RequestScheduler scheduler, Func<RequestScheduler, ILogger, EventLoop> createLoop)
