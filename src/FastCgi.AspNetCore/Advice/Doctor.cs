@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.Advice;
 /// <summary>Checks web servers and the process. <see cref="OperatorAdvisor"/> checks single requests.</summary>
 internal sealed class Doctor(
     ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal,
-    TimeProvider time, DoctorOverrides overrides = default) : IDisposable
+    TimeProvider time) : IDisposable
 {
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
 
@@ -21,11 +21,6 @@ internal sealed class Doctor(
     // Clients may try without credentials first.
     private const int MinChallenges = 3;
 
-    private readonly Func<ThreadPoolWork> _threadPool =
-        overrides.ThreadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
-    private readonly Func<long> _countHandOvers = overrides.HandOvers ?? (() => scheduler.Watchdog.HandOverCount);
-    private readonly Func<long?> _countDescriptors =
-        overrides.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
     private readonly ILogger _log = journal;
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
     private readonly Dictionary<string, LogThrottle> _findings = [];
@@ -41,6 +36,13 @@ internal sealed class Doctor(
 
     /// <summary>mod_fcgid, which starts the process, cannot keep connections open.</summary>
     public bool IsSpawned { get; init; }
+
+    // Tests replace these counters of the process.
+    public Func<ThreadPoolWork> CountWork { get; init; } =
+        static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount);
+    public Func<long> CountHandOvers { get; init; } = () => scheduler.Watchdog.HandOverCount;
+    public Func<long?> CountDescriptors { get; init; } =
+        static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null;
 
     /// <summary>Checks on a separate thread, because log providers may block.</summary>
     public void Start()
@@ -123,7 +125,7 @@ internal sealed class Doctor(
 
     private void CheckThreads(double seconds)
     {
-        var (waiting, completed) = _threadPool();
+        var (waiting, completed) = CountWork();
         var isStarved = waiting >= MinPoolWaiting && waiting > (completed - _completedWork) / seconds * MaxPoolWait;
         _completedWork = completed;
         _starvedChecks = isStarved ? _starvedChecks + 1 : 0;
@@ -131,7 +133,7 @@ internal sealed class Doctor(
             () => _log.ThreadPoolStarved(
                 waiting, (int)(_starvedChecks * Interval.TotalSeconds), Math.Max(100, 2 * ThreadPool.ThreadCount)));
 
-        var handOvers = _countHandOvers();
+        var handOvers = CountHandOvers();
         var rate = (handOvers - _handOvers) / seconds;
         _handOvers = handOvers;
         Judge(nameof(FastCgiLog.HandOversTooFrequent), rate >= ManyHandOvers, () => _log.HandOversTooFrequent(rate));
@@ -144,7 +146,7 @@ internal sealed class Doctor(
         if (!OperatingSystem.IsLinux() || (connections.Count < limit / 4 && !_areDescriptorsScarce))
             return;
 
-        var count = _countDescriptors() ?? limit;
+        var count = CountDescriptors() ?? limit;
         _areDescriptorsScarce = count > limit * DescriptorsInUse;
         Judge(nameof(FastCgiLog.DescriptorsNearLimit), _areDescriptorsScarce,
             () => _log.DescriptorsNearLimit(count, limit));
@@ -154,7 +156,6 @@ internal sealed class Doctor(
         where T : class
         => Judge(name, wrong is not null, () => report(wrong!));
 
-    /// <summary>Reports a problem once, confirms it while it lasts, and forgets it when it has cleared.</summary>
     private void Judge(string name, bool isWrong, Action report)
     {
         var finding = CollectionsMarshal.GetValueRefOrAddDefault(_findings, name, out _) ??= LogThrottle.Once(time);
@@ -168,7 +169,3 @@ internal sealed class Doctor(
 }
 
 internal readonly record struct ThreadPoolWork(long Waiting, long Completed);
-
-/// <summary>Test overrides for process counters; <see langword="null"/> reads the real value.</summary>
-internal readonly record struct DoctorOverrides(
-    Func<ThreadPoolWork>? ThreadPool = null, Func<long>? HandOvers = null, Func<long?>? Descriptors = null);

@@ -11,7 +11,6 @@ internal sealed class FrontEnds(TimeProvider time)
     private long _lastSample = long.MinValue;
     private long _otherSamples;
 
-    /// <summary>Samples of web servers beyond those that are listed.</summary>
     public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
     /// <summary>Whether a web server may drop Authorization: challenged requests lacked it, and none had it.</summary>
@@ -56,7 +55,6 @@ internal sealed class FrontEnds(TimeProvider time)
     }
 }
 
-/// <summary>A web server, and the number of its sampled requests with each property.</summary>
 internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
 {
     public long Samples { get; private init; }
@@ -72,8 +70,6 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
     public long WithClient { get; private init; }
     public long WithUser { get; private init; }
     public bool PassesAuthorization { get; private init; }
-
-    /// <summary>The number of requests without Authorization that got a challenge.</summary>
     public long Challenges { get; private init; }
 
     public static FrontEnd Sample(

@@ -30,7 +30,6 @@ internal sealed class UnmappedPaths
 
     public void End() => Volatile.Write(ref _isOver, true);
 
-    /// <returns>The segment; <see langword="null"/> if a request was served, or there were few.</returns>
     public string? FindPathBase()
     {
         using (_lock.Acquire())

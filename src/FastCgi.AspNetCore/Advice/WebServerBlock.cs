@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>The configuration for a web server on this machine, ready to paste.</summary>
 internal sealed record WebServerBlock(string Server, string File, string Command, string Text)
 {
     // The search path of an ordinary user lacks some of these.

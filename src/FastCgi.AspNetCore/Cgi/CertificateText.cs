@@ -3,7 +3,6 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>The client certificate, in every encoding that web servers use.</summary>
 internal static class CertificateText
 {
     /// <summary>The parameters of mod_ssl and lighttpd, of nginx (two), and of HAProxy.</summary>

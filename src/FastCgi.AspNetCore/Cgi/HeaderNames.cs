@@ -6,7 +6,6 @@ internal static class HeaderNames
     /// <summary>The variable for Authorization after an internal redirect in Apache.</summary>
     public const string RenamedAuthorization = "REDIRECT_HTTP_AUTHORIZATION";
 
-    // Longer than any known variable.
     private const int MaxKnownLength = 48;
 
     private static readonly string[] s_uncached =
@@ -18,8 +17,6 @@ internal static class HeaderNames
     private static readonly Dictionary<string, string>.AlternateLookup<ReadOnlySpan<char>> s_known =
         GetKnown().GetAlternateLookup<ReadOnlySpan<char>>();
 
-    /// <summary>Gets the header of a variable, including CONTENT_TYPE and CONTENT_LENGTH.</summary>
-    /// <returns><see langword="false"/> if the variable is not a header: no prefix, ignored, or not a token.</returns>
     public static bool TryGetHeaderName(ReadOnlySpan<byte> variable, [NotNullWhen(true)] out string? header)
     {
         Span<char> name = stackalloc char[MaxKnownLength];
@@ -70,17 +67,8 @@ internal static class HeaderNames
 
     /// <summary>Whether values are secret or rarely repeat: <see cref="StringCache"/> must not keep them.</summary>
     public static bool IsUncached(string header)
-    {
-        foreach (var name in s_uncached)
-        {
-            if (name.Equals(header, StringComparison.OrdinalIgnoreCase))
-                return true;
-        }
+        => s_uncached.AsSpan().Contains(header, StringComparer.OrdinalIgnoreCase);
 
-        return false;
-    }
-
-    /// <inheritdoc cref="IsUncached"/>
     public static bool IsUncachedVariable(ReadOnlySpan<byte> variable)
     {
         foreach (var name in s_uncached)

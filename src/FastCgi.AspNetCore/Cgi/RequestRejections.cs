@@ -2,7 +2,6 @@ namespace FastCgi.AspNetCore.Cgi;
 
 using static RequestRejection;
 
-/// <summary>The responses to rejected requests, and the reasons for the log.</summary>
 internal static class RequestRejections
 {
     /// <summary>The fix for missing basic parameters, which only nginx must be configured to pass.</summary>

@@ -41,7 +41,6 @@ internal readonly ref struct RequestTarget(ReadOnlySpan<byte> raw, ReadOnlySpan<
         return RequestRejection.None;
     }
 
-    /// <summary>Removes <c>scheme://authority</c> from an absolute-form target.</summary>
     private static bool TryCutAuthority(ref ReadOnlySpan<byte> target)
     {
         var scheme = target.IndexOf("://"u8);

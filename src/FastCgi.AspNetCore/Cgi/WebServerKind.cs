@@ -9,7 +9,6 @@ internal enum WebServerKind : byte
     Lighttpd,
 }
 
-/// <summary>Recognizes a web server by SERVER_SOFTWARE.</summary>
 internal static class WebServerKinds
 {
     private static readonly (string Name, WebServerKind Kind)[] s_names =

@@ -1,7 +1,10 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>The server's logger, which remembers, for the status, the last warning or error of each kind.</summary>
-internal sealed class EventJournal(ILogger logger, TimeProvider time) : SafeLogger(logger)
+/// <summary>
+/// The server's logger: calls log providers, which are application code, so no lock is held, and they may throw; and
+/// remembers, for the status, the last warning or error of each kind.
+/// </summary>
+internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 {
     private const int MaxMessageLength = 2_000;
 
@@ -13,6 +16,9 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : SafeLogg
 
     // The number of kinds is fixed.
     private readonly Dictionary<string, JournalEntry> _entries = [];
+    private int _failureCount;
+
+    public int FailureCount => Volatile.Read(ref _failureCount);
 
     public IReadOnlyList<JournalEntry> GetEntries()
     {
@@ -20,8 +26,43 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : SafeLogg
             return [.. _entries.Values.OrderByDescending(static entry => entry.LastSeen)];
     }
 
-    public override bool IsEnabled(LogLevel logLevel)
-        => logLevel is >= LogLevel.Information and < LogLevel.None || base.IsEnabled(logLevel);
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull
+        => null;
+
+    public bool IsEnabled(LogLevel logLevel)
+    {
+        HeldLock.RequireNone("A log provider");
+        try
+        {
+            return logLevel is >= LogLevel.Information and < LogLevel.None || logger.IsEnabled(logLevel);
+        }
+        catch (Exception exception)
+        {
+            OnFailed(exception);
+            return false;
+        }
+    }
+
+    public void Log<TState>(
+        LogLevel logLevel,
+        EventId eventId,
+        TState state,
+        Exception? exception,
+        Func<TState, Exception?, string> formatter)
+    {
+        HeldLock.RequireNone("A log provider");
+        try
+        {
+            Remember(logLevel, eventId, () => formatter(state, exception), exception);
+            if (logger.IsEnabled(logLevel))
+                logger.Log(logLevel, eventId, state, exception, formatter);
+        }
+        catch (Exception failure)
+        {
+            OnFailed(failure);
+        }
+    }
 
     /// <summary>Confirms that the condition still exists, without logging it again.</summary>
     public void Confirm(string name)
@@ -39,7 +80,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : SafeLogg
             _entries.Remove(name);
     }
 
-    protected override void OnLogging(LogLevel level, EventId eventId, Func<string> format, Exception? exception)
+    private void Remember(LogLevel level, EventId eventId, Func<string> format, Exception? exception)
     {
         var name = eventId.Name ?? string.Empty;
         if (level is < LogLevel.Warning or LogLevel.None && !s_advice.Contains(name))
@@ -54,6 +95,23 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : SafeLogg
         {
             var count = _entries.GetValueOrDefault(name)?.Count ?? 0;
             _entries[name] = new JournalEntry(eventId.Id, name, level, text, count + 1, time.GetUtcNow());
+        }
+    }
+
+    /// <summary>Writes the first failure to standard error, because there is no log.</summary>
+    private void OnFailed(Exception exception)
+    {
+        if (Interlocked.Increment(ref _failureCount) != 1)
+            return;
+
+        try
+        {
+            Console.Error.WriteLine($"FastCgi.AspNetCore: a log provider failed, so log messages are missing; "
+                + $"further failures are not reported. {exception}");
+        }
+        catch (Exception)
+        {
+            // Nothing left to report to.
         }
     }
 }

@@ -12,7 +12,6 @@ internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? inte
 
     public static LogThrottle Once(TimeProvider time) => new(time, interval: Timeout.InfiniteTimeSpan);
 
-    /// <param name="count">The number of events since the last message, including this one.</param>
     public bool TryAcquire(out long count)
     {
         using (_lock.Acquire())

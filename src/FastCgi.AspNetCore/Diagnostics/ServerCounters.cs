@@ -13,7 +13,6 @@ internal enum AbortCause : byte
     Server,
 }
 
-/// <summary>Counters of rare events. The meter reads them on collection.</summary>
 internal sealed class ServerCounters
 {
     private readonly long[] _rejectedRequests = new long[Enum.GetValues<RequestRejection>().Length];

@@ -39,7 +39,6 @@ internal sealed class StandardErrorLoggerProvider(IHttpContextAccessor contextAc
             }
             catch (ObjectDisposedException)
             {
-                // The request has ended.
             }
         }
     }

@@ -6,7 +6,6 @@ internal static class ThreadRoot
     // A log provider that blocks must not prevent the end of the process.
     private static readonly TimeSpan s_reportTime = TimeSpan.FromSeconds(2);
 
-    /// <summary>Starts a background thread without the caller's execution context.</summary>
     public static Thread Start(string name, Action main, ILogger log)
     {
         var thread = new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name };

@@ -6,9 +6,6 @@ internal sealed class RequestScheduler
     // A request that takes longer leaves the loop even if the loop has little else to do.
     private const int MaxMicrosecondsOfQuietLoop = 150;
 
-    // After this many batches, the thread of a loop wakes another thread if requests wait for a seat.
-    private const int BatchesBetweenWakes = 16;
-
     // Log providers that block must not cost memory without limit.
     private const int MaxWaitingReports = 1_000;
 
@@ -16,7 +13,6 @@ internal sealed class RequestScheduler
     private readonly ThreadPlatform _platform;
     private readonly TimeProvider _time;
     private readonly ILogger _log;
-    private readonly Action<FastCgiRequest> _executeOnThreadPool;
 
     public RequestScheduler(FastCgiTransportOptions options, ThreadPlatform platform, TimeProvider time, ILogger log)
     {
@@ -27,7 +23,6 @@ internal sealed class RequestScheduler
         var maxBlocked = Math.Min(options.MaxBlockingThreads, platform.MaxHandlerThreads);
         Workers = new WorkerPool(this, maxBlocked, options.LoopCount, platform.ProcessorCount, platform, time, log);
         Watchdog = new StallWatchdog(Workers, Predictor, platform, log);
-        _executeOnThreadPool = ExecuteOnThreadPool;
     }
 
     public WorkerPool Workers { get; }
@@ -40,14 +35,12 @@ internal sealed class RequestScheduler
         Workers.EnsureSpare();
     }
 
-    /// <summary>Stops queuing, so that all requests can complete.</summary>
     public void BeginStop()
     {
         Workers.BeginStop();
         Watchdog.OnActivity();
     }
 
-    /// <summary>Ends the threads after the connections are closed. It may be called more than once.</summary>
     public void Stop()
     {
         Watchdog.Stop();
@@ -58,7 +51,7 @@ internal sealed class RequestScheduler
     public void Run(Worker worker, RunQueue loop)
     {
         var source = Workers.HasWaiting ? BatchSource.Poll : BatchSource.Wait;
-        for (var batches = 1; ; batches++)
+        while (true)
         {
             try
             {
@@ -83,9 +76,6 @@ internal sealed class RequestScheduler
                         source = BatchSource.Wait;
                         break;
                 }
-
-                if (batches % BatchesBetweenWakes == 0 && Workers.HasComputing)
-                    Workers.WakeForWaiting(processors: 1);
             }
             catch (Exception exception)
             {
@@ -113,11 +103,11 @@ internal sealed class RequestScheduler
         var request = item.Request!;
         var path = GetPath(request);
         var expected = Predict(path);
-        if (worker.Hold == Hold.Seat && expected.Sleeps)
+        if (expected.Sleeps)
             Workers.LeaveSeat(worker);
         if (worker.Hold == Hold.Thread)
             Workers.EnsureSpare();
-        Call(worker, request, path, expected, sendsAtEnd: true, loop: null);
+        Call(worker, request, path, expected);
     }
 
     /// <summary>Runs the batch of a loop. After an exception, this thread still owns the loop.</summary>
@@ -135,8 +125,7 @@ internal sealed class RequestScheduler
             if (TryDispatch(worker, request, path, expected, loop))
                 continue;
 
-            var isOurs = Call(worker, request, path, expected, sendsAtEnd: loop.IsEmpty, loop);
-            if (!isOurs)
+            if (!Call(worker, request, path, expected))
             {
                 // The thread that took the loop may have sent before this request queued its last records.
                 ThreadRoot.Run(output, static output => output.FlushNow(), _log);
@@ -181,22 +170,20 @@ internal sealed class RequestScheduler
         return worker.Leave() == Hold.Loop;
     }
 
-    /// <summary>Queues reports. While log providers block all threads for them, further ones are lost.</summary>
     private void ReportLater(IReadOnlyList<Action> reports)
     {
         foreach (var report in reports.Take(MaxWaitingReports - Workers.ServerWaitingCount))
             Workers.Run(new WorkItem(Action: report), Hold.Server);
     }
 
-    /// <param name="loop">The loop that the thread owns, if any.</param>
-    /// <returns>Whether the thread still owns the loop.</returns>
-    private bool Call(
-        Worker worker, FastCgiRequest request, PathKey path, Prediction expected, bool sendsAtEnd, RunQueue? loop)
+    /// <returns>Whether the thread still owns its loop, if it had one.</returns>
+    private bool Call(Worker worker, FastCgiRequest request, PathKey path, Prediction expected)
     {
         var response = request.Response;
+        var loop = worker.Loop;
         // Do not hold output on a thread that the watchdog does not sample.
         if (worker.Hold is Hold.Loop or Hold.Seat)
-            response.Cork(sendsAtEnd);
+            response.Cork(sendsAtEnd: loop is null or { IsEmpty: true });
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
         var before = worker.Hold;
@@ -228,7 +215,6 @@ internal sealed class RequestScheduler
         return hold == Hold.Loop;
     }
 
-    /// <summary>Executes a request. Whatever it throws, the thread still has to find out what it holds.</summary>
     private (bool HasReturned, CallCost? Cost) Execute(FastCgiRequest request, CallMeter? meter, Prediction expected)
     {
         try
@@ -265,48 +251,33 @@ internal sealed class RequestScheduler
 
     private Prediction Predict(PathKey path) => path.IsPath ? Predictor.Predict(path) : default;
 
-    // All but these may log, and middleware may block the status.
-    private static Hold GetServerHold(FastCgiRequest request)
-        => request.IsPing || request.IsDetached ? Hold.Nothing : Hold.Server;
-
     /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
     private bool TryDispatch(
         Worker worker, FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
     {
         try
         {
-            // The server's own calls wait neither for threads of the application, nor for the first request.
-            if (!path.IsPath)
+            if (path.IsPath && _scheduling == FastCgiApplicationScheduling.ThreadPool)
             {
-                var hold = Workers.IsServerBlocked ? GetServerHold(request) : Hold.Nothing;
-                if (hold == Hold.Nothing)
-                    return false;
-
-                Workers.Run(new WorkItem(request), hold);
+                // Nothing is measured, because nothing is predicted.
+                ThreadRoot.Queue(
+                    (Scheduler: this, request),
+                    static call => call.Scheduler.Execute(call.request, meter: null, expected: default), _log);
                 return true;
             }
 
-            if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
-            {
-                ExecuteLater(request);
-                return true;
-            }
-
-            if (Workers.IsOverfull)
-            {
-                Workers.Run(new WorkItem(request), Hold.Thread);
-                return true;
-            }
-
-            if (_scheduling == FastCgiApplicationScheduling.Inline)
+            var hold = Choose(worker, request, path, expected, loop);
+            if (hold == Hold.Nothing)
                 return false;
-            if (!Workers.IsWarm && !Workers.TryBeginFirst(worker.Probe))
-            {
-                Workers.Run(new WorkItem(request), Hold.Thread);
-                return true;
-            }
 
-            return TryQueue(request, expected, loop);
+            // This thread takes a request that computes after its loop, if that has nothing else to do.
+            var computes = hold == Hold.Seat;
+            if (computes)
+                loop.CountWork(expected.Microseconds);
+            Workers.Run(
+                new WorkItem(request, IsLong: computes && expected.IsLong), hold,
+                requests: computes && loop is { HasMore: false, IsEmpty: true } ? 1 : 0, processors: computes ? 1 : 0);
+            return true;
         }
         catch (Exception exception)
         {
@@ -315,30 +286,29 @@ internal sealed class RequestScheduler
         }
     }
 
-    private bool TryQueue(FastCgiRequest request, Prediction expected, RunQueue loop)
+    /// <returns>What the request waits for; nothing if this thread runs it.</returns>
+    private Hold Choose(Worker worker, FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
     {
-        if (NeedsThread(expected))
-        {
-            Workers.Run(new WorkItem(request), Hold.Thread);
-            return true;
-        }
+        // The server's own calls wait neither for threads of the application, nor for the first request. All but these
+        // may log, and middleware may block the status.
+        if (!path.IsPath)
+            return Workers.IsServerBlocked && request is { IsPing: false, IsDetached: false }
+                ? Hold.Server
+                : Hold.Nothing;
+        if (Workers.IsOverfull)
+            return Hold.Thread;
+        if (_scheduling == FastCgiApplicationScheduling.Inline)
+            return Hold.Nothing;
+        if (!Workers.IsWarm && !Workers.TryBeginFirst(worker.Probe))
+            return Hold.Thread;
+        // If no thread is left, none could take over the loop or seat of a handler that blocks.
+        if (expected.Sleeps || (!expected.IsKnown && Workers.IsFull))
+            return Hold.Thread;
 
-        if (expected.IsShort || (expected.Microseconds < MaxMicrosecondsOfQuietLoop && !loop.IsBusy))
-            return false;
-
-        loop.CountWork(expected.Microseconds);
-        Workers.RunAfterLoop(
-            new WorkItem(request, IsLong: expected.IsLong), isNext: !loop.HasMore && loop.IsEmpty);
-        return true;
+        return expected.IsShort || (expected.Microseconds < MaxMicrosecondsOfQuietLoop && !loop.IsBusy)
+            ? Hold.Nothing
+            : Hold.Seat;
     }
-
-    // If no thread is left, none could take over the loop or seat of a handler that blocks.
-    private bool NeedsThread(Prediction expected) => expected.Sleeps || (!expected.IsKnown && Workers.IsFull);
-
-    private void ExecuteLater(FastCgiRequest request) => ThreadRoot.Queue(request, _executeOnThreadPool, _log);
-
-    // Nothing is measured, because nothing is predicted.
-    private void ExecuteOnThreadPool(FastCgiRequest request) => Execute(request, meter: null, expected: default);
 
     /// <summary>Reverts changes of the application to this thread and its execution context.</summary>
     private static void Restore(ExecutionContext? context, SynchronizationContext? synchronizationContext)

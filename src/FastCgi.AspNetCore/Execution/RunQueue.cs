@@ -1,15 +1,11 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>The events from which a loop creates its next batch.</summary>
 internal enum BatchSource : byte
 {
-    /// <summary>Only events that the loop has already received.</summary>
     Received,
 
-    /// <summary>Also events that the system has now.</summary>
     Poll,
 
-    /// <summary>Like <see cref="Poll"/>, but waits for events.</summary>
     Wait,
 }
 
@@ -20,7 +16,6 @@ internal enum BatchResult : byte
     /// <summary>There is no batch. Never returned for <see cref="BatchSource.Wait"/>.</summary>
     None,
 
-    /// <summary>The loop has ended. The thread must not access it.</summary>
     Ended,
 }
 
@@ -28,17 +23,26 @@ internal enum BatchResult : byte
 /// <param name="tryBegin">Starts the next batch on the thread that owns the queue.</param>
 internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 {
+    // In microseconds: a loop stays busy if a client pauses for some milliseconds.
+    private const long LoadWindow = 2_000;
+    private const long LoadMemory = 16_000;
+
+    // A loop is busy for at least a quarter of the time. Below that, a request rarely waits for another.
+    private const long BusyShare = 4;
+
     private ReadyRequests _ready;
     private RecordOutput? _output;
     private long _batch;
-    private LoadMeter _load;
+    private long _loadUpdatedAt;
+    private long _elapsed;
+    private long _work;
 
     public bool IsEmpty => _ready.IsEmpty;
 
     public bool HasMore { get; private set; }
 
     /// <summary>Whether requests take so much time that others would often wait for one of them.</summary>
-    public bool IsBusy => _load.IsBusy;
+    public bool IsBusy { get; private set; }
     public long Batch => Volatile.Read(ref _batch);
 
     /// <summary>The output of the batch's connection; <see langword="null"/> if there is no batch.</summary>
@@ -61,37 +65,17 @@ internal sealed class RunQueue(Func<BatchSource, BatchResult> tryBegin)
 
     public void End() => Volatile.Write(ref _output, null);
 
-    public void CountWork(long microseconds) => _load.Count(microseconds);
+    public void CountWork(long microseconds) => _work += microseconds;
 
-    public void UpdateLoad(long microseconds) => _load.Update(microseconds);
-}
-
-/// <summary>Measures the share of time that the requests of a loop take. A mutable struct: do not copy it.</summary>
-internal struct LoadMeter
-{
-    // In microseconds: a loop stays busy if a client pauses for some milliseconds.
-    private const long Window = 2_000;
-    private const long Memory = 16_000;
-
-    // A loop is busy for at least a quarter of the time. Below that, a request rarely waits for another.
-    private const long BusyShare = 4;
-
-    private long _updated;
-    private long _elapsed;
-    private long _work;
-
-    public bool IsBusy { get; private set; }
-
-    public void Count(long microseconds) => _work += microseconds;
-
-    public void Update(long now)
+    /// <summary>Updates the share of time that the requests of the loop take.</summary>
+    public void UpdateLoad(long microseconds)
     {
-        if (now - _updated < Window)
+        if (microseconds - _loadUpdatedAt < LoadWindow)
             return;
 
-        _elapsed += now - _updated;
-        _updated = now;
-        while (_elapsed > Memory)
+        _elapsed += microseconds - _loadUpdatedAt;
+        _loadUpdatedAt = microseconds;
+        while (_elapsed > LoadMemory)
         {
             _elapsed /= 2;
             _work /= 2;

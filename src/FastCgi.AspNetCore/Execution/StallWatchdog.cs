@@ -31,30 +31,24 @@ internal sealed class StallWatchdog(
 
     private readonly List<Worker> _watched = [];
     private readonly Lock _lock = new();
-
-    // Guarded by the lock.
     private readonly List<FastCgiResponse> _corked = [];
     private bool _hasDeadlines;
 
     private bool _isStopping;
-    private bool _isStarted;
     private int _isParked;
     private int _quietSamples;
     private long _lastFlush;
     private long _handOverCount;
 
-    /// <summary>Whether the next sample waits for <see cref="OnActivity"/>.</summary>
     public bool IsParked => Volatile.Read(ref _isParked) != 0;
     public long HandOverCount => Volatile.Read(ref _handOverCount);
 
     public void Start()
     {
         SetDeadlines(true);
-        _isStarted = true;
         platform.Start("FastCgi watchdog", this);
     }
 
-    /// <summary>Stops sampling. It may be called more than once, and at any time.</summary>
     public void Stop()
     {
         Volatile.Write(ref _isStopping, true);
@@ -81,9 +75,6 @@ internal sealed class StallWatchdog(
             }
         }
 
-        if (!_isStarted)
-            return false;
-
         var now = Environment.TickCount64;
         if (now - Volatile.Read(ref _lastFlush) <= MaxMillisecondsBetweenFlushes)
             OnActivity();
@@ -91,7 +82,6 @@ internal sealed class StallWatchdog(
         return false;
     }
 
-    /// <summary>Samples all threads and deadlines once. Only one thread at a time may call it.</summary>
     public SampleResult Sample()
     {
         var result = new SampleResult();

@@ -3,7 +3,6 @@ namespace FastCgi.AspNetCore.Execution;
 /// <summary>Work that waits for a thread. Long requests let brief ones pass, but do not wait for ever.</summary>
 internal sealed class WorkQueue
 {
-    // While brief requests keep coming, one in so many is a long one.
     private const int MaxBriefInARow = 16;
 
     private readonly Queue<WorkItem> _brief = new();

@@ -36,7 +36,6 @@ internal sealed partial class WorkerPool
             ThreadRoot.Report(log, log => log.ThreadsOutOfResources(count, exception));
     }
 
-    /// <summary>Ends idle threads, and the others when they become idle. It may be called more than once.</summary>
     public void Stop()
     {
         List<Worker> idle;
@@ -54,6 +53,22 @@ internal sealed partial class WorkerPool
     {
         using (_lock.Acquire())
             _startingCount--;
+    }
+
+    /// <summary>Releases the seat before a request that was not expected to sleep when it was queued.</summary>
+    public void LeaveSeat(Worker worker)
+    {
+        Worker? woken;
+        using (_lock.Acquire())
+        {
+            if (worker.Hold != Hold.Seat || !HasRoom(Hold.Thread))
+                return;
+
+            Take(worker, Hold.Thread);
+            woken = RemoveIdleForWork();
+        }
+
+        Wake(woken);
     }
 
     private bool HasRoom(Hold hold, int processors = 0) => hold switch
@@ -150,7 +165,6 @@ internal sealed partial class WorkerPool
         Invariants.Require(before == Hold.Nothing || _held[(int)before] >= 0, "More was released than taken.");
     }
 
-    /// <summary>Counts a thread that the caller must start, if one is wanted and the limits permit it.</summary>
     private bool TryCountStart()
     {
         var wanted = Math.Min(WaitingCount, ThreadRoom) + _waiting[(int)Hold.Loop].Count

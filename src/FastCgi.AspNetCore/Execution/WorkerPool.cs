@@ -39,8 +39,6 @@ internal sealed partial class WorkerPool(
     private readonly LogThrottle _scarceThreads = new(time);
     private readonly List<Worker> _idle = [];
     private readonly HashSet<Worker> _watched = [];
-
-    // One queue and one count for each hold.
     private readonly WorkQueue[] _waiting = [new(), new(), new(), new(), new()];
     private readonly int[] _held = new int[5];
 
@@ -68,12 +66,9 @@ internal sealed partial class WorkerPool(
     private bool _isUnbounded;
     private bool _isStopping;
 
-    // The status reads these without the lock.
     public int Count => Volatile.Read(ref _count);
 
     public int BlockedCount => Volatile.Read(ref _held[(int)Hold.Thread]);
-
-    /// <summary>The number of requests that wait for a thread because the limit is reached.</summary>
     public int WaitingCount => _waiting[(int)Hold.Thread].Count;
 
     /// <summary>Whether no thread is left for a handler that blocks.</summary>
@@ -99,43 +94,28 @@ internal sealed partial class WorkerPool(
 
     public bool HasWaiting => HasComputing || _waiting[(int)Hold.Loop].Count > 0;
 
-    public void Run(WorkItem item, Hold hold)
+    /// <param name="requests">The number of requests that the caller will take.</param>
+    /// <param name="processors">The number of processors that the caller uses without a seat.</param>
+    public void Run(WorkItem item, Hold hold, int requests = 0, int processors = 0)
     {
-        Worker? woken;
-        bool isThreadComing;
+        Worker? woken = null;
+        bool needsThread;
         using (_lock.Acquire())
         {
             _waiting[(int)hold].Enqueue(item);
             _isLoopOverdue |= hold == Hold.Loop;
-            woken = RemoveIdleForWork();
-            isThreadComing = hold == Hold.Thread && _startingCount > 0;
+            needsThread = HasUnclaimedWork(requests, processors);
+            if (needsThread)
+                woken = RemoveIdle();
+            // Starting a thread takes time, and this may be a loop: leave it to the threads that are starting.
+            needsThread &= woken is not null || hold != Hold.Thread || _startingCount == 0;
         }
 
-        // Starting a thread takes time, and this may be a loop: leave it to the threads that are starting.
-        if (woken is not null)
-            woken.Wake();
-        else if (!isThreadComing)
-            EnsureSpare();
+        if (needsThread)
+            Wake(woken);
         // Only a sample raises the limit of requests that sleep, and those that run may wait for this one.
         if (hold == Hold.Thread)
             scheduler.Watchdog.OnActivity();
-    }
-
-    /// <summary>Queues a request that computes. The caller executes such requests after its loop.</summary>
-    /// <param name="isNext">Whether the loop has nothing else to do, so that the caller can take this request.</param>
-    public void RunAfterLoop(WorkItem item, bool isNext)
-    {
-        Worker? woken;
-        using (_lock.Acquire())
-        {
-            _waiting[(int)Hold.Seat].Enqueue(item);
-            if (!HasUnclaimedWork(requests: isNext ? 1 : 0, processors: 1))
-                return;
-
-            woken = RemoveIdle();
-        }
-
-        Wake(woken);
     }
 
     public bool IsWarm => Volatile.Read(ref _firstSamples) == Warm;
@@ -236,21 +216,6 @@ internal sealed partial class WorkerPool(
         return TimeSpan.Zero;
     }
 
-    public void LeaveSeat(Worker worker)
-    {
-        Worker? woken;
-        using (_lock.Acquire())
-        {
-            if (worker.Hold != Hold.Seat || !HasRoom(Hold.Thread))
-                return;
-
-            Take(worker, Hold.Thread);
-            woken = RemoveIdleForWork();
-        }
-
-        Wake(woken);
-    }
-
     /// <summary>Gives another thread the loop or seat of a thread that the application keeps.</summary>
     /// <returns>Whether this was possible, or is no longer necessary.</returns>
     public bool TryTake(Worker worker, ref long call, Hold hold)
@@ -339,7 +304,6 @@ internal sealed partial class WorkerPool(
         _isDelayed = false;
     }
 
-    /// <summary>Whether the first request has slept or used a processor since the previous sample.</summary>
     private bool HasFirstRun()
     {
         if (_firstThread is not { IsSleeping: false } thread)
@@ -350,8 +314,6 @@ internal sealed partial class WorkerPool(
         return _firstProcessorTime != before;
     }
 
-    /// <summary>Wakes a thread if there is work that can be done now.</summary>
-    /// <param name="processors">The number of processors that are in use without a seat.</param>
     public bool WakeForWaiting(int processors = 0)
     {
         Worker? woken;
@@ -367,7 +329,6 @@ internal sealed partial class WorkerPool(
         return true;
     }
 
-    /// <summary>Prepares a stop: loops no longer wait for a thread, nor requests for the first request.</summary>
     public void BeginStop()
     {
         using (_lock.Acquire())

@@ -2,7 +2,6 @@ using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <content>Opens the endpoints, and logs where the server listens.</content>
 internal sealed partial class FastCgiServer
 {
     private Engine CreateEngine(ConnectionManager connections, RequestScheduler scheduler)

@@ -43,8 +43,6 @@ internal sealed partial class FastCgiServer(
     public IFeatureCollection Features { get; } =
         new FeatureCollection { [typeof(IServerAddressesFeature)] = addresses };
     public DateTimeOffset StartedAt { get; private set; }
-
-    /// <summary>The time since the start, independent of changes to the system clock.</summary>
     public TimeSpan Uptime => _time.GetElapsedTime(_startedAt);
     public DateTimeOffset Now => _time.GetUtcNow();
     public EventJournal Journal => journal;
@@ -83,7 +81,6 @@ internal sealed partial class FastCgiServer(
         }
         catch
         {
-            // Close bound endpoints.
             _startEnded.SetResult(false);
             await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
             throw;
@@ -228,7 +225,6 @@ internal sealed partial class FastCgiServer(
         return null;
     });
 
-    /// <summary>Runs a step of the stop. A failure does not prevent the others.</summary>
     private async Task RunStepAsync(string step, Func<Task?> action)
     {
         try
@@ -238,7 +234,6 @@ internal sealed partial class FastCgiServer(
         }
         catch (OperationCanceledException)
         {
-            // The shutdown timed out.
         }
         catch (Exception exception)
         {

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>System calls of epoll and sockets, and their constants on Linux.</summary>
 internal static unsafe partial class Libc
 {
     public const uint EpollIn = 0x1;

@@ -3,13 +3,11 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>Resource limits, as set by <c>ulimit</c>, <c>LimitNOFILE=</c>, prlimit(1) and sysctl(8).</summary>
 internal static partial class ResourceLimits
 {
-    // The usual default of POSIX systems.
     private const long UsualDescriptors = 1_024;
 
     private const int Threads = 6;
     private const int Descriptors = 7;
 
-    /// <summary>The maximum number of descriptors of the process; the usual default if unknown.</summary>
     public static long GetDescriptors()
         => OperatingSystem.IsLinux() && Get(Descriptors) is { } limit ? limit : UsualDescriptors;
 
@@ -17,7 +15,6 @@ internal static partial class ResourceLimits
     public static long? GetThreadsOfUser()
         => Environment.IsPrivilegedProcess || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
 
-    /// <summary>The maximum backlog of a listening socket; unlimited if unknown.</summary>
     public static int GetBacklog(string path = "/proc/sys/net/core/somaxconn")
         => int.TryParse(SystemFile.Read(path).AsSpan().Trim(), CultureInfo.InvariantCulture, out var limit)
             ? limit

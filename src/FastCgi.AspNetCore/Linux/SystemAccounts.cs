@@ -5,11 +5,9 @@ internal static unsafe partial class SystemAccounts
     // The system calls return a shared buffer.
     private static readonly Lock s_lock = new();
 
-    /// <summary>The name of the user of this process; its number if it has no name, as in containers.</summary>
     public static string ProcessUser
         => OperatingSystem.IsWindows() ? Environment.UserName : GetUserName(geteuid());
 
-    /// <summary>How the user of this process becomes a member of a group.</summary>
     public static string MembershipAdvice { get; } = GetMembershipAdvice(
         Environment.GetEnvironmentVariable("DOTNET_RUNNING_IN_CONTAINER") == "true" || File.Exists("/.dockerenv")
             || File.Exists("/run/.containerenv") || Directory.Exists("/var/run/secrets/kubernetes.io"));

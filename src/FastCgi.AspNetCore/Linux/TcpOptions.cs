@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>TCP socket options. On Linux, connections inherit them from the listening socket.</summary>
 internal static class TcpOptions
 {
     /// <summary>Enables TCP_NODELAY and SO_KEEPALIVE. Has no effect on Unix sockets.</summary>

@@ -5,7 +5,6 @@ internal enum ProtocolStatus : byte
 {
     RequestComplete = 0,
 
-    /// <summary>A concurrent request on a connection that is not multiplexed.</summary>
     CantMultiplexConnection = 1,
 
     Overloaded = 2,

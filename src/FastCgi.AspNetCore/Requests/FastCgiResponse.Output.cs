@@ -6,9 +6,30 @@ internal sealed partial class FastCgiResponse
     private ResponseStaging _state;
 
     // Not guarded: the thread that calls the application corks it before any other knows the response.
-    private OutputCork _cork;
+    private CorkState _cork;
+
+    /// <summary>
+    /// Holds flushes, so that one send carries more. A held flush leaves when the handler yields, ends or loses its
+    /// thread, or after a few milliseconds.
+    /// </summary>
+    private enum CorkState : byte
+    {
+        /// <summary>Only flushing threads send. They hold a flush only if it is likely the last.</summary>
+        Released,
+
+        /// <summary>The first call of the application is running. Its thread sends afterwards, even the end.</summary>
+        Corked,
+
+        /// <summary>Like Corked, but the end of the response is sent at once, because nothing follows it.</summary>
+        CorkedUntilEnd,
+
+        /// <summary>Every flush is sent at once. Final.</summary>
+        Uncorked,
+    }
 
     public bool HasEnded => _request.IsDetached;
+
+    private bool IsCorked => _cork is CorkState.Corked or CorkState.CorkedUntilEnd;
 
     public ref ResponseStaging In(ConnectionScope scope)
     {
@@ -27,7 +48,7 @@ internal sealed partial class FastCgiResponse
             return false;
 
         if (staged.HeldLength < _request.Server.MaxResponseBufferSize && !_request.In(scope).IsFlushCanceled
-            && _cork.CanHold(staged.IsFlushHeld, isLikelyLast, this, _request.Server.TrySetDeadline))
+            && CanHold(staged.IsFlushHeld, isLikelyLast))
         {
             staged.HoldFlush();
             return true;
@@ -37,7 +58,6 @@ internal sealed partial class FastCgiResponse
         return false;
     }
 
-    /// <summary>Sends the output of a flush. Waits while more than the limit is queued or being sent.</summary>
     public ValueTask<FlushResult> SendAsync(bool isHeld, CancellationToken cancellationToken) => isHeld
         ? new(new FlushResult(isCanceled: false, isCompleted: _request.Connection.Output.IsClosed))
         : _request.SendAsync(cancellationToken);
@@ -60,25 +80,29 @@ internal sealed partial class FastCgiResponse
         if (status is null)
             records.Append(state.ErrorWriter?.TakeRecords(isEnd: true));
         return _request.Connection.Complete(
-            scope, _request, records, status, sends: status is null || _cork.SendsAtEnd);
+            scope, _request, records, status, sends: status is null || _cork != CorkState.Corked);
     }
 
-    public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
+    /// <param name="sendsAtEnd">Whether the end is still sent at once, because nothing follows it.</param>
+    public void Cork(bool sendsAtEnd)
+    {
+        if (_cork == CorkState.Released)
+            _cork = sendsAtEnd ? CorkState.CorkedUntilEnd : CorkState.Corked;
+    }
 
-    /// <summary>Queues held output for the caller to send, because the application awaits.</summary>
     public void Yield()
     {
         using var scope = _request.EnterLock();
-        _cork.Yield();
+        if (IsCorked)
+            _cork = CorkState.Released;
         QueueHeld(scope);
     }
 
-    /// <summary>Sends held output, and each later flush at once.</summary>
     public void Uncork()
     {
         using (var scope = _request.EnterLock())
         {
-            _cork.Uncork();
+            _cork = CorkState.Uncorked;
             QueueHeld(scope);
         }
 
@@ -96,9 +120,16 @@ internal sealed partial class FastCgiResponse
     public void SendErrors()
     {
         // The thread that corked the response sends later, including earlier output.
-        if (!_cork.IsCorked)
+        if (!IsCorked)
             _request.Connection.Output.FlushNow();
     }
+
+    private bool CanHold(bool isHolding, bool isLikelyLast) => _cork switch
+    {
+        CorkState.Uncorked => false,
+        CorkState.Released => isLikelyLast && (isHolding || _request.Server.TrySetDeadline?.Invoke(this) == true),
+        _ => true,
+    };
 
     private void QueueHeld(ConnectionScope scope)
     {

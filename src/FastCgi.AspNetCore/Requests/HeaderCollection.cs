@@ -106,10 +106,8 @@ internal abstract class HeaderCollection : IHeaderDictionary
 
     public void SetReadOnly(bool isReadOnly) => _isReadOnly = isReadOnly;
 
-    /// <summary>The headers themselves, for the server.</summary>
     public ref HeaderTable Table => ref _table;
 
-    /// <summary>Fills a lazy collection.</summary>
     protected virtual void Load()
     {
     }

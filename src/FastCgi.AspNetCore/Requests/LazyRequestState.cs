@@ -15,8 +15,6 @@ internal sealed class LazyRequestState
     // Set by the application. Boxed if longer than a word, because other threads read them meanwhile.
     public ReplacedReader? BodyReader;
     public ConcurrentDictionary<string, string?>? SetVariables;
-
-    /// <summary>Set at the start of a request whose latency is recorded.</summary>
     public long MeasuredFrom { get; init; }
 
     public IHeaderDictionary? Headers { get; set; }
@@ -31,7 +29,6 @@ internal sealed class LazyRequestState
     public AuthorizationPhase Authorization { get; set; }
 }
 
-/// <summary>A reader over a body that middleware has replaced.</summary>
 internal sealed record ReplacedReader(Stream Body, PipeReader Reader);
 
 internal enum AuthorizationPhase : byte

@@ -107,7 +107,6 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
             : host;
     }
 
-    /// <summary>Whether the text is a complete name or address, so that a port may follow.</summary>
     private static bool IsName(ReadOnlySpan<char> host) => !host.IsEmpty && (!host.Contains(':') || host[^1] == ']');
 
     private string? MakeUpHost()

@@ -3,10 +3,8 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>The headers of a response, validated when set, as in Kestrel, and read-only once it has started.</summary>
 internal sealed class ResponseHeaders : HeaderCollection
 {
-    // The encodings of non-ASCII headers, by name.
     private Dictionary<string, Encoding>? _encodings;
 
-    /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; init; }
 
     public void Restart()
@@ -16,7 +14,6 @@ internal sealed class ResponseHeaders : HeaderCollection
         _encodings = null;
     }
 
-    /// <returns><see langword="null"/> if all fields are ASCII.</returns>
     public byte[]? Encode()
         => _encodings is null ? null : CgiResponseWriter.EncodeFields(Table.Entries, _encodings);
 

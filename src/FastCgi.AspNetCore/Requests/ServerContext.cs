@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The state that the requests of a server share with each other and with its connections.</summary>
 internal sealed class ServerContext(
     FastCgiServerOptions options,
     ILogger log,
@@ -59,7 +58,6 @@ internal sealed class ServerContext(
 
     public override void OnTick() => Admission.EndOverdue();
 
-    /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
     public void Advise<T>(T subject, Action<Advisor, T> advise)
     {
         HeldLock.RequireNone(nameof(Advisor));

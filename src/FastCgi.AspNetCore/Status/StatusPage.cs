@@ -3,7 +3,6 @@ using System.Text.Json;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>A self-contained HTML document with style, script and the first snapshot.</summary>
 internal static class StatusPage
 {
     private static readonly Lazy<string> s_template = new(Load);

@@ -40,7 +40,6 @@ internal enum CloseAction : byte
 
 internal enum RequestEnding : byte
 {
-    /// <summary>The end of STDOUT and END_REQUEST.</summary>
     Complete,
 
     /// <summary>
@@ -58,7 +57,6 @@ internal enum RequestEnding : byte
     /// </summary>
     CutByClose,
 
-    /// <summary>A reset, which the web server detects as an error.</summary>
     CutByReset,
 }
 
@@ -81,13 +79,9 @@ internal struct ConnectionLifetime
     private bool? _isInputComplete;
 
     public ConnectionPhase Phase { get; private set; }
-
-    /// <summary>When the last request left the connection, by the clock of the manager.</summary>
     public long IdleSince { get; private set; }
 
     public readonly bool IsOver => Phase is ConnectionPhase.Resetting or ConnectionPhase.Closed;
-
-    /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>
     public readonly bool DropsInput => _dropsInput || Phase is ConnectionPhase.Cutting or ConnectionPhase.Draining;
 
     /// <summary>Whether no handler waits for output that the system still holds.</summary>
@@ -95,7 +89,6 @@ internal struct ConnectionLifetime
 
     public void Begin(long now) => IdleSince = now;
 
-    /// <returns>Whether the request is accepted. If not, the connection closes after the last response.</returns>
     public bool TryBeginRequest(bool hasRequests)
     {
         // A web server that begins another request has sent the previous ones.
@@ -121,7 +114,6 @@ internal struct ConnectionLifetime
         _dropsInput = true;
     }
 
-    /// <summary>Called when a response is complete and its request is about to leave.</summary>
     public RequestEnding OnComplete(bool keepsConnection, bool isStopping, bool isLast)
     {
         if (!keepsConnection || isStopping)
@@ -163,7 +155,6 @@ internal struct ConnectionLifetime
         return Phase is ConnectionPhase.Closing or ConnectionPhase.Cutting;
     }
 
-    /// <returns>Whether to close the connection after the queued output.</returns>
     public bool TryLeave()
     {
         if (Phase != ConnectionPhase.Open)

@@ -2,7 +2,6 @@ using System.Diagnostics.Metrics;
 
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>All connections of a server: their limit, their clock, and how they end.</summary>
 internal sealed class ConnectionManager(StreamContext server, Histogram<double>? durations = null)
 {
     // The time for web servers to accept the ends of cut responses.
@@ -34,8 +33,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     public StreamContext Server => server;
 
     public long Now => server.Time.LastTick;
-
-    /// <summary>Whether the server stops, so that each connection closes after its next response.</summary>
     public bool IsStopping => Volatile.Read(ref _isStopping);
 
     public int Count
@@ -54,7 +51,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return count;
     }
 
-    /// <param name="onIdle">Called once, after <c>IdleExit</c> without a request.</param>
     public void Start(Action onIdle, Func<(bool IsUsed, long Count)>? getOtherUse = null)
     {
         _getOtherUse = getOtherUse;
@@ -111,7 +107,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             server.Log.ResponsesNotTaken(server.Options.Limits.SendTimeout, count, connectionId);
     }
 
-    /// <summary>Called when a connection is closed and the application has finished all its requests.</summary>
     public void OnOver()
     {
         using (_lock.Acquire())
@@ -122,7 +117,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         }
     }
 
-    /// <summary>Closes connections after their requests. Aborts the rest when the token fires.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         server.Time.Tick();
@@ -269,7 +263,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             left.BytesReceived + right.BytesReceived,
             left.BytesSent + right.BytesSent);
 
-    /// <returns>The traffic of the closed connections.</returns>
     private Totals ForEach(Action<FastCgiConnection> visit)
     {
         // Pooled: with thousands of connections, a new array per second would go to the large object heap.

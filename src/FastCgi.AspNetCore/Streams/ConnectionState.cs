@@ -5,14 +5,10 @@ internal struct ConnectionState()
 {
     public RecordReader Reader;
     public readonly Dictionary<ushort, RequestStream> Requests = [];
-
-    /// <summary>The discrete record that is being received in pieces, which is rare.</summary>
     public PieceBuffer PartialContent;
     public ConnectionLifetime Lifetime;
     public SendQueue Output = new();
     public long RequestCount;
-
-    /// <summary>The id of the last request that started; 0 before the first.</summary>
     public ushort LastId;
 
     /// <summary>Whether the web server has multiplexed, or has queried whether it may.</summary>
@@ -27,7 +23,6 @@ internal struct ConnectionState()
     public long ReceivedLength;
 }
 
-/// <summary>The queued and the current output of a connection.</summary>
 internal struct SendQueue()
 {
     public BufferChain Control;
@@ -57,16 +52,10 @@ internal struct StreamState
     public PieceBuffer Parameters;
 
     public BufferChain Queued;
-
-    /// <summary>Set while flushes wait for room.</summary>
     public TaskCompletionSource<FlushResult>? Waiter;
     public int WaitingCount;
     public bool IsFlushCanceled;
-
-    /// <summary>The memory of this response in the current send.</summary>
     public long SendingLength;
-
-    /// <summary>The number of that send; 0 before the first.</summary>
     public long SendNumber;
 
     public readonly bool HasOutput => Queued.Head is not null || SendNumber != 0;

@@ -66,7 +66,6 @@ internal sealed partial class FastCgiConnection
             Fail();
     }
 
-    /// <param name="since">The time of the previous tick.</param>
     private void CheckRequests(ConnectionScope scope, long since, long now, ref ReadyRequests ready)
     {
         var time = _server.Time;

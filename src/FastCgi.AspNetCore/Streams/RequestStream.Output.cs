@@ -3,7 +3,6 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>Queued records. Those in the queue when the request leaves are still sent.</content>
 internal abstract partial class RequestStream
 {
-    /// <summary>Queues records, unless the request has left.</summary>
     public void Queue(ConnectionScope scope, BufferBlock? records)
     {
         if (records is null)
@@ -67,7 +66,6 @@ internal abstract partial class RequestStream
         CompleteWaiter(scope, new FlushResult(isCanceled: false, isCompleted: true));
     }
 
-    /// <summary>Takes the records of one turn: one large record, or several that fit the length of one.</summary>
     public bool TakeTurn(ConnectionScope scope, ref BufferChain batch)
     {
         ref var state = ref In(scope);
@@ -87,7 +85,6 @@ internal abstract partial class RequestStream
         return queued.Head is null;
     }
 
-    /// <summary>Called when a send has started or ended: a flush stops waiting if there is room.</summary>
     public void EndWait(ConnectionScope scope)
     {
         if (HasRoom(scope))

@@ -11,7 +11,6 @@ internal sealed class Engine(
     public ConnectionManager Manager => manager;
     public IReadOnlyList<EventLoop> Loops { get; } = CreateLoops(manager.Server, scheduler, createLoop);
 
-    /// <summary>Gets the loop with the fewest connections.</summary>
     public EventLoop ChooseLoop() => Loops.MinBy(static loop => loop.SourceCount)!;
 
     public void Start()
@@ -35,14 +34,8 @@ internal sealed class Engine(
         Task.WaitAll([.. Loops.Select(static loop => loop.Ended)], s_endTime);
     }
 
-    /// <summary>Whether a thread has run each loop since the last call. Wakes the loops, for the next call.</summary>
-    public bool HaveLoopsAnswered()
-    {
-        var haveAll = true;
-        foreach (var loop in Loops)
-            haveAll &= loop.HasAnswered();
-        return haveAll;
-    }
+    /// <summary>Also asks each loop, for the next call.</summary>
+    public bool HaveLoopsAnswered() => Loops.Count(static loop => loop.HasAnswered()) == Loops.Count;
 
     private static List<EventLoop> CreateLoops(
         StreamContext server, RequestScheduler scheduler, Func<RequestScheduler, ILogger, EventLoop> createLoop)

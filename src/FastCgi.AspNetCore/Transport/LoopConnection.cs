@@ -3,7 +3,6 @@ namespace FastCgi.AspNetCore.Transport;
 /// <summary>A connection of a loop. Only the loop's thread receives and closes. Any thread may send.</summary>
 internal abstract class LoopConnection : ConnectionTransport
 {
-    // What a posted turn is for.
     private const int Turn = 1;
     private const int Sent = 2;
 
@@ -46,7 +45,6 @@ internal abstract class LoopConnection : ConnectionTransport
 
     protected abstract void OnTurn();
 
-    /// <summary>Makes the loop give this connection a turn. Any thread may call it.</summary>
     protected void Post() => Post(Turn);
 
     private void Post(int reason)

@@ -2,7 +2,6 @@ using Microsoft.AspNetCore.Connections.Features;
 
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Accepts connections over pipes from any <see cref="IConnectionListenerFactory"/>.</summary>
 internal sealed class PipeListener(IConnectionListener listener, EndPoint endPoint, PeerPolicy peers, Engine engine)
     : TransportListener(endPoint)
 {

@@ -34,6 +34,5 @@ internal struct UseCount
         return left == IsClosing;
     }
 
-    /// <inheritdoc cref="End"/>
     public bool Close() => Interlocked.Or(ref _uses, IsClosing) == 0;
 }

@@ -98,7 +98,7 @@ public sealed class WorkConservationTests : SchedulerTest
         StartTwo();
         Occupy(Hold.Seat, Platform.Processors - 1);
         Lend(isSleeping: true);
-        Workers.RunAfterLoop(new WorkItem(Receive()), isNext: false);
+        Workers.Run(new WorkItem(Receive()), Hold.Seat, processors: 1);
         Assert.False(Platform.Started[1].IsWoken);
 
         Scheduler.Watchdog.Sample();

@@ -17,9 +17,13 @@ internal sealed class DoctorRun : IAsyncDisposable
             server.Scheduler,
             server.Advisor,
             Journal,
-            server.Clock,
-            new DoctorOverrides(() => Work, () => HandOvers, () => Descriptors))
-        { IsSpawned = isSpawned };
+            server.Clock)
+        {
+            IsSpawned = isSpawned,
+            CountWork = () => Work,
+            CountHandOvers = () => HandOvers,
+            CountDescriptors = () => Descriptors,
+        };
     }
 
     public ThreadPoolWork Work { get; set; }

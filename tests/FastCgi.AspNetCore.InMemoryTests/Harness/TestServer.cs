@@ -219,11 +219,11 @@ internal sealed class TestServer : IAsyncDisposable
             Scheduler = new RequestScheduler(
                 options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
             Deadlines.TrySet = Scheduler.Watchdog.TrySetDeadline;
-            Advisor = new OperatorAdvisor(new SafeLogger(log), clock);
+            Advisor = new OperatorAdvisor(new EventJournal(log, clock), clock);
             Context = ServerContext.Create(
                 options,
                 application,
-                new SafeLogger(log),
+                new EventJournal(log, clock),
                 clock,
                 Deadlines.TrySetDeadline,
                 () => GetMaxDescriptors(),

@@ -35,7 +35,8 @@ public sealed class ThreadRootTests : IDisposable
     {
         using var done = new ManualResetEventSlim();
 
-        ThreadRoot.Start("test", static () => throw new FormatException(), new SafeLogger(new OddLogger(done.Set)));
+        var log = new EventJournal(new OddLogger(done.Set), TimeProvider.System);
+        ThreadRoot.Start("test", static () => throw new FormatException(), log);
 
         Assert.True(done.Wait(s_timeout));
     }
@@ -49,11 +50,12 @@ public sealed class ThreadRootTests : IDisposable
     }
 
     [Fact]
-    public void SafeLogger_ProviderThrows_IsOnlyCounted()
+    public void Log_ProviderThrows_IsOnlyCounted()
     {
-        var logger = new SafeLogger(new OddLogger(static () => throw new FormatException("on purpose")));
+        var provider = new OddLogger(static () => throw new FormatException("on purpose"));
+        var logger = new EventJournal(provider, TimeProvider.System);
 
-        Assert.False(logger.IsEnabled(LogLevel.Error));
+        Assert.False(logger.IsEnabled(LogLevel.Debug));
         logger.Log(LogLevel.Error, default, 1, null, static (_, _) => "");
         Assert.Null(logger.BeginScope(1));
 
@@ -92,7 +94,7 @@ public sealed class ThreadRootTests : IDisposable
     [Fact]
     public void LogProvider_WithALockHeld_IsAViolation()
     {
-        var log = new SafeLogger(_logs.CreateLogger(""));
+        var log = new EventJournal(_logs.CreateLogger(""), TimeProvider.System);
         using (new Guarded<ConnectionState>().Enter())
         {
             Assert.Throws<InvariantException>(() => log.IsEnabled(LogLevel.Error));

@@ -39,7 +39,6 @@ internal static class EndpointAddress
         return endpoints;
     }
 
-    /// <returns>Two endpoints for localhost, otherwise one.</returns>
     public static IReadOnlyList<EndPoint> Parse(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
@@ -86,7 +85,6 @@ internal static class EndpointAddress
         }
     }
 
-    /// <summary>A number is a descriptor; anything else is a name in LISTEN_FDNAMES.</summary>
     private static EndPoint ToInheritedEndPoint(string descriptor)
         => int.TryParse(descriptor, NumberStyles.None, CultureInfo.InvariantCulture, out var number)
             ? new FileHandleEndPoint((ulong)number, FileHandleType.Auto)

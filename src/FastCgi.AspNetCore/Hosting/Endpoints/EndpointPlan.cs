@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Decides which endpoints this server and Kestrel serve, in development and production alike.</summary>
 internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi, IReadOnlyList<string> Http)
 {
     public const string UrlsOrigin = "urls";

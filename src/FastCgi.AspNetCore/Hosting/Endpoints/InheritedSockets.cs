@@ -16,7 +16,6 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     public static bool IsNamedBy(FastCgiListenOptions options)
         => options.EndPoint is InheritedSocketEndPoint or FileHandleEndPoint;
 
-    /// <summary>Replaces a name by the endpoints of all sockets with that name.</summary>
     public IEnumerable<FastCgiListenOptions> Resolve(FastCgiListenOptions options)
     {
         if (options.EndPoint is not InheritedSocketEndPoint { Name: var name })
@@ -60,7 +59,6 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         throw Failure(endPoint, "the socket is not a stream socket. Use ListenStream= in the systemd unit");
     }
 
-    /// <summary>Finds the sockets, once. For tests; otherwise, use <see cref="OfThisProcess"/>.</summary>
     internal static InheritedSockets Claim()
     {
         if (!OperatingSystem.IsLinux())
@@ -89,7 +87,6 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
             : null);
     }
 
-    /// <summary>Reads a variable, and hides it from child processes.</summary>
     private static string? Take(string variable)
     {
         var value = Environment.GetEnvironmentVariable(variable);

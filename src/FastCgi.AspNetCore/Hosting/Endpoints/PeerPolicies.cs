@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Creates peer policies from endpoint options and from the web server's list of addresses.</summary>
 internal static class PeerPolicies
 {
     /// <summary>The addresses of the web server (FastCGI specification, section 3.2).</summary>

@@ -8,7 +8,6 @@ internal static class StandardStreams
     private const int Output = 1;
     private const int Error = 2;
 
-    /// <summary>Ensures that console output goes to the console or nowhere.</summary>
     public static void Secure()
     {
         // Otherwise, a connection would get the descriptor of a closed stream.

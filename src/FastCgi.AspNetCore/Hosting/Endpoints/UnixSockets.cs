@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Creates Unix sockets, secured before clients can connect. Replaces only an abandoned socket.</summary>
@@ -13,7 +11,6 @@ internal static class UnixSockets
 
     // Another instance holds the lock for a few system calls; a longer lock is not from an instance.
     private static readonly TimeSpan s_lockTimeout = TimeSpan.FromSeconds(3);
-    private static readonly TimeSpan s_pollInterval = TimeSpan.FromMilliseconds(10);
 
     private static string User => $"the user {SystemAccounts.ProcessUser}";
 
@@ -59,9 +56,9 @@ internal static class UnixSockets
         var temporary = path + "~";
         if (IsLeftBehind(options, EndpointAddress.ToUnixEndPoint(temporary)))
             TryDelete(temporary);
-        var socket = Run(
-            options, $"{User} cannot create a socket in {Path.GetDirectoryName(path)}",
-            () => SocketFile.Bind(temporary),
+        Socket? socket = null;
+        Run(options, $"{User} cannot create a socket in {Path.GetDirectoryName(path)}",
+            () => socket = SocketFile.Bind(temporary),
             $"Make the folder writable for the user or for its group ({SystemAccounts.MembershipAdvice}), or choose "
                 + "another");
         try
@@ -73,14 +70,14 @@ internal static class UnixSockets
                         + $"({SystemAccounts.MembershipAdvice})");
             if (options.Mode is not null || user is not null || group is not null)
                 SocketFile.ChangeMode(temporary, options.Mode ?? UserAndGroup);
-            socket.Listen(options.Backlog);
+            socket!.Listen(options.Backlog);
             Run(options, $"{User} cannot replace the file there", () => File.Move(temporary, path, overwrite: true),
                 "Remove it, or choose another path");
             return new ListeningSocket(socket) { EndPoint = endPoint };
         }
         catch
         {
-            socket.Dispose();
+            socket?.Dispose();
             TryDelete(temporary);
             throw;
         }
@@ -186,21 +183,10 @@ internal static class UnixSockets
     }
 
     private static void Run(FastCgiListenOptions options, string failure, Action step, string advice)
-        => Run(
-            options,
-            failure,
-            () =>
-            {
-                step();
-                return true;
-            },
-            advice);
-
-    private static T Run<T>(FastCgiListenOptions options, string failure, Func<T> step, string advice)
     {
         try
         {
-            return step();
+            step();
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
@@ -213,18 +199,8 @@ internal static class UnixSockets
     private static FolderLock LockFolder(string path, ILogger log)
     {
         var folder = new FolderLock(path);
-        var start = Stopwatch.GetTimestamp();
-        while (!folder.TryAcquire())
-        {
-            if (Stopwatch.GetElapsedTime(start) >= s_lockTimeout)
-            {
-                log.FolderLocked(folder.Folder, s_lockTimeout.TotalSeconds);
-                break;
-            }
-
-            Thread.Sleep(s_pollInterval);
-        }
-
+        if (!SpinWait.SpinUntil(folder.TryAcquire, s_lockTimeout))
+            log.FolderLocked(folder.Folder, s_lockTimeout.TotalSeconds);
         return folder;
     }
 }

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>Accepts connections. All loops wait for them; the loop with the fewest connections gets each.</summary>
 internal sealed class EpollListener(Engine engine, ListeningSocket listeningSocket)
     : TransportListener(listeningSocket.EndPoint)
 {
