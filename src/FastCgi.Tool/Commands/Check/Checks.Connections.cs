@@ -1,5 +1,3 @@
-using static FastCgi.Tool.Commands.Check.CheckRecords;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <content>Connections: kept, closed, several (sections 3.5, 5.1), and shared (3.3, 4.1, 5.5).</content>

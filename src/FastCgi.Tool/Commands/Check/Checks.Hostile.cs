@@ -1,5 +1,3 @@
-using static FastCgi.Tool.Commands.Check.CheckRecords;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <content>Input that no web server sends. The server must not serve it, but must keep serving others.</content>

@@ -1,5 +1,3 @@
-using static FastCgi.Tool.Commands.Check.CheckRecords;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <content>Management records (section 4).</content>

@@ -1,5 +1,3 @@
-using static FastCgi.Tool.Commands.Check.CheckRecords;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <content>Records: their form, ids and types (sections 3.3 and 5), and name-value pairs (section 3.4).</content>

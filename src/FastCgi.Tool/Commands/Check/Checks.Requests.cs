@@ -1,5 +1,3 @@
-using static FastCgi.Tool.Commands.Check.CheckRecords;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <content>Requests: roles, aborts, bodies (sections 5 and 6).</content>

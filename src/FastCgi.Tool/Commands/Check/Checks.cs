@@ -1,5 +1,3 @@
-using static FastCgi.Tool.Commands.Check.CheckRecords;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>The checks of a server. Each returns details; a fault is a <see cref="CheckException"/>.</summary>

@@ -42,7 +42,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public double ReadTimeout
         => double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0;
 
-    public bool IsProxyPass => Pass.Is("ProxyPass") || Pass.Is("ProxyPassMatch");
+    public bool IsProxyPass => Pass.IsAny("ProxyPass", "ProxyPassMatch");
     public bool IsNoCanon => Pass.Arguments.Contains("nocanon", StringComparer.OrdinalIgnoreCase);
 
     /// <summary>Whether the options belong to the members: for the balancer, Apache rejects them.</summary>
@@ -95,7 +95,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 
     private static ApachePlace? TryCreate(Directive directive, Directive root)
     {
-        var isProxyPass = directive.Is("ProxyPass") || directive.Is("ProxyPassMatch");
+        var isProxyPass = directive.IsAny("ProxyPass", "ProxyPassMatch");
         var around = directive.FindAround("Location")?.First ?? "/";
         var (path, target) = directive switch
         {
@@ -135,7 +135,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     /// <summary>The directive of the virtual host, or of the whole server.</summary>
     public Directive? FindGlobal(string name) => Visible.LastOrDefault(directive => directive.Is(name)
         && directive.First is not null
-        && directive.Around.SkipLast(1).All(static section => section.Is("VirtualHost") || section.Is("IfModule")));
+        && directive.Around.SkipLast(1).All(static section => section.IsAny("VirtualHost", "IfModule")));
 
     public Directive? FindEncodedSlashes()
         => FindGlobal("AllowEncodedSlashes") is { } line && line.Is(line.Name, "NoDecode") ? line : null;
@@ -147,7 +147,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public bool Serves(string url)
     {
         var passed = All.OfType<ApachePlace>().Where(place => place.Site == Site && place.Base is { } start
-            && IsBelow(url, start) && place.Pass.Around.All(block => !s_patterns.Any(name => block.Is(name))
+            && IsBelow(url, start) && place.Pass.Around.All(block => !block.IsAny(s_patterns)
                 || ApacheReach.Covers(block, url))).MaxBy(static place => place.Path.Length);
         return passed == this && !Visible.Any(directive => directive.Is("ProxyPass")
             && directive.Arguments is [var excluded, "!", ..] && url.StartsWith(excluded, StringComparison.Ordinal));
@@ -219,10 +219,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 
     public bool Applies(Directive line) => line.First is not null && line.Around.SkipLast(1).All(IsAround);
 
-    private static bool IsCondition(Directive section) => s_conditions.Any(condition => section.Is(condition));
-
     private static bool InSection(Directive line)
-        => line.Around.SkipLast(1).Any(static section => !s_hosts.Any(host => section.Is(host)));
+        => line.Around.SkipLast(1).Any(static section => !section.IsAny(s_hosts));
 
     /// <summary>A virtual host does not inherit the rules of the server, unless it says so.</summary>
     private bool Inherits(Directive rule) => rule.FindAround("VirtualHost") == Host || Visible.Any(options
@@ -249,6 +247,6 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         "proxy" => section.First is "*" || target.StartsWith(section.First ?? "", StringComparison.Ordinal)
             || target.Split('|')[^1].StartsWith(section.First ?? "", StringComparison.Ordinal),
         "proxymatch" => TryMatch(section.First ?? "", target) is not false,
-        _ => IsCondition(section),
+        _ => section.IsAny(s_conditions),
     };
 }

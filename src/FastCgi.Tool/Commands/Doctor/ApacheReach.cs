@@ -4,15 +4,18 @@ namespace FastCgi.Tool.Commands.Doctor;
 internal static class ApacheReach
 {
     /// <summary>Whether a section, such as <c>LocationMatch</c>, contains requests for a path.</summary>
-    public static bool Covers(Directive section, string path) => section switch
+    public static bool Covers(Directive section, string path)
     {
-        { Name: var name, Arguments: ["~", var pattern, ..] }
-            => Place.TryMatch(pattern, GetSubject(name, path)) == true,
-        { Name: var name, First: { } pattern } when name.EndsWith("Match", StringComparison.OrdinalIgnoreCase)
-            => Place.TryMatch(pattern, GetSubject(name, path)) == true,
-        { First: { } file } when section.Is("Files") => GlobFiles.Matches(file, GetSubject("Files", path)),
-        _ => false,
-    };
+        var subject = section.IsAny("Files", "FilesMatch") ? path[(path.LastIndexOf('/') + 1)..] : path;
+        var isPattern = section.Name.EndsWith("Match", StringComparison.OrdinalIgnoreCase);
+        return section.Arguments switch
+        {
+            ["~", var pattern, ..] => Place.TryMatch(pattern, subject) == true,
+            [var pattern, ..] when isPattern => Place.TryMatch(pattern, subject) == true,
+            [var file, ..] => section.Is("Files") && GlobFiles.Matches(file, subject),
+            _ => false,
+        };
+    }
 
     /// <summary>Finds lines that take style sheets and scripts by their extension.</summary>
     public static IEnumerable<Directive> FindTakenFiles(ApachePlace place)
@@ -55,9 +58,6 @@ internal static class ApacheReach
         && !place.Visible.Any(static set => set.Name.StartsWith("SetEnvIf", StringComparison.OrdinalIgnoreCase)
             && set.Arguments.Contains("no-cache") && set.Text.Contains("Cookie", StringComparison.OrdinalIgnoreCase)));
 
-    private static string GetSubject(string section, string path)
-        => section.StartsWith("Files", StringComparison.OrdinalIgnoreCase) ? path[(path.LastIndexOf('/') + 1)..] : path;
-
     /// <summary>Whether a line excludes a path from those that are passed.</summary>
     private static bool Excludes(ApachePlace place, Directive line, string path)
         => line.Is("ProxyPassMatch") && line.Arguments is [var pattern, "!", ..]
@@ -82,7 +82,7 @@ internal static class ApacheReach
     {
         if (line.Is("AllowMethods"))
             return place.Applies(line) && !line.Arguments.Contains(method) && !line.Arguments.Contains("reset");
-        if (line.Is("Limit") || line.Is("LimitExcept"))
+        if (line.IsAny("Limit", "LimitExcept"))
             return line.Block.Exists(IsDenial) && line.Arguments.Contains(method) == line.Is("Limit")
                 && line.Around.SkipLast(1).All(place.IsAround);
         return line.Is("RewriteCond", "%{REQUEST_METHOD}") && place.IsOn("RewriteEngine") && line.Arguments.Length > 1

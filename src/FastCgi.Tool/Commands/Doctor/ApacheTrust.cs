@@ -42,7 +42,7 @@ internal sealed class ApacheTrust
 
     private ApacheTrust(ApachePlace place)
     {
-        var networks = place.Visible.Where(static line => s_balancers.Any(name => line.Is(name)))
+        var networks = place.Visible.Where(static line => line.IsAny(s_balancers))
             .SelectMany(static line => line.Arguments).ToList();
         _forged = networks.Count == 0 || Stranger.AreEverybody(networks) ? place.FindGlobal("RemoteIPHeader") : null;
         var rules = place.Find("Require").ToList();
@@ -96,14 +96,14 @@ internal sealed class ApacheTrust
             { Name: ['B' or 'b', ..], Arguments: [_, .. var sets] } => (Chance.Chosen, sets),
             { Arguments: [var test, .. var sets] } when line.Is("SetEnvIfExpr")
                 => (TestExpression(test), sets),
-            { Arguments: [var source, var pattern, .. var sets] } when line.Is("SetEnvIf") || line.Is("SetEnvIfNoCase")
+            { Arguments: [var source, var pattern, .. var sets] } when line.IsAny("SetEnvIf", "SetEnvIfNoCase")
                 => (TestSource(source, pattern), sets),
             { Arguments: [var name, .. var values] } when line.Is("SetEnv")
                 => (Chance.Always, [$"{name}={string.Join(' ', values)}"]),
             _ => (Chance.Never, (IEnumerable<string>)[]),
         };
         var condition = chance;
-        foreach (var section in line.Around.Where(static section => section.Is("If") || section.Is("ElseIf")))
+        foreach (var section in line.Around.Where(static section => section.IsAny("If", "ElseIf")))
             condition = Stranger.Both(condition, TestExpression(string.Join(' ', section.Arguments)));
         foreach (var word in words)
             Assign(line, word, condition);

@@ -58,7 +58,7 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
         var root = new CaddyReader(report, file).Read(text);
         var imported = root.All.Where(static line => line.Is("import"))
             .Select(static line => $"({line.First})").ToList();
-        return root.All.Where(static line => s_passes.Any(pass => line.Is(pass)))
+        return root.All.Where(static line => line.IsAny(s_passes))
             .Where(line => !line.Around.Any(block => imported.Contains(block.Name)))
             .Select(pass => new CaddyPlace(pass, root))
             .OrderBy(static place => !place.IsFastCgi);

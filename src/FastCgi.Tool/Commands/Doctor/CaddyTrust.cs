@@ -22,7 +22,7 @@ internal sealed class CaddyTrust
         for (var count = -1; count < _chosen.Count;)
         {
             count = _chosen.Count;
-            foreach (var line in place.SiteLines.Where(static line => line.Is("map") || line.Is("vars")))
+            foreach (var line in place.SiteLines.Where(static line => line.IsAny("map", "vars")))
                 _chosen.UnionWith(GetVariables(line));
         }
     }
@@ -30,7 +30,7 @@ internal sealed class CaddyTrust
     /// <summary>Whether the place is only for known addresses, or a line refuses the others.</summary>
     private bool IsClosed => GetMatchers(_place.Pass).Contains(Chance.Never)
         || _place.SiteLines.Any(line => line.Is("bind") && line.Arguments.All(Stranger.IsLocal))
-        || _place.SiteLines.Any(line => (line.Is("abort") || line.Is("respond") || line.Is("error"))
+        || _place.SiteLines.Any(line => line.IsAny("abort", "respond", "error")
             && line.First is ['@', ..] && TestMatcher(line.First, line) == Chance.Always);
 
     /// <summary>Finds the line that trusts everybody's headers.</summary>
@@ -45,7 +45,7 @@ internal sealed class CaddyTrust
         var isSelected = trust.GetMatchers(place.Pass).Contains(Chance.Chosen);
         return place.Parameters.Where(line => line.Arguments is [var name, var value, ..] && Stranger.Trusts(name)
                 && (trust.IsOfClient(value) || (isSelected && value.Length > 0 && !value.Contains('{'))))
-            .Concat(place.SiteLines.Where(line => (line.Is("request_header") || line.Is("header_up"))
+            .Concat(place.SiteLines.Where(line => line.IsAny("request_header", "header_up")
                 && line.Arguments is ["Host", var host, ..] && trust.IsOfClient(host)))
             .Select(static line => Stranger.See(
                 line, line.First!.Replace("Host", "HTTP_HOST", StringComparison.Ordinal)));

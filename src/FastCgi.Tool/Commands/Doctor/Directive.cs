@@ -27,12 +27,19 @@ internal sealed class Directive(string name, string[] arguments, string file, in
         => words[0].Equals(name, StringComparison.OrdinalIgnoreCase) && arguments.Length >= words.Length - 1
             && words.Skip(1).SequenceEqual(arguments.Take(words.Length - 1), StringComparer.OrdinalIgnoreCase);
 
+    public bool IsAny(params string[] names) => names.Contains(name, StringComparer.OrdinalIgnoreCase);
+
     /// <summary>The last directive in the block that starts with these words.</summary>
     public Directive? Find(params string[] words) => Block.FindLast(inner => inner.Is(words));
 
     /// <summary>The directive in effect: that of the innermost block with it.</summary>
     public Directive? Get(params string[] words)
         => Around.Select(block => block.Find(words)).FirstOrDefault(static found => found is not null);
+
+    /// <summary>The directives in effect: those of the innermost block that has any.</summary>
+    public IReadOnlyList<Directive> GetInnermost(params string[] names)
+        => Around.Select(block => block.Block.FindAll(inner => inner.IsAny(names)))
+            .FirstOrDefault(static list => list.Count > 0) ?? [];
 
     public IEnumerable<Directive> GetAll(string name)
         => Around.Reverse().SelectMany(static block => block.Block).Where(inner => inner.Is(name));

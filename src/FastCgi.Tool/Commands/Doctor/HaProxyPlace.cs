@@ -43,8 +43,8 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     /// <summary>The sections that send requests to the backend.</summary>
     public IEnumerable<Directive> Frontends => Backend.Is("listen")
         ? [Backend]
-        : root.Block.Where(section => (section.Is("frontend") || section.Is("listen")) && section.Block.Any(line
-            => (line.Is("default_backend") || line.Is("use_backend")) && line.First == Backend.First));
+        : root.Block.Where(section => section.IsAny("frontend", "listen") && section.Block.Any(line
+            => line.IsAny("default_backend", "use_backend") && line.First == Backend.First));
 
     private int BufferSize
         => int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size) ? size : UsualBuffer;
@@ -52,7 +52,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
     {
         var root = new HaProxyReader(report, file).Read(text);
-        return root.Block.Where(static section => section.Is("backend") || section.Is("listen"))
+        return root.Block.Where(static section => section.IsAny("backend", "listen"))
             .SelectMany(static section => section.Block)
             .Where(static line => (line.Is("server") && line.Arguments.Length > 1)
                 || (line.Is("server-template") && line.Arguments.Length > 2))

@@ -11,7 +11,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     private static readonly string[] s_passes = ["fastcgi_pass", "uwsgi_pass", "scgi_pass", "proxy_pass"];
 
     public override bool IsFastCgi => Pass.Is("fastcgi_pass");
-    public override bool UsesOtherProtocol => Pass.Is("uwsgi_pass") || Pass.Is("scgi_pass");
+    public override bool UsesOtherProtocol => Pass.IsAny("uwsgi_pass", "scgi_pass");
     public override string? User => root.Find("user")?.First;
     public override string? Base => Prefix?.TrimEnd('/');
     public override object? Site => Pass.FindAround("server");
@@ -45,10 +45,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The path of a location that is a prefix.</summary>
     public string? Prefix => Location is [['/', ..]] or ["^~", _] ? Location[^1] : null;
 
-    /// <summary>The parameters in effect: those of the innermost block that has any.</summary>
-    public IReadOnlyList<Directive> Parameters { get; } =
-        pass.Around.Select(static block => block.Block.FindAll(static inner => inner.Is("fastcgi_param")))
-            .FirstOrDefault(static list => list.Count > 0) ?? [];
+    public IReadOnlyList<Directive> Parameters { get; } = pass.GetInnermost("fastcgi_param");
 
     /// <summary>A parameter of an outer block that those of an inner block disable.</summary>
     public Directive? Disabled => Pass.GetAll("fastcgi_param")
@@ -71,9 +68,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public NginxValues Values => field ??= Read(static _ => null);
 
     /// <summary>The networks whose addresses for clients nginx trusts.</summary>
-    public IReadOnlyList<Directive> Balancers { get; } =
-        pass.Around.Select(static block => block.Block.FindAll(static inner => inner.Is("set_real_ip_from")))
-            .FirstOrDefault(static list => list.Count > 0) ?? [];
+    public IReadOnlyList<Directive> Balancers { get; } = pass.GetInnermost("set_real_ip_from");
 
     public bool TrustsEverybody => Stranger.AreEverybody(Balancers.Select(static line => line.First ?? ""));
 
@@ -148,7 +143,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     /// <param name="known">The values of variables in a certain request; null for others.</param>
     public NginxValues Read(Func<string, string?> known) => new(
-        Pass, InServer("set", "if"), Blocks.Where(static block => block.Is("map") || block.Is("geo")),
+        Pass, InServer("set", "if"), Blocks.Where(static block => block.IsAny("map", "geo")),
         name => known(name) ?? name switch
         {
             "http_host" => $"{NginxValues.Open}",
@@ -263,5 +258,5 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         return int.TryParse(end[^1], CultureInfo.InvariantCulture, out var port) ? port : 80;
     }
 
-    public static bool IsPass(Directive inner) => s_passes.Any(pass => inner.Is(pass));
+    public static bool IsPass(Directive inner) => inner.IsAny(s_passes);
 }

@@ -57,10 +57,8 @@ internal static class NginxReach
 
     /// <summary>Finds the line that removes the application's cookies, unless they are not to be cached.</summary>
     public static Directive? FindHiddenCookies(NginxPlace place) => place.IsCached ? null
-        : s_removals.Select(name => place.Pass.Around
-            .Select(block => block.Block.FindAll(line => line.Is(name)))
-            .FirstOrDefault(static lines => lines.Count > 0)?.Find(static line => line.Arguments.Contains(
-                "Set-Cookie", StringComparer.OrdinalIgnoreCase))).FirstOrDefault(static line => line is not null);
+        : s_removals.SelectMany(name => place.Pass.GetInnermost(name)).FirstOrDefault(static line
+            => line.Arguments.Contains("Set-Cookie", StringComparer.OrdinalIgnoreCase));
 
     public static Directive? FindRepeatedPosts(NginxPlace place) => place.Get("fastcgi_next_upstream") is { } line
         && line.Arguments.Contains("non_idempotent") && place.Targets.Take(2).Count() > 1 ? line : null;

@@ -81,9 +81,8 @@ internal static class NginxTrust
         if (place.Listens.Any() && place.Listens.All(static listen => Stranger.IsLocal(listen.First ?? "")))
             return true;
 
-        var access = place.Pass.Around.Select(static block => block.Block.FindAll(
-            static line => line.Is("allow") || line.Is("deny"))).FirstOrDefault(static list => list.Count > 0) ?? [];
-        return (access.Exists(static line => line.Is("deny", "all")) && !place.TrustsEverybody
+        var access = place.Pass.GetInnermost("allow", "deny");
+        return (access.Any(static line => line.Is("deny", "all")) && !place.TrustsEverybody
                 && !Stranger.AreEverybody(
                     access.Where(static line => line.Is("allow")).Select(static line => line.First ?? "")))
             || NginxReach.FindRefusal(place, static _ => null) is not null;

@@ -1,5 +1,3 @@
-using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
-
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
 /// <summary>What is wrong at an address, or with a configuration as a whole.</summary>

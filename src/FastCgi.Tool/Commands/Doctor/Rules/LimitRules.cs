@@ -1,6 +1,3 @@
-using static FastCgi.Tool.Commands.Doctor.Rules.Rule;
-using static FastCgi.Tool.Commands.Doctor.Rules.RuleTexts;
-
 namespace FastCgi.Tool.Commands.Doctor.Rules;
 
 /// <summary>Sizes, times, buffers, and kept connections.</summary>
