@@ -47,29 +47,6 @@ public class AbortRequestTests
     }
 
     [Fact]
-    public async Task ABORT_REQUEST_WithQueuedOutput_DroppedBeforeTheEnd()
-    {
-        var aborted = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            context.RequestAborted.Register(aborted.SetResult);
-            await context.Response.WriteAsync("first");
-            await context.Response.WriteAsync("second");
-            await aborted.Task;
-        });
-        frontEnd.Transport.HoldSends();
-
-        frontEnd.Send(RecordBytes.Get(1));
-        frontEnd.Send(RecordBytes.Abort(1));
-        frontEnd.Transport.ReleaseSend(continues: false);
-
-        var types = frontEnd.ReadAvailable().Select(static record => record.Type).ToList();
-        Assert.Equal(RecordBytes.EndRequest, types[^1]);
-        Assert.Single(types, RecordBytes.EndRequest);
-        await aborted.Task.Within("the abort");
-    }
-
-    [Fact]
     public async Task ABORT_REQUEST_BegunAndAbortedWithoutEnd_WorkBounded()
     {
         var running = 0;

@@ -3,7 +3,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class TimeoutTests
 {
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
-    private static readonly TimeSpan s_keepAliveTimeout = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan s_sendTimeout = new FastCgiServerLimits().SendTimeout!.Value;
 
     [Fact]
@@ -130,183 +129,46 @@ public class TimeoutTests
         Assert.True(frontEnd.Transport.IsReset);
     }
 
-    /// <summary>A peer that still takes the end of a response, or pauses, has not closed, and loses nothing.</summary>
-    [Theory, Values(true, false)]
-    public async Task LingerTimeout_ResponseIsNotDelivered_BeginsWhenItIs(bool isInputComplete)
-    {
-        await using var frontEnd = await StartWithDefaultAsync(
-            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask());
-        frontEnd.Transport.Undelivered = 50_000;
-        var request = RecordBytes.Post(1, "/", new byte[10], keepConnection: false);
-        frontEnd.Send(isInputComplete ? request : request[..^8]);
-        await frontEnd.ReadResponseAsync();
-        await frontEnd.Transport.WaitUntilAsync(
-            () => frontEnd.Transport.Decisions.Contains(CloseAction.HalfClose), "the half-close");
-
-        for (var i = 0; i < 3; i++)
-        {
-            frontEnd.Server.Clock.Advance(0.9 * s_sendTimeout);
-            frontEnd.Transport.Undelivered--;
-        }
-
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Transport.Undelivered = 0;
-        frontEnd.Server.Clock.Advance(4 * s_tick);
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Server.Clock.Advance(2 * s_tick);
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
-    [Fact]
-    public async Task LingerTimeout_ResponseIsNeverDelivered_ResetFiveMinutesAfterTheSendTimeout()
-    {
-        await using var frontEnd = await StartWithDefaultAsync(
-            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask());
-        frontEnd.Transport.Undelivered = 50_000;
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-        await frontEnd.ReadResponseAsync();
-        await frontEnd.Transport.WaitUntilAsync(
-            () => frontEnd.Transport.Decisions.Count > 0, "the half-close");
-
-        frontEnd.Server.Clock.Advance(s_sendTimeout + TimeSpan.FromMinutes(5));
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Server.Clock.Advance(s_tick);
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
-    /// <summary>The system delivers the rest, even after the end of the process.</summary>
-    [Fact]
-    public async Task Stop_ResponseIsNotDelivered_ConnectionClosesAtOnce()
-    {
-        await using var frontEnd = await StartWithDefaultAsync(
-            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask());
-        frontEnd.Transport.Undelivered = 50_000;
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-        await frontEnd.ReadResponseAsync();
-        await frontEnd.Transport.WaitUntilAsync(
-            () => frontEnd.Transport.Decisions.Contains(CloseAction.HalfClose), "the half-close");
-
-        var stop = frontEnd.Server.StopAsync();
-
-        Assert.Equal([CloseAction.HalfClose, CloseAction.Close], frontEnd.Transport.Decisions);
-        frontEnd.Close();
-        await stop.Within("the stop");
-    }
+    [Theory]
+    // A peer that still takes the end of a response, or pauses, has not closed, and loses nothing.
+    [InlineData("undelivered post10/large.last+stdin10+stdin 200 HalfClose 54m trickle 54m trickle 54m trickle unreset "
+        + "delivered 4s unreset 2s reset")]
+    [InlineData("undelivered post10/large.last+stdin10 200 HalfClose 54m trickle 54m trickle 54m trickle unreset "
+        + "delivered 4s unreset 2s reset")]
+    // Five minutes after the send timeout.
+    [InlineData("undelivered get/large.last 200 HalfClose 65m unreset 1s reset")]
+    // The system delivers the rest, even after the end of the process.
+    [InlineData("undelivered get/large.last 200 HalfClose stop Close")]
+    public Task LingerTimeout_ResponseIsNotDelivered_BeginsWhenItIs(string script)
+        => Script.PlayAsync(script, static limits => limits.SendTimeout = s_sendTimeout);
 
     /// <summary>A reset would destroy the rest of a response that a steady reader still receives.</summary>
-    [Theory, Values(false, true)]
-    public async Task IdleConnection_ResponseIsNotDelivered_IsNotReset(bool isStopping)
-    {
-        await using var frontEnd = await ConnectIdleAsync();
-
-        var stop = isStopping ? frontEnd.Server.StopAsync() : Task.CompletedTask;
-        frontEnd.Server.Clock.Advance(s_keepAliveTimeout + (2 * s_tick));
-
-        Assert.False(frontEnd.Transport.IsReset);
-        Assert.Equal(
-            isStopping ? CloseAction.Close : CloseAction.None, frontEnd.Transport.Decisions.FirstOrDefault());
-        if (!isStopping)
+    [Theory]
+    [InlineData("undelivered get/large 200 12s open delivered 1s ResetUnlessInput")]
+    [InlineData("undelivered get/large 200 stop 12s unreset Close")]
+    // Its end is behind the response, so the web server could not know that the connection closes.
+    [InlineData("undelivered get/large 200 9s 3s delivered get 200")]
+    [InlineData("undelivered get/large 200 9s get<12 3s delivered get>12 200")]
+    // It would occupy its place for ever, even without a send timeout.
+    [InlineData("undelivered get/large 200 12s 298s unreset 3s reset")]
+    [InlineData("undelivered get/large 200 12s 358s unreset 3s reset", 60)]
+    // The body of an early response has arrived since, because another request has begun.
+    [InlineData("post10+stdin10 200 stdin undelivered get/large 200 open stop 3s Close")]
+    public Task IdleConnection_ResponseIsNotDelivered_IsKeptForIt(string script, int? sendTimeout = null)
+        => Script.PlayAsync(script, limits =>
         {
-            frontEnd.Transport.Undelivered = 0;
-            frontEnd.Server.Clock.Advance(s_tick);
-            Assert.Equal(CloseAction.ResetUnlessInput, frontEnd.Transport.Decisions[^1]);
-        }
-
-        frontEnd.Close();
-        await stop.Within("the stop");
-    }
-
-    /// <summary>Its end is behind the response, so the web server could not know that the connection closes.</summary>
-    [Theory, Values(0, 12)]
-    public async Task IdleConnection_RequestComesBeforeTheDelivery_IsServed(int lengthBefore)
-    {
-        await using var frontEnd = await ConnectIdleAsync();
-        var next = RecordBytes.Get();
-        frontEnd.Server.Clock.Advance(s_keepAliveTimeout - s_tick);
-        frontEnd.Send(next[..lengthBefore]);
-        frontEnd.Server.Clock.Advance(3 * s_tick);
-        frontEnd.Transport.Undelivered = 0;
-
-        frontEnd.Send(next[lengthBefore..]);
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    /// <summary>It would occupy its place for ever, even without a send timeout.</summary>
-    [Theory, InlineData(null), InlineData(60)]
-    public async Task IdleConnection_ResponseIsNeverDelivered_ResetFiveMinutesAfterTheSendTimeout(int? sendTimeout)
-    {
-        await using var frontEnd = await ConnectIdleAsync(
-            options => options.Limits.SendTimeout = sendTimeout is { } seconds ? TimeSpan.FromSeconds(seconds) : null);
-        frontEnd.Server.Clock.Advance(s_keepAliveTimeout + (2 * s_tick));
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(300 + sendTimeout.GetValueOrDefault()) - (2 * s_tick));
-        Assert.False(frontEnd.Transport.IsReset);
-        frontEnd.Server.Clock.Advance(3 * s_tick);
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
-    /// <summary>The body of an early response has arrived since, because another request has begun.</summary>
-    [Fact]
-    public async Task Stop_EarlierBodyWasIncomplete_ConnectionClosesAtOnce()
-    {
-        await using var frontEnd = await ConnectIdleAsync();
-        frontEnd.Transport.Undelivered = 0;
-        var post = RecordBytes.Post(1, "/", new byte[10]);
-        frontEnd.Send(post[..^8]);
-        await frontEnd.ReadResponseAsync();
-        frontEnd.Send(post[^8..]);
-        frontEnd.Transport.Undelivered = 50_000;
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
-
-        var stop = frontEnd.Server.StopAsync();
-        frontEnd.Server.Clock.Advance(3 * s_tick);
-
-        Assert.Equal(CloseAction.Close, frontEnd.Transport.Decisions[0]);
-        frontEnd.Close();
-        await stop.Within("the stop");
-    }
-
-    private static async Task<FrontEnd> ConnectIdleAsync(Action<FastCgiServerOptions>? configure = null)
-    {
-        var frontEnd = await TestServer.ConnectAsync(
-            static context => context.Response.Body.WriteAsync(new byte[100_000]).AsTask(),
-            options =>
-            {
-                options.Limits.KeepAliveTimeout = s_keepAliveTimeout;
-                configure?.Invoke(options);
-            });
-        frontEnd.Transport.Undelivered = 50_000;
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
-        return frontEnd;
-    }
+            limits.KeepAliveTimeout = TimeSpan.FromSeconds(10);
+            limits.SendTimeout = sendTimeout is { } seconds ? TimeSpan.FromSeconds(seconds) : null;
+        });
 
     /// <summary>The web server cannot send the rest of the parameters while the server does not receive.</summary>
     [Fact]
-    public async Task RequestParametersTimeout_WhileReceivingIsPaused_DoesNotPass()
+    public Task RequestParametersTimeout_WhileReceivingIsPaused_DoesNotPass()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        frontEnd.Transport.HoldSends();
-        frontEnd.Send(RecordBytes.Get());
-        for (var id = 2; id < 110; id++)
-        {
-            frontEnd.Send(RecordBytes.Get(id));
-            await Waiting.UntilAsync(() => frontEnd.Transport.Connection.RequestCount == 0, "the responses");
-        }
-
-        frontEnd.Send(RecordBytes.Begin(200));
-        Assert.True(frontEnd.Transport.Connection.IsReceivePaused);
-        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(10));
-
-        frontEnd.Transport.ReleaseSend(continues: false);
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount > 0, "the resume");
-        frontEnd.Server.Clock.Advance(s_tick);
-        frontEnd.Send(RecordBytes.Get(200).AsSpan()[16..].ToArray());
-        for (var i = 1; i < 110; i++)
-            await frontEnd.ReadRequestAsync();
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(200)).Text);
+        var ids = Enumerable.Range(1, 109).ToList();
+        return Script.PlayAsync("hold " + string.Concat(ids.Select(static id => $"get:{id} "))
+            + "begin:200 paused 10m release resumed 1s params:200+stdin:200 "
+            + string.Concat(ids.Select(static id => $"{id}:200 ")) + "200:200");
     }
 
     [Fact]

@@ -126,19 +126,7 @@ public sealed class RequestBodyStateTests
     };
 
     public static TheoryData<string, string> Uses
-    {
-        get
-        {
-            var cases = new TheoryData<string, string>();
-            foreach (var use in s_uses.Keys)
-            {
-                foreach (var body in new[] { "none", "empty", "small", "chunked", "large" })
-                    cases.Add(use, body);
-            }
-
-            return cases;
-        }
-    }
+        => Rows.Cross(s_uses.Keys, "none", "empty", "small", "chunked", "large");
 
     [Theory, MemberData(nameof(Uses))]
     [Contract("E4", "E5", "E6", "E8")]

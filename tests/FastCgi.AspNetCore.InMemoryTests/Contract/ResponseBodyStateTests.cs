@@ -182,20 +182,7 @@ public sealed class ResponseBodyStateTests
         },
     };
 
-    public static TheoryData<string, string> Uses
-    {
-        get
-        {
-            var cases = new TheoryData<string, string>();
-            foreach (var use in s_uses.Keys)
-            {
-                cases.Add(use, "GET");
-                cases.Add(use, "HEAD");
-            }
-
-            return cases;
-        }
-    }
+    public static TheoryData<string, string> Uses => Rows.Cross(s_uses.Keys, "GET", "HEAD");
 
     [Theory, MemberData(nameof(Uses))]
     [Contract("D1", "D2", "D3", "D4", "D5", "D6", "D7", "T26")]

@@ -16,7 +16,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </para>
 /// <para>
 /// Something happens: <c>30s</c>, <c>5m</c> and <c>1h</c> pass, <c>go</c> lets the handlers of /slow continue,
-/// <c>stop</c> stops the server, and <c>hold</c> and <c>release</c> hold sends.
+/// <c>stop</c> stops the server, and <c>hold</c> and <c>release</c> hold sends. From <c>undelivered</c> until
+/// <c>delivered</c>, the system still holds what was sent; with <c>trickle</c>, the web server takes one byte of it.
 /// </para>
 /// <para>
 /// The test expects: <c>2:408</c> is the response to id 2, whose text is right if it is a 200, and <c>2:end</c> is only
@@ -25,6 +26,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </remarks>
 internal sealed partial class Script
 {
+    private static readonly string s_large = new('x', 100_000);
+
     private readonly TestServer _server;
     private readonly FrontEnd _frontEnd;
     private readonly TaskCompletionSource _go;
@@ -75,6 +78,12 @@ internal sealed partial class Script
         var path = context.Request.Path.Value!;
         if (path == "/wait")
             await Apps.UntilAborted(context);
+        if (path == "/large")
+        {
+            await context.Response.WriteAsync(s_large);
+            return;
+        }
+
         if (path == "/never")
             throw new InvalidOperationException("The application was called.");
         if (path is "/slow" or "/slow-hash" or "/complete" or "/abort")
@@ -120,6 +129,14 @@ internal sealed partial class Script
                 return true;
             case "skip":
                 _frontEnd.ReadAvailable();
+                return true;
+            case "undelivered" or "trickle" or "delivered":
+                Transport.Undelivered = word switch
+                {
+                    "undelivered" => 50_000,
+                    "trickle" => Transport.Undelivered - 1,
+                    _ => 0,
+                };
                 return true;
             default:
                 return false;
@@ -225,6 +242,10 @@ internal sealed partial class Script
                 Assert.Equal((RecordBytes.GetValuesResult, 0), (notice.Type, notice.Id));
                 Assert.Empty(notice.Content);
                 break;
+            case nameof(CloseAction.HalfClose) or nameof(CloseAction.Close) or nameof(CloseAction.ResetUnlessInput):
+                await Transport.WaitUntilAsync(
+                    () => $"{Transport.Decisions.LastOrDefault()}" == word, $"the decision {word}");
+                break;
             default:
                 await ExpectAnswerAsync(word);
                 break;
@@ -254,6 +275,9 @@ internal sealed partial class Script
     private string GetText(int id)
     {
         var (target, body, length) = _requests[id];
+        if (target.EndsWith("/large", StringComparison.Ordinal))
+            return s_large;
+
         return target.EndsWith("hash", StringComparison.Ordinal)
             ? Apps.HashOf([.. body.Take(length < 0 ? body.Count : length)])
             : target;
