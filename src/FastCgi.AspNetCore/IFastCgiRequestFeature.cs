@@ -16,7 +16,6 @@ public interface IFastCgiRequestFeature
     /// Created on first access. For a single parameter, <c>HttpContext.GetServerVariable</c> is cheaper. Does not
     /// reflect variables set by the application.
     /// </remarks>
-    /// <exception cref="ObjectDisposedException">The request has ended.</exception>
     IReadOnlyList<KeyValuePair<string, string>> Parameters { get; }
 
     /// <summary>

@@ -26,6 +26,14 @@ public class LimitEdgeTests
         frontEnd.Server.Clock.Advance(TimeSpan.FromDays(1));
         Assert.Empty(halfOpen.ReadAvailable());
 
+        // The server waits for the end of the body.
+        var upload = frontEnd.Server.Connect();
+        upload.Transport.Undelivered = 50_000;
+        upload.Send(RecordBytes.PostHead(10, keepConnection: false));
+        Assert.Equal("Hello", (await upload.ReadResponseAsync()).Text);
+        frontEnd.Server.Clock.Advance(TimeSpan.FromDays(1));
+        Assert.False(upload.Transport.IsReset);
+
         using var time = new CancellationTokenSource();
         var stopping = frontEnd.Server.StopAsync(time.Token);
         frontEnd.Server.Clock.Advance(TimeSpan.FromDays(1));

@@ -16,7 +16,7 @@ public class ListenerTests
         listener.Start();
         await listener.StopAsync(default);
 
-        Assert.Equal(LogLevel.Critical, Assert.Single(server.Logs.Named("AcceptLoopFailed")).Level);
+        Assert.Equal(LogLevel.Critical, (await server.Logs.SingleAsync("AcceptLoopFailed")).Level);
         var frontEnd = server.Connect();
         Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }

@@ -55,7 +55,7 @@ internal sealed class RequestBodyStream(FastCgiRequest request) : BodyStream
     {
         if (result.IsCanceled)
         {
-            request.Body.AdvanceTo(result.Buffer.Start, result.Buffer.Start, isRestLeased: false);
+            request.Body.AdvanceTo(default, default, isRestLeased: false);
             throw new OperationCanceledException("The read was canceled");
         }
 

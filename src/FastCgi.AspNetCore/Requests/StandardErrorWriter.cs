@@ -107,7 +107,7 @@ internal sealed class StandardErrorWriter : TextWriter
 
         // Counts the text, and limits the records too: short lines need more memory for them.
         _isFull = _textLength + line.Length > _maxLength
-            || _recordLength + ProtocolConstants.HeaderLength + line.Length > _maxLength + BufferPool.LargeBlockSize;
+            || _recordLength + ProtocolConstants.HeaderLength + line.Length - BufferPool.LargeBlockSize > _maxLength;
         _textLength += line.Length;
         AppendRecord(_isFull
             ? Encoding.ASCII.GetBytes(string.Create(

@@ -120,7 +120,7 @@ internal sealed partial class FastCgiConnection
             return CloseAction.None;
 
         // Linux resets a closed TCP connection whose peer takes nothing for about five minutes.
-        var isUndelivered = scope.State.Output.SentLength > MaxSurelyTaken
+        var isUndelivered = (isLeaving || scope.State.Output.SentLength > MaxSurelyTaken)
             && _transport is { CanReset: true, UndeliveredLength: > 0 };
         var action = scope.State.Lifetime.Decide(
             isIdle && scope.State.Requests.Count == 0, isUndelivered, !_manager.IsStopping, _manager.Now);

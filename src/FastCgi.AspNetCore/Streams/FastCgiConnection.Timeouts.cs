@@ -22,10 +22,9 @@ internal sealed partial class FastCgiConnection
             // A cut response has a separate deadline.
             var isCutting = scope.State.Lifetime.Phase == ConnectionPhase.Cutting;
             var stall = Output.GetStall(scope, _server.Time, now);
-            var maxStall = scope.State.Lifetime.IsEnding
-                ? s_drainGrace + limits.SendTimeout.GetValueOrDefault()
-                : limits.SendTimeout;
-            isStuck = stall >= maxStall && !isCutting;
+            isStuck = !isCutting && (scope.State.Lifetime.IsEnding
+                ? stall - s_drainGrace >= limits.SendTimeout.GetValueOrDefault()
+                : stall >= limits.SendTimeout);
             if (stall is not null)
                 scope.State.Lifetime.OnPeerActive(now);
             isOverdue = scope.State.Lifetime.IsEndOverdue(_server.Time, now, limits.LingerTimeout)

@@ -198,11 +198,18 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
             throw request.CreateBodyError(BodyError.RequestOver);
     }
 
+    private void ThrowIfCompleted()
+    {
+        if (_isReaderOver)
+            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
+    }
+
     private void BeginRead(CancellationToken cancellationToken)
     {
         // Check this first: after the end of the request, the token is ignored, as in Kestrel.
         ThrowIfOver();
         cancellationToken.ThrowIfCancellationRequested();
+        ThrowIfCompleted();
         if (IsReading || _mustAdvance)
             throw new InvalidOperationException("Reading is already in progress.");
         if (declaredLength > MaxLength)
@@ -216,9 +223,8 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
     {
         if (_error is not null)
             ExceptionDispatchInfo.Throw(_error);
-        if (_isReaderOver)
-            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
-
+        // It may have been completed during the wait.
+        ThrowIfCompleted();
         result = default;
         var end = _last?.EndIndex ?? _consumedLength;
         if (!_isOver && !_isCanceled && end <= _examinedLength)
@@ -250,7 +256,7 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
         {
             using (EnterLock())
                 _wait = null;
-            throw;
+            throw new OperationCanceledException(cancellationToken);
         }
 
         using var scope = EnterLock();
@@ -277,7 +283,8 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
     private void Advance(SequencePosition consumed, SequencePosition examined, long end)
     {
         var consumedEnd = GetIndex(consumed, _consumedLength, end);
-        var least = Math.Max(_examinedLength, consumedEnd);
+        // As in Kestrel, a complete body may be read again after the application has examined it.
+        var least = _isOver ? consumedEnd : Math.Max(_examinedLength, consumedEnd);
         var examinedEnd = GetIndex(examined, least, end);
         if (examinedEnd < least)
             throw new InvalidOperationException("The examined position is before the consumed or an examined one.");

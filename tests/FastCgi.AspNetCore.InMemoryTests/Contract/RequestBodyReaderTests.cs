@@ -1,7 +1,49 @@
+using System.Text.Json;
+
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 public class RequestBodyReaderTests
 {
+    private static readonly JsonSerializerOptions s_smallBuffer = new() { DefaultBufferSize = 64 };
+
+    /// <summary>A filter looks at the whole body, then something else reads it in small pieces.</summary>
+    [Theory, Values("stream", "reader", "JSON", "canceled", "completed")]
+    public Task Body_ExaminedAndNotConsumed_IsReadAgain(string how) => Parity.AssertAsync(
+        async (context, seen) =>
+        {
+            var reader = context.Request.BodyReader;
+            var peeked = (await reader.ReadAtLeastAsync(2_000)).Buffer;
+            reader.AdvanceTo(peeked.Start, peeked.End);
+            if (how == "canceled")
+                reader.CancelPendingRead();
+            if (how == "completed")
+                await reader.CompleteAsync();
+
+            if (how == "JSON")
+            {
+                await seen.TryAsync("numbers", async () => seen.Note(
+                    "count",
+                    (await JsonSerializer.DeserializeAsync<List<int>>(context.Request.Body, s_smallBuffer))!.Count));
+            }
+            else if (how == "reader")
+            {
+                var result = await reader.ReadAsync();
+                seen.Note("length", result.Buffer.Length);
+                reader.AdvanceTo(result.Buffer.GetPosition(4));
+            }
+
+            // On Kestrel, a canceled read must be advanced before the next.
+            for (var i = how == "canceled" ? 1 : 0; i < 2; i++)
+            {
+                await seen.TryAsync(
+                    "rest", async () => seen.Note("read", await context.Request.Body.ReadAsync(new byte[400])));
+            }
+
+            var feature = context.Features.GetRequiredFeature<IHttpMaxRequestBodySizeFeature>();
+            seen.Note("limit", feature.IsReadOnly);
+        },
+        new TestRequest("POST") { Body = Encoding.ASCII.GetBytes($"[{string.Join(',', Enumerable.Range(0, 600))}]") });
+
     /// <summary>
     /// A position from an earlier result, whose memory was returned, is refused before anything changes. Otherwise the
     /// pipe would return all of its memory while the connection writes to it.
