@@ -24,7 +24,7 @@ internal static class RequestRejections
         [AsteriskTarget] = (405, "The target * is valid only for OPTIONS."),
         [InvalidContentLength] = (400, "The FastCGI parameter CONTENT_LENGTH is not a valid number of bytes."),
         [InvalidHeaderValue] = (400, "A header value contains CR, LF, NUL or bytes that are not UTF-8."),
-        [InvalidHost] = (400, "HTTP_HOST is no host with an optional port."),
+        [InvalidHost] = (400, "HTTP_HOST is not a host with an optional port."),
         [RequestBodyTimeout] = (408, "Reading the request body timed out due to data arriving too slowly. See "
             + "MinRequestBodyDataRate."),
         [TooManyRequests] = (503, "The server is at its limit of concurrent requests."),

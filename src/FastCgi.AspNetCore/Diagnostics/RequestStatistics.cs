@@ -19,7 +19,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
     private LatencyHistogram _histogram = new();
     private bool _isWatched;
     private long _watchedSince;
-    private long _lastLook;
+    private long _lastReadAt;
     private long _lastSample;
 
     public bool IsWatched => Volatile.Read(ref _isWatched);
@@ -28,7 +28,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
     {
         using (_lock.Acquire())
         {
-            _lastLook = clock.GetTimestamp();
+            _lastReadAt = clock.GetTimestamp();
             if (_isWatched)
                 return;
 
@@ -54,7 +54,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
     {
         using (_lock.Acquire())
         {
-            if (clock.GetElapsedTime(_lastLook) > s_watchTime)
+            if (clock.GetElapsedTime(_lastReadAt) > s_watchTime)
                 Volatile.Write(ref _isWatched, false);
             else
                 AddSample(totals);

@@ -33,7 +33,7 @@ internal sealed class ServerCounters
     public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors
         => Read<ProtocolError>(_protocolErrors).Where(static count => count.Value > 0);
 
-    public void OnConnectionsRejected(int count) => Interlocked.Add(ref _rejectedConnections, count);
+    public void OnConnectionRejected() => Interlocked.Increment(ref _rejectedConnections);
 
     public void OnPeerRefused() => Interlocked.Increment(ref _refusedPeers);
 

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>Work that waits for a thread. Long requests let brief ones pass, but do not wait for ever.</summary>
+/// <summary>Work that waits for a thread. Brief requests come first, but not forever.</summary>
 internal sealed class WorkQueue
 {
     private const int MaxBriefInARow = 16;

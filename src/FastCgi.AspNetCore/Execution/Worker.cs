@@ -39,7 +39,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     public WorkItem? Next { get; set; }
 
     /// <summary>Whether the thread was idle and has been woken. Changed by the pool.</summary>
-    public bool IsComing { get; set; }
+    public bool IsWaking { get; set; }
     public Hold Hold { get; set; }
     public long SleepPeriod { get; set; }
     public ThreadProbe? Probe { get; set; }

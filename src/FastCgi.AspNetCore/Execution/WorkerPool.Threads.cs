@@ -112,7 +112,7 @@ internal sealed partial class WorkerPool
             rest += _waiting[(int)Hold.Loop].Count;
         if (HasRoom(Hold.Thread))
             rest += Math.Min(WaitingCount, ThreadRoom);
-        return rest > _comingCount;
+        return rest > _wakingCount;
     }
 
     private Worker? RemoveIdleForWork() => HasUnclaimedWork() ? RemoveIdle() : null;
@@ -187,8 +187,8 @@ internal sealed partial class WorkerPool
 
         var worker = _idle[^1];
         _idle.RemoveAt(_idle.Count - 1);
-        worker.IsComing = true;
-        _comingCount++;
+        worker.IsWaking = true;
+        _wakingCount++;
         return worker;
     }
 

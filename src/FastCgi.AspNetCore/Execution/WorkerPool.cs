@@ -46,7 +46,7 @@ internal sealed partial class WorkerPool(
     private int _startingCount;
 
     // The number of woken threads that have not taken work yet. Waking more for it wastes thread switches.
-    private int _comingCount;
+    private int _wakingCount;
 
     // How many requests may sleep briefly at once. More gain nothing while their threads wait for a processor.
     private int _maxAsleep = int.MaxValue;
@@ -188,9 +188,9 @@ internal sealed partial class WorkerPool(
         using (_lock.Acquire())
         {
             var wasIdle = _idle.Remove(worker);
-            if (worker.IsComing)
-                _comingCount--;
-            worker.IsComing = false;
+            if (worker.IsWaking)
+                _wakingCount--;
+            worker.IsWaking = false;
             Take(worker, Hold.Nothing);
             if (!(wasIdle && _idle.Count > 0) && TryAssign(worker))
             {

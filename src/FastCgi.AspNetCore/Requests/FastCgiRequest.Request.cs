@@ -86,7 +86,7 @@ internal abstract partial class FastCgiRequest :
     Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
     public bool HasNewOrigin
-        => _headers is { HasSymptom: true }
+        => _headers is { HasNewHost: true }
             || _lazy is { Scheme: not null } or { HasNewOrigin: true } or { Addresses.HasNewAddress: true };
 
     private TlsConnection? TlsConnection => _head.IsHttps

@@ -43,7 +43,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
         state.CheckAdvance(bytes);
         CountWrite(ref state, bytes);
         if (!state.CanWriteBody)
-            RefuseBody();
+            ThrowIfBodyForbidden();
         else
             state.Advance(bytes);
     }
@@ -132,7 +132,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
             if (isWrite && state.CanWriteBody)
                 state.Append(source);
             else if (isWrite)
-                RefuseBody();
+                ThrowIfBodyForbidden();
 
             isHeld = Flush(scope, IsLikelyLastFlush(ref state));
         }
@@ -170,7 +170,7 @@ internal sealed partial class FastCgiResponse : PipeWriter
                 + $"({state.BytesWritten + length} of {declared}).");
     }
 
-    private void RefuseBody()
+    private void ThrowIfBodyForbidden()
     {
         // A response to HEAD is written like any other. The end logs how much.
         if (!_isHead)

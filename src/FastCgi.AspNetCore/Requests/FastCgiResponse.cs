@@ -84,7 +84,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         => StatusCode == StatusCodes.Status401Unauthorized && _headers.ContainsKey(Known.WWWAuthenticate);
 
     /// <summary>Whether advice may help: a healthy application rarely sends such responses.</summary>
-    public bool HasSymptom => HeadLength > LargeHead || _headers.HasSymptom
+    public bool HasSymptom => HeadLength > LargeHead || _headers.HasReservedHeader
         || _statusCode is 301 or 302 or 307 or 308 or 401 or 404 or 413;
 
     public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders

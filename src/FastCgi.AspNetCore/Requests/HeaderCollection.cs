@@ -12,9 +12,6 @@ internal abstract class HeaderCollection : IHeaderDictionary
     public int Count => Loaded.Count;
     public bool IsReadOnly => _isReadOnly;
 
-    /// <summary>Whether the application has set a header that belongs to the web server.</summary>
-    public bool HasSymptom { get; protected set; }
-
     public ICollection<string> Keys => [.. ToArray().Select(static entry => entry.Key)];
     public ICollection<StringValues> Values => [.. ToArray().Select(static entry => entry.Value)];
 

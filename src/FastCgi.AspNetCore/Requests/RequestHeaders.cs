@@ -59,8 +59,11 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
         _isLoaded = true;
     }
 
+    /// <summary>Whether the application has set the host.</summary>
+    public bool HasNewHost { get; private set; }
+
     protected override void Validate(string name, StringValues value)
-        => HasSymptom |= name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase);
+        => HasNewHost |= name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase);
 
     protected override Exception InvalidContentLength(string value)
         => new BadHttpRequestException($"Invalid content length: {value}");
@@ -93,7 +96,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
 
         var sent = request.GetHostAsSent();
         if (sent is not { Length: > 0 } host)
-            return MakeUpHost() ?? sent;
+            return CreateHost() ?? sent;
 
         return _host = WithoutDefaultPort(host);
     }
@@ -109,7 +112,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
 
     private static bool IsName(ReadOnlySpan<char> host) => !host.IsEmpty && (!host.Contains(':') || host[^1] == ']');
 
-    private string? MakeUpHost()
+    private string? CreateHost()
     {
         var name = request.Parameters.GetVariable("SERVER_NAME");
         if (string.IsNullOrEmpty(name) || Uri.CheckHostName(name) == UriHostNameType.Unknown)

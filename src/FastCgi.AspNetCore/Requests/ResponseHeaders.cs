@@ -25,13 +25,16 @@ internal sealed class ResponseHeaders : HeaderCollection
         Table.Set(header.Key, header.Value);
     }
 
+    /// <summary>Whether the application has set a header that belongs to the web server.</summary>
+    public bool HasReservedHeader { get; private set; }
+
     protected override void Validate(string name, StringValues value)
     {
         var invalid = HttpCharacters.IndexOfNonToken(name);
         if (invalid >= 0)
             throw InvalidCharacter(name[invalid]);
 
-        HasSymptom |= CgiResponseWriter.IsReserved(name);
+        HasReservedHeader |= CgiResponseWriter.IsReserved(name);
         var encoding = EncodingSelector?.Invoke(name);
         foreach (var text in value)
         {

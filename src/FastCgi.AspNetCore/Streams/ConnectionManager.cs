@@ -73,7 +73,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             }
         }
 
-        server.Counters.OnConnectionsRejected(1);
+        server.Counters.OnConnectionRejected();
         // On another thread, because no log provider may delay a loop.
         if (_rejections.TryAcquire(out var count))
             ThreadRoot.Queue(

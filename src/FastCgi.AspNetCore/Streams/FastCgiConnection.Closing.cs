@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.Streams;
 internal sealed partial class FastCgiConnection
 {
     // The receive buffer of a peer that reads nothing takes at least this.
-    private const int MaxSurelyTaken = 32 * 1024;
+    private const int MinReceiveBuffer = 32 * 1024;
 
     private const int MaxEndingLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength
         + ProtocolConstants.HeaderLength;
@@ -120,7 +120,7 @@ internal sealed partial class FastCgiConnection
             return CloseAction.None;
 
         // Linux resets a closed TCP connection whose peer takes nothing for about five minutes.
-        var isUndelivered = (isLeaving || scope.State.Output.SentLength > MaxSurelyTaken)
+        var isUndelivered = (isLeaving || scope.State.Output.SentLength > MinReceiveBuffer)
             && _transport is { CanReset: true, UndeliveredLength: > 0 };
         var action = scope.State.Lifetime.Decide(
             isIdle && scope.State.Requests.Count == 0, isUndelivered, !_manager.IsStopping, _manager.Now);

@@ -198,7 +198,7 @@ internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTrans
             var response = queue.Queued[0];
             queue.Queued.RemoveAt(0);
             hasResponses |= response.IsDetached;
-            if (!response.TakeTurn(scope, ref batch))
+            if (!response.TakeRecords(scope, ref batch))
                 queue.Queued.Add(response);
         }
 

@@ -32,7 +32,7 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
     private bool _isReaderOver;
     private Exception? _error;
     private TaskCompletionSource? _wait;
-    private BodyDataRate? _rate;
+    private BodyRateMonitor? _rate;
 
     public Stream? Stream;
 
@@ -117,7 +117,7 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
 
             if (request.RequiredBodyRate is { } rate)
             {
-                _rate ??= new BodyDataRate(rate, request.Connection.Context.Time.GetTimestamp());
+                _rate ??= new BodyRateMonitor(rate, request.Connection.Context.Time.GetTimestamp());
                 _rate.OnWaiting();
             }
 

@@ -66,7 +66,7 @@ internal abstract partial class RequestStream
         CompleteWaiter(scope, new FlushResult(isCanceled: false, isCompleted: true));
     }
 
-    public bool TakeTurn(ConnectionScope scope, ref BufferChain batch)
+    public bool TakeRecords(ConnectionScope scope, ref BufferChain batch)
     {
         ref var state = ref In(scope);
         ref var queued = ref state.Queued;

@@ -30,7 +30,7 @@ internal abstract class StreamContext(
     public long GetMaxDescriptors() => getMaxDescriptors?.Invoke() ?? int.MaxValue;
 
     public long GetMaxConnections()
-        => OperatingSystem.IsLinux() ? CountForConnections(GetMaxDescriptors()) : GetMaxDescriptors();
+        => OperatingSystem.IsLinux() ? CountForConnections(GetMaxDescriptors()) : int.MaxValue;
 
     internal static long CountForConnections(long descriptors)
         => descriptors - Math.Min(descriptors / SpareShare, MostSpare);

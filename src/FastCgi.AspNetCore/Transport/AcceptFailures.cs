@@ -46,7 +46,7 @@ internal sealed class AcceptFailures(EndPoint endPoint, StreamContext server)
         if (!OperatingSystem.IsLinux() || descriptor < server.GetMaxConnections())
             return false;
 
-        server.Counters.OnConnectionsRejected(1);
+        server.Counters.OnConnectionRejected();
         Interlocked.Increment(ref _closed);
         return true;
     }

@@ -16,7 +16,7 @@ internal abstract class EventLoop : IDisposable
     // Used only by the thread that owns the loop. The inbox is emptied twice for each wait: what comes later must wait,
     // so that connections which post all the time do not keep the others from receiving.
     private int _dueCount;
-    private bool _mayLookAgain;
+    private bool _mayRecheckInbox;
     private ReadyRequests _ready;
     private LoopConnection? _receiver;
 
@@ -125,7 +125,7 @@ internal abstract class EventLoop : IDisposable
         WaitForEvents(Volatile.Read(ref _inboxCount) == 0 ? milliseconds : 0);
         Volatile.Write(ref _isWaiting, 0);
         _dueCount = Volatile.Read(ref _inboxCount);
-        _mayLookAgain = true;
+        _mayRecheckInbox = true;
     }
 
     /// <returns>Whether a turn or an event started a batch. If not, all are handled.</returns>
@@ -156,9 +156,9 @@ internal abstract class EventLoop : IDisposable
     private bool HasDue()
     {
         // For example, an event has closed a connection.
-        if (_dueCount == 0 && _mayLookAgain && !HasEvent)
+        if (_dueCount == 0 && _mayRecheckInbox && !HasEvent)
         {
-            _mayLookAgain = false;
+            _mayRecheckInbox = false;
             _dueCount = Volatile.Read(ref _inboxCount);
         }
 

@@ -58,7 +58,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
     [Fact]
     public void Event_ManyConnections_OthersHaveTheirTurn()
     {
-        _accept = static () => AcceptOutcome.Taken;
+        _accept = static () => AcceptOutcome.Continue;
 
         _acceptor.OnEvent(Libc.EpollIn);
 
@@ -74,7 +74,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
             stopping = _acceptor.StopAsync();
             Assert.False(stopping.IsCompleted);
             Assert.Same(stopping, _acceptor.StopAsync());
-            return AcceptOutcome.Taken;
+            return AcceptOutcome.Continue;
         };
         Assert.True(_acceptor.TryStart());
 
@@ -88,7 +88,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
     [Fact]
     public void Accept_Fails_WaitsForNoConnectionUntilItTriesAgain()
     {
-        _accept = static () => AcceptOutcome.Failed;
+        _accept = static () => AcceptOutcome.Pause;
         Assert.True(_acceptor.TryStart());
 
         _acceptor.OnEvent(Libc.EpollIn);
@@ -104,7 +104,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
     [Fact]
     public void Stop_WhileItWaitsToTryAgain_DoesNotTryAgain()
     {
-        _accept = static () => AcceptOutcome.Failed;
+        _accept = static () => AcceptOutcome.Pause;
         Assert.True(_acceptor.TryStart());
         _acceptor.OnEvent(Libc.EpollIn);
 
@@ -121,7 +121,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
         using var place = TestSockets.ListenUnix();
         var descriptor = (int)place.Handle;
         var acceptor = Create(descriptor);
-        _accept = static () => AcceptOutcome.Failed;
+        _accept = static () => AcceptOutcome.Pause;
         Assert.True(acceptor.TryStart());
         acceptor.OnEvent(Libc.EpollIn);
 

@@ -24,7 +24,7 @@ internal static class StandardStreams
             Console.SetError(TextWriter.Null);
     }
 
-    /// <summary>Whether it is an end of a pipe of the runtime, which has both: the reading end comes first.</summary>
+    /// <summary>Whether it is an end of a pipe that the runtime created for itself, reading end first.</summary>
     internal static bool IsPipeOfTheRuntime(int stream)
         => Descriptors.IsReadOnly(stream)
             || (Descriptors.IsReadOnly(stream - 1)

@@ -22,12 +22,12 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
 
     public void OnEvent(uint events)
     {
-        var outcome = AcceptOutcome.Taken;
-        for (var i = 0; i < MaxAcceptsInARow && outcome == AcceptOutcome.Taken && _uses.TryBegin(); i++)
+        var outcome = AcceptOutcome.Continue;
+        for (var i = 0; i < MaxAcceptsInARow && outcome == AcceptOutcome.Continue && _uses.TryBegin(); i++)
         {
             outcome = accept();
             // A connection that cannot be accepted would raise the event again and again.
-            if (outcome == AcceptOutcome.Failed)
+            if (outcome == AcceptOutcome.Pause)
             {
                 loop.Forget(this, descriptor);
                 _failedAt = time.GetTimestamp();
@@ -73,7 +73,7 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
 
 internal enum AcceptOutcome
 {
-    Taken,
-    Empty,
-    Failed,
+    Continue,
+    Drained,
+    Pause,
 }

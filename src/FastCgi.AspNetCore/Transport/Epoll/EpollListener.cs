@@ -50,7 +50,7 @@ internal sealed class EpollListener(Engine engine, ListeningSocket listeningSock
         }
 
         var rest = acceptsRest && _acceptors.Count > 0 ? ListeningSocket.MaxRest : 0;
-        while (rest > 0 && AcceptOne() == AcceptOutcome.Taken)
+        while (rest > 0 && AcceptOne() == AcceptOutcome.Continue)
             rest--;
         _socket.Dispose();
     }
@@ -72,7 +72,7 @@ internal sealed class EpollListener(Engine engine, ListeningSocket listeningSock
         catch (Exception exception)
         {
             _failures.OnStartFailed(exception);
-            return AcceptOutcome.Failed;
+            return AcceptOutcome.Pause;
         }
     }
 
@@ -93,19 +93,19 @@ internal sealed class EpollListener(Engine engine, ListeningSocket listeningSock
         if (error == Libc.ErrorAgain || (error == Libc.ErrorInvalid && Volatile.Read(ref _isWithdrawn)))
         {
             _isEmpty = true;
-            return AcceptOutcome.Empty;
+            return AcceptOutcome.Drained;
         }
 
         if (error == Libc.ErrorInterrupted)
-            return AcceptOutcome.Taken;
+            return AcceptOutcome.Continue;
         if (Libc.IsOfOneConnection(error))
         {
             _failures.OnLost(new SocketException(error, Libc.GetMessage(error)));
-            return AcceptOutcome.Taken;
+            return AcceptOutcome.Continue;
         }
 
         _failures.OnFailed(error);
-        return AcceptOutcome.Failed;
+        return AcceptOutcome.Pause;
     }
 
     private AcceptOutcome Take(int descriptor)
@@ -113,13 +113,13 @@ internal sealed class EpollListener(Engine engine, ListeningSocket listeningSock
         if (!_failures.IsBeyondLimit(descriptor))
         {
             OnAccepted(descriptor);
-            return AcceptOutcome.Taken;
+            return AcceptOutcome.Continue;
         }
 
         Libc.Close(descriptor);
         _failures.OnFailed(Libc.ErrorTooManyOpenFiles);
         // This freed a descriptor: no delay, unless another process with a free slot must get the next connection.
-        return listeningSocket.IsShared ? AcceptOutcome.Failed : AcceptOutcome.Taken;
+        return listeningSocket.IsShared ? AcceptOutcome.Pause : AcceptOutcome.Continue;
     }
 
     private void OnAccepted(int descriptor)

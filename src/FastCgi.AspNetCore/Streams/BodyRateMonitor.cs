@@ -8,7 +8,7 @@ internal readonly record struct BodyRate(double BytesPerSecond, TimeSpan GracePe
 /// Whether a body arrives fast enough, by Kestrel's rules (its TimeoutControl): the mean rate over the time that the
 /// application has waited for it. An interval counts for one second at most: a longer one is this machine's fault.
 /// </summary>
-internal sealed class BodyDataRate(BodyRate required, long now)
+internal sealed class BodyRateMonitor(BodyRate required, long now)
 {
     private static readonly TimeSpan s_longestInterval = TimeSpan.FromSeconds(1);
 
